@@ -96,9 +96,13 @@ func NewDocument(served []Declaration) Document {
 	taken, given := schemas{d.Components.Schemas, true, within}, schemas{d.Components.Schemas, false, within}
 	for _, m := range served {
 		d.Methods = append(d.Methods, DocumentMethod{
-			Name: m.Name, Summary: m.Summary, ParamStructure: "either", Params: taken.params(m.Params),
-			Result: ContentDescriptor{Name: "result", Schema: given.of(m.Result)},
-			Errors: documentErrors(m.Errors), Examples: documentExamples(m),
+			Name:           m.Name,
+			Summary:        m.Summary,
+			ParamStructure: "either",
+			Params:         taken.params(m.Params),
+			Result:         ContentDescriptor{Name: "result", Schema: given.of(m.Result)},
+			Errors:         documentErrors(m.Errors),
+			Examples:       documentExamples(m),
 		})
 	}
 	if slices.ContainsFunc(served, func(m Declaration) bool { return m.Name == Subscribe.Name }) {

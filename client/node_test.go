@@ -60,8 +60,13 @@ func signedTransfer(t *testing.T) types.SignedTransaction {
 	t.Helper()
 	s := signer(t)
 	signed, err := s.Sign(types.Transaction{
-		Version: types.TransactionVersion, ChainID: 7, Sender: s.Account(), GasLimit: 21_000, MaxFeePerGas: 21,
-		MaxPriorityFeePerGas: 1, Payload: Transfer(types.Account{}, 5),
+		Version:              types.TransactionVersion,
+		ChainID:              7,
+		Sender:               s.Account(),
+		GasLimit:             21_000,
+		MaxFeePerGas:         21,
+		MaxPriorityFeePerGas: 1,
+		Payload:              Transfer(types.Account{}, 5),
 	})
 	if err != nil {
 		t.Fatal(err)

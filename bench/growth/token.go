@@ -55,7 +55,10 @@ func newTokens(dir string) (*tokens, error) {
 		sum:      map[types.Account]uint64{key.PublicKey(): exchangeBalance},
 	}
 	signed, err := client.NewSigner(key).Sign(types.Transaction{
-		Version: types.TransactionVersion, ChainID: chainID, Sender: key.PublicKey(), GasLimit: 100_000_000,
+		Version:      types.TransactionVersion,
+		ChainID:      chainID,
+		Sender:       key.PublicKey(),
+		GasLimit:     100_000_000,
 		MaxFeePerGas: types.CoinUnits / 1_000_000,
 		Payload:      types.Deploy{Name: "growth", Code: contracts.Token(), InitArgs: args},
 	})

@@ -133,8 +133,13 @@ func (e *ethereum) Transfers(sender, first, count int) (calls []loadgen.Call, er
 func (e *ethereum) transfer(sender, index int) (loadgen.Call, error) {
 	to := e.senders[(sender+len(e.senders)/2+index)%len(e.senders)]
 	tx, err := types.SignNewTx(e.keys[sender], e.signer, &types.DynamicFeeTx{
-		ChainID: e.chainID, Nonce: e.nonces[sender] + uint64(index), GasTipCap: big.NewInt(1_000_000_000),
-		GasFeeCap: big.NewInt(maxFee), Gas: transferGas, To: &to, Value: big.NewInt(1),
+		ChainID:   e.chainID,
+		Nonce:     e.nonces[sender] + uint64(index),
+		GasTipCap: big.NewInt(1_000_000_000),
+		GasFeeCap: big.NewInt(maxFee),
+		Gas:       transferGas,
+		To:        &to,
+		Value:     big.NewInt(1),
 	})
 	if err != nil {
 		return loadgen.Call{}, err

@@ -188,8 +188,13 @@ func (c *Chain) send(from Account, payload types.Payload, gas types.Gas) (*types
 	record, err := state.DecodeAccount(c.state[string(state.AccountKey(from.Account))])
 	c.must(err)
 	tx := types.Transaction{
-		Version: types.TransactionVersion, ChainID: ChainID, Sender: from.Account, Nonce: record.Nonce, GasLimit: gas,
-		MaxFeePerGas: seed.BaseFee, Payload: payload,
+		Version:      types.TransactionVersion,
+		ChainID:      ChainID,
+		Sender:       from.Account,
+		Nonce:        record.Nonce,
+		GasLimit:     gas,
+		MaxFeePerGas: seed.BaseFee,
+		Payload:      payload,
 	}
 	signed, err := types.Sign(tx, from.key, [32]byte{})
 	c.must(err)

@@ -145,7 +145,14 @@ type done struct {
 }
 
 func (d done) entry(id string) Entry {
-	return Entry{Type: Done, ID: id, Digest: d.digest, Hash: d.hash, Height: d.height, Status: new(d.status)}
+	return Entry{
+		Type:   Done,
+		ID:     id,
+		Digest: d.digest,
+		Hash:   d.hash,
+		Height: d.height,
+		Status: new(d.status),
+	}
 }
 
 // digestOf tells whether two jobs of an ID are the same.

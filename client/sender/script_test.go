@@ -85,8 +85,13 @@ func TestScripts(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := &play{
-				t: t, signer: testSigner(t, 3), now: time.Unix(1_000_000, 0), sent: make(map[string]*sender.Sent),
-				idle: make(chan struct{}), begun: make(chan struct{}), over: make(chan struct{}),
+				t:      t,
+				signer: testSigner(t, 3),
+				now:    time.Unix(1_000_000, 0),
+				sent:   make(map[string]*sender.Sent),
+				idle:   make(chan struct{}),
+				begun:  make(chan struct{}),
+				over:   make(chan struct{}),
 			}
 			if err := json.Unmarshal(text, &p.script); err != nil {
 				t.Fatal(err)

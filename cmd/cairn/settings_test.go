@@ -176,8 +176,13 @@ func TestFollowSettings(t *testing.T) {
 		},
 	} {
 		settings := nodeSettings{
-			DataDir: t.TempDir(), Mode: "primary", Journal: "async", TableMiB: 16, MaxUnmerged: 64,
-			followSettings: followSettings{Verify: verifyExecute}, bootstrapSettings: bootstrapSettings{Bootstrap: fromGenesis},
+			DataDir:           t.TempDir(),
+			Mode:              "primary",
+			Journal:           "async",
+			TableMiB:          16,
+			MaxUnmerged:       64,
+			followSettings:    followSettings{Verify: verifyExecute},
+			bootstrapSettings: bootstrapSettings{Bootstrap: fromGenesis},
 		}
 		test.change(&settings)
 		_, err := settings.trusted(settings.Verify)

@@ -78,7 +78,14 @@ func newChain(t *testing.T) *chain {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &chain{t: t, head: result.Header, params: g.Parameters, state: mapState{}, codes: codes{}, engine: engine}
+	c := &chain{
+		t:      t,
+		head:   result.Header,
+		params: g.Parameters,
+		state:  mapState{},
+		codes:  codes{},
+		engine: engine,
+	}
 	c.state.commit(result.Accesses)
 	return c
 }
@@ -96,8 +103,13 @@ func (c *chain) account(a types.Account) state.Account {
 func (c *chain) apply(from crypto.PrivateKey, payload types.Payload, later uint64) (types.Receipt, exec.Reason) {
 	c.t.Helper()
 	signed, err := types.Sign(types.Transaction{
-		Version: types.TransactionVersion, ChainID: 7, Sender: account(from), Nonce: c.account(account(from)).Nonce,
-		GasLimit: gasLimit, MaxFeePerGas: 100, Payload: payload,
+		Version:      types.TransactionVersion,
+		ChainID:      7,
+		Sender:       account(from),
+		Nonce:        c.account(account(from)).Nonce,
+		GasLimit:     gasLimit,
+		MaxFeePerGas: 100,
+		Payload:      payload,
 	}, from, [32]byte{})
 	if err != nil {
 		c.t.Fatal(err)

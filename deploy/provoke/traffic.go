@@ -96,8 +96,14 @@ func (st *stage) badSignatures(ctx context.Context, size int) error {
 		var answers []client.Pending[types.TxID]
 		for range size {
 			signed, err := signer.Sign(types.Transaction{
-				Version: types.TransactionVersion, ChainID: chainID, Sender: signer.Account(), Nonce: nonce % 16, GasLimit: 100_000,
-				MaxFeePerGas: 1000, MaxPriorityFeePerGas: 1, Payload: client.Transfer(signer.Account(), types.Amount(1+nonce)),
+				Version:              types.TransactionVersion,
+				ChainID:              chainID,
+				Sender:               signer.Account(),
+				Nonce:                nonce % 16,
+				GasLimit:             100_000,
+				MaxFeePerGas:         1000,
+				MaxPriorityFeePerGas: 1,
+				Payload:              client.Transfer(signer.Account(), types.Amount(1+nonce)),
 			})
 			if err != nil {
 				return false, err

@@ -43,7 +43,14 @@ func Read() Info {
 
 // info takes what the linker set before what Go's stamps say.
 func info(stamps map[string]string) Info {
-	i := Info{Version: version, Commit: commit, Date: date, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	i := Info{
+		Version: version,
+		Commit:  commit,
+		Date:    date,
+		Go:      runtime.Version(),
+		OS:      runtime.GOOS,
+		Arch:    runtime.GOARCH,
+	}
 	if i.Commit == "" {
 		i.Commit, i.Date, i.Modified = stamps["vcs.revision"], stamps["vcs.time"], stamps["vcs.modified"] == "true"
 	}

@@ -33,10 +33,12 @@ func TestInfo(t *testing.T) {
 		},
 		{
 			name:    "a release",
-			version: "0.2.0", commit: revision, date: "2026-11-23T00:00:00Z",
-			stamps: map[string]string{"vcs.revision": "another", "vcs.modified": "true"},
-			want:   Info{Version: "0.2.0", Commit: revision, Date: "2026-11-23T00:00:00Z"},
-			line:   "cairn 0.2.0, commit 0a85289c0ffe of",
+			version: "0.2.0",
+			commit:  revision,
+			date:    "2026-11-23T00:00:00Z",
+			stamps:  map[string]string{"vcs.revision": "another", "vcs.modified": "true"},
+			want:    Info{Version: "0.2.0", Commit: revision, Date: "2026-11-23T00:00:00Z"},
+			line:    "cairn 0.2.0, commit 0a85289c0ffe of",
 		},
 	}
 	for _, test := range tests {

@@ -179,8 +179,14 @@ func (a *app) start(command *cobra.Command) (*session, error) {
 		return nil, fmt.Errorf("the node's URL: %w", err)
 	}
 	s := &session{
-		Printer: PrinterOf(command), settings: a.settings, home: home, store: a.open(home), client: node, tls: roots,
-		asker: a.asker, terminal: terminal.Is(command.ErrOrStderr()),
+		Printer:  PrinterOf(command),
+		settings: a.settings,
+		home:     home,
+		store:    a.open(home),
+		client:   node,
+		tls:      roots,
+		asker:    a.asker,
+		terminal: terminal.Is(command.ErrOrStderr()),
 	}
 	if s.asker == nil {
 		s.asker = terminal.New(command.InOrStdin(), command.ErrOrStderr())

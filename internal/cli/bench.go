@@ -117,8 +117,14 @@ func (f *benchmark) run(ctx context.Context, s *session, _ *cobra.Command, _ []s
 		return err
 	}
 	options := loadgen.Options{
-		URL: s.settings.RPCURL, Batch: f.batch, Rate: f.rate, Duration: f.duration, Settle: f.settle,
-		TLS: s.tls, Audience: f.audience, MetricsURL: f.metricsURL,
+		URL:        s.settings.RPCURL,
+		Batch:      f.batch,
+		Rate:       f.rate,
+		Duration:   f.duration,
+		Settle:     f.settle,
+		TLS:        s.tls,
+		Audience:   f.audience,
+		MetricsURL: f.metricsURL,
 	}
 	if plan.Load.Repeats() && options.Duration == 0 {
 		options.Duration = defaultReadTime

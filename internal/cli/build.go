@@ -77,9 +77,12 @@ Rust takes the toolchain of Debian 12, AssemblyScript npm's assemblyscript of th
 // writeBuilt writes NAME.wasm and NAME.source.tar.
 func writeBuilt(dir, name string, built contractbuild.Result) (builtContract, error) {
 	result := builtContract{
-		Module: filepath.Join(dir, name+".wasm"), Size: len(built.Module), CodeHash: contractbuild.HashOf(built.Module),
-		DeployGas: built.DeployGas,
-		Source:    filepath.Join(dir, name+".source.tar"), SourceHash: contractbuild.HashOf(built.Archive),
+		Module:     filepath.Join(dir, name+".wasm"),
+		Size:       len(built.Module),
+		CodeHash:   contractbuild.HashOf(built.Module),
+		DeployGas:  built.DeployGas,
+		Source:     filepath.Join(dir, name+".source.tar"),
+		SourceHash: contractbuild.HashOf(built.Archive),
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return result, err

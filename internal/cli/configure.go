@@ -144,7 +144,12 @@ func (s *session) optionalAccount(text string) ([]argument.Account, error) {
 
 func parametersOf(info api.ParametersInfo) types.Parameters {
 	return types.Parameters{
-		Version: info.Version, GasLimit: info.GasLimit, TargetBPS: info.TargetBPS, MinBaseFee: info.MinBaseFee,
-		MaxBaseFee: info.MaxBaseFee, Producer: info.Producer, FeeRecipient: info.FeeRecipient,
+		Version:      info.Version,
+		GasLimit:     info.GasLimit,
+		TargetBPS:    info.TargetBPS,
+		MinBaseFee:   info.MinBaseFee,
+		MaxBaseFee:   info.MaxBaseFee,
+		Producer:     info.Producer,
+		FeeRecipient: info.FeeRecipient,
 	}
 }

@@ -116,15 +116,28 @@ func sampleTrace() *api.Trace {
 	reverted := "reverted"
 	return &api.Trace{GasUsed: 90_000, Status: api.StatusSuccess, Truncated: true,
 		Parts: map[string]api.Quantity{"intrinsic": 50_000}, Root: &api.TraceCall{
-			Parts: map[string]api.Quantity{"instructions": 7_991}, BelowGas: 9,
-			Contract: types.ContractID{0xC0}, Function: "transfer", Args: []byte(`{"amount":5}`), Gas: 80_000, GasUsed: 40_000,
-			Output: []byte("true"),
-			Value:  150_000_000, HostGas: map[string]api.Quantity{"emit": 2_000, "storage_write": 30_000},
-			Storage: []api.TraceWrite{{Key: []byte("supply"), New: []byte{0, 1}}},
-			Events:  []api.TraceEvent{{Name: "Transfer", Data: []byte("{}")}},
-			Debug:   []string{"here"},
-			Calls: []api.TraceCall{{Contract: types.ContractID{0xC1}, Function: "hook", View: true, Gas: 9, GasUsed: 9,
-				Error: &reverted, Output: []byte("no")}},
+			Parts:    map[string]api.Quantity{"instructions": 7_991},
+			BelowGas: 9,
+			Contract: types.ContractID{0xC0},
+			Function: "transfer",
+			Args:     []byte(`{"amount":5}`),
+			Gas:      80_000,
+			GasUsed:  40_000,
+			Output:   []byte("true"),
+			Value:    150_000_000,
+			HostGas:  map[string]api.Quantity{"emit": 2_000, "storage_write": 30_000},
+			Storage:  []api.TraceWrite{{Key: []byte("supply"), New: []byte{0, 1}}},
+			Events:   []api.TraceEvent{{Name: "Transfer", Data: []byte("{}")}},
+			Debug:    []string{"here"},
+			Calls: []api.TraceCall{{
+				Contract: types.ContractID{0xC1},
+				Function: "hook",
+				View:     true,
+				Gas:      9,
+				GasUsed:  9,
+				Error:    &reverted,
+				Output:   []byte("no"),
+			}},
 		}}
 }
 

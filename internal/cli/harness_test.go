@@ -162,8 +162,14 @@ func (n *fakeNode) blocks() []jsonrpc.Method {
 			return tx, nil
 		}),
 		method(api.GetTransactionReceipt, func(p api.TransactionParams) (*api.Receipt, error) {
-			return &api.Receipt{TransactionHash: p.Hash, BlockHeight: 17, ContractAddress: &types.ContractID{5},
-				GasUsed: 1000, EffectiveGasPrice: 11, Logs: []api.Log{{EventName: "Transfer"}}}, nil
+			return &api.Receipt{
+				TransactionHash:   p.Hash,
+				BlockHeight:       17,
+				ContractAddress:   &types.ContractID{5},
+				GasUsed:           1000,
+				EffectiveGasPrice: 11,
+				Logs:              []api.Log{{EventName: "Transfer"}},
+			}, nil
 		}),
 		method(api.GasPrice, func(api.NoParams) (api.GasPriceInfo, error) {
 			return api.GasPriceInfo{BaseFee: 10, SuggestedPriorityFee: 1, SuggestedMaxFee: 21}, nil

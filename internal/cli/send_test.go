@@ -25,8 +25,14 @@ func TestSendSignsWhatWasAsked(t *testing.T) {
 	dev0, dev1 := developmentAccount(t, "dev0"), developmentAccount(t, "dev1")
 	tx := node.onlySent(t)
 	want := types.Transaction{
-		Version: types.TransactionVersion, ChainID: api.DevelopmentChainID, Sender: dev0, Nonce: 4, GasLimit: 21_000,
-		MaxFeePerGas: 21, MaxPriorityFeePerGas: 1, Payload: types.Transfer{To: dev1, Amount: 150_000_000},
+		Version:              types.TransactionVersion,
+		ChainID:              api.DevelopmentChainID,
+		Sender:               dev0,
+		Nonce:                4,
+		GasLimit:             21_000,
+		MaxFeePerGas:         21,
+		MaxPriorityFeePerGas: 1,
+		Payload:              types.Transfer{To: dev1, Amount: 150_000_000},
 	}
 	if tx.Transaction != want {
 		t.Errorf("sent %+v, want %+v", tx.Transaction, want)
@@ -173,8 +179,13 @@ func TestConfigure(t *testing.T) {
 		t.Fatal(err)
 	}
 	present := types.Parameters{
-		Version: 1, GasLimit: 50_000_000, TargetBPS: 5000, MinBaseFee: 10, MaxBaseFee: 1000,
-		Producer: types.PublicKey{1}, FeeRecipient: types.Account{2},
+		Version:      1,
+		GasLimit:     50_000_000,
+		TargetBPS:    5000,
+		MinBaseFee:   10,
+		MaxBaseFee:   1000,
+		Producer:     types.PublicKey{1},
+		FeeRecipient: types.Account{2},
 	}
 	tests := []struct {
 		flag, value string

@@ -218,9 +218,16 @@ func (s *session) planned(tx types.Transaction) error {
 		return err
 	}
 	plan := plannedTransaction{
-		ChainID: tx.ChainID, Type: tx.Payload.Kind().String(), From: tx.Sender, Value: api.Quantity(tx.Payload.Value()),
-		Nonce: api.Quantity(tx.Nonce), GasLimit: api.Quantity(tx.GasLimit), MaxFeePerGas: api.Quantity(tx.MaxFeePerGas),
-		MaxPriorityFeePerGas: api.Quantity(tx.MaxPriorityFeePerGas), MaxCost: api.Quantity(cost), Unsigned: tx.Encode(),
+		ChainID:              tx.ChainID,
+		Type:                 tx.Payload.Kind().String(),
+		From:                 tx.Sender,
+		Value:                api.Quantity(tx.Payload.Value()),
+		Nonce:                api.Quantity(tx.Nonce),
+		GasLimit:             api.Quantity(tx.GasLimit),
+		MaxFeePerGas:         api.Quantity(tx.MaxFeePerGas),
+		MaxPriorityFeePerGas: api.Quantity(tx.MaxPriorityFeePerGas),
+		MaxCost:              api.Quantity(cost),
+		Unsigned:             tx.Encode(),
 	}
 	switch payload := tx.Payload.(type) {
 	case types.Transfer:

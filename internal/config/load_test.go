@@ -91,8 +91,13 @@ func TestPrecedence(t *testing.T) {
 
 func TestEveryKindFromEverySource(t *testing.T) {
 	want := &testSettings{
-		RPCURL: "http://x", Upstream: []string{"a", "b"}, Ephemeral: true, Accounts: -3, ChainID: 1<<63 - 1,
-		BlockTime: 1500 * time.Millisecond, Other: "kept",
+		RPCURL:    "http://x",
+		Upstream:  []string{"a", "b"},
+		Ephemeral: true,
+		Accounts:  -3,
+		ChainID:   1<<63 - 1,
+		BlockTime: 1500 * time.Millisecond,
+		Other:     "kept",
 	}
 	t.Run("flags", func(t *testing.T) {
 		settings := defaults()

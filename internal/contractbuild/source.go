@@ -126,8 +126,12 @@ func (s Source) Archive() ([]byte, error) {
 	w := tar.NewWriter(&archive)
 	add := func(name string, content []byte) error {
 		err := w.WriteHeader(&tar.Header{
-			Typeflag: tar.TypeReg, Name: name, Size: int64(len(content)), Mode: 0o644,
-			ModTime: time.Unix(0, 0), Format: tar.FormatUSTAR,
+			Typeflag: tar.TypeReg,
+			Name:     name,
+			Size:     int64(len(content)),
+			Mode:     0o644,
+			ModTime:  time.Unix(0, 0),
+			Format:   tar.FormatUSTAR,
 		})
 		if err == nil {
 			_, err = w.Write(content)

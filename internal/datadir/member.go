@@ -46,7 +46,12 @@ func (d *Dir) InitCluster(m Membership) (link.Pin, error) {
 		Head: cluster.Head{Height: head.Height, Hash: head.Hash()},
 		Time: uint64(time.Now().UnixMilli()),
 		Members: []cluster.Record{{
-			ID: pin.Member(), Name: m.Name, Address: m.Address, RPC: m.RPC, Pin: pin, Keyed: true,
+			ID:      pin.Member(),
+			Name:    m.Name,
+			Address: m.Address,
+			RPC:     m.RPC,
+			Pin:     pin,
+			Keyed:   true,
 		}},
 	})
 }

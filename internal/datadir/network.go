@@ -45,8 +45,12 @@ func (n NewNetwork) Genesis() (types.Genesis, error) {
 	}
 	sortAllocations(allocations)
 	g := types.Genesis{
-		ChainID: n.ChainID, Network: n.Network, Time: n.Time, BaseFee: params.DefaultMinBaseFee,
-		Parameters: params.Default(n.Key.PublicKey()), Allocations: allocations,
+		ChainID:     n.ChainID,
+		Network:     n.Network,
+		Time:        n.Time,
+		BaseFee:     params.DefaultMinBaseFee,
+		Parameters:  params.Default(n.Key.PublicKey()),
+		Allocations: allocations,
 	}
 	return g, exec.CheckGenesis(g)
 }

@@ -29,7 +29,11 @@ type clusterOfNodes struct {
 func newClusterOfNodes(t *testing.T, l *load, flags ...string) *clusterOfNodes {
 	t.Helper()
 	c := &clusterOfNodes{
-		t: t, files: map[string][]byte{}, links: map[string]string{}, dirs: map[string]string{}, nodes: map[string]*process{},
+		t:     t,
+		files: map[string][]byte{},
+		links: map[string]string{},
+		dirs:  map[string]string{},
+		nodes: map[string]*process{},
 		flags: flags,
 	}
 	first := filepath.Join(t.TempDir(), "a")

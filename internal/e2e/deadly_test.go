@@ -22,8 +22,14 @@ func TestDeadlyTransaction(t *testing.T) {
 	sign := func(from *sender, nonce uint64, gas types.Gas, payload types.Payload) types.SignedTransaction {
 		t.Helper()
 		tx, err := types.Sign(types.Transaction{
-			Version: types.TransactionVersion, ChainID: s.load.chainID, Sender: from.account, Nonce: nonce, GasLimit: gas,
-			MaxFeePerGas: loadMaxFee, MaxPriorityFeePerGas: 1, Payload: payload,
+			Version:              types.TransactionVersion,
+			ChainID:              s.load.chainID,
+			Sender:               from.account,
+			Nonce:                nonce,
+			GasLimit:             gas,
+			MaxFeePerGas:         loadMaxFee,
+			MaxPriorityFeePerGas: 1,
+			Payload:              payload,
 		}, from.key, [32]byte{})
 		if err != nil {
 			t.Fatal(err)

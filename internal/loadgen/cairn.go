@@ -219,8 +219,14 @@ func (t *Cairn) pay(
 	signer := client.NewSigner(*treasury)
 	return t.submit(ctx, len(to), func(b *client.Batch, i int) (answer client.Pending[types.TxID], err error) {
 		signed, err := signer.Sign(types.Transaction{
-			Version: types.TransactionVersion, ChainID: t.chainID, Sender: treasury.PublicKey(), Nonce: nonce + uint64(i),
-			GasLimit: t.gas, MaxFeePerGas: t.maxFee, MaxPriorityFeePerGas: 1, Payload: client.Transfer(to[i], amounts[i]),
+			Version:              types.TransactionVersion,
+			ChainID:              t.chainID,
+			Sender:               treasury.PublicKey(),
+			Nonce:                nonce + uint64(i),
+			GasLimit:             t.gas,
+			MaxFeePerGas:         t.maxFee,
+			MaxPriorityFeePerGas: 1,
+			Payload:              client.Transfer(to[i], amounts[i]),
 		})
 		if err != nil {
 			return answer, err
@@ -282,8 +288,14 @@ func (t *Cairn) transfer(sender, index int) types.Transaction {
 // transaction is a sender's index-th from its next nonce on.
 func (t *Cairn) transaction(s cairnSender, index int, gas types.Gas, payload types.Payload) types.Transaction {
 	return types.Transaction{
-		Version: types.TransactionVersion, ChainID: t.chainID, Sender: s.account, Nonce: s.nonce + uint64(index),
-		GasLimit: gas, MaxFeePerGas: t.maxFee, MaxPriorityFeePerGas: 1, Payload: payload,
+		Version:              types.TransactionVersion,
+		ChainID:              t.chainID,
+		Sender:               s.account,
+		Nonce:                s.nonce + uint64(index),
+		GasLimit:             gas,
+		MaxFeePerGas:         t.maxFee,
+		MaxPriorityFeePerGas: 1,
+		Payload:              payload,
 	}
 }
 

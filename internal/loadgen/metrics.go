@@ -152,8 +152,12 @@ func (s *scraper) gained(name string) float64 {
 func (s *scraper) report() *NodeReport {
 	mean := func(sum string) float64 { return 1000 * s.gained(sum) / max(1, s.gained(metricBlocks)) }
 	r := &NodeReport{
-		CPUSeconds: s.gained(metricCPU), Blocks: s.gained(metricBlocks), BlockTime: mean(metricBlockTime),
-		BlockLate: mean(metricBlockLate), Notifications: s.gained(metricSent), Dropped: s.gained(metricDropped),
+		CPUSeconds:    s.gained(metricCPU),
+		Blocks:        s.gained(metricBlocks),
+		BlockTime:     mean(metricBlockTime),
+		BlockLate:     mean(metricBlockLate),
+		Notifications: s.gained(metricSent),
+		Dropped:       s.gained(metricDropped),
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

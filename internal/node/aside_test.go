@@ -42,7 +42,13 @@ func TestSetAside(t *testing.T) {
 	send := func(nonce uint64, gas types.Gas, payload types.Payload) error {
 		t.Helper()
 		tx, err := types.Sign(types.Transaction{
-			Version: 1, ChainID: 7, Sender: me, Nonce: nonce, GasLimit: gas, MaxFeePerGas: 1_000, Payload: payload,
+			Version:      1,
+			ChainID:      7,
+			Sender:       me,
+			Nonce:        nonce,
+			GasLimit:     gas,
+			MaxFeePerGas: 1_000,
+			Payload:      payload,
 		}, config.key, [32]byte{})
 		check(t, err)
 		_, err = connected.Send(t.Context(), tx)

@@ -68,8 +68,12 @@ func TestMemberIsNotReadyWhileAnotherKeyProduces(t *testing.T) {
 		t.Errorf("ready: %v, %s", ready, reason)
 	}
 	transfer, err := types.Sign(types.Transaction{
-		Version: 1, ChainID: genesis.ChainID, Sender: development.Accounts[0].PublicKey(), GasLimit: 50_000,
-		MaxFeePerGas: 1_000, Payload: types.Transfer{To: types.Account{1}, Amount: 1},
+		Version:      1,
+		ChainID:      genesis.ChainID,
+		Sender:       development.Accounts[0].PublicKey(),
+		GasLimit:     50_000,
+		MaxFeePerGas: 1_000,
+		Payload:      types.Transfer{To: types.Account{1}, Amount: 1},
 	}, development.Accounts[0], [32]byte{})
 	if err != nil {
 		t.Fatal(err)

@@ -98,8 +98,12 @@ func (f follower) Halted() string {
 func (f follower) SyncStatus() api.SyncStatus {
 	s := f.Status()
 	status := api.SyncStatus{
-		Synced: s.Synced, LocalHeight: s.Local, PrimaryHeight: s.Primary, BlocksBehind: s.Behind(),
-		SyncRateBlocksPerSec: api.Ratio(uint64(1000*s.Rate), 1000), Upstreams: make([]api.Upstream, len(s.Upstreams)),
+		Synced:               s.Synced,
+		LocalHeight:          s.Local,
+		PrimaryHeight:        s.Primary,
+		BlocksBehind:         s.Behind(),
+		SyncRateBlocksPerSec: api.Ratio(uint64(1000*s.Rate), 1000),
+		Upstreams:            make([]api.Upstream, len(s.Upstreams)),
 	}
 	var reason string
 	if status.State, reason = f.State(); reason != "" {

@@ -60,7 +60,12 @@ func (o operator) Add(ctx context.Context, a members.Addition) error {
 		return err
 	}
 	return o.leading(o.service.Add(ctx, cluster.Record{
-		ID: pin.Member(), Name: a.Name, Address: a.Address, RPC: a.RPC, Pin: pin, Keyed: !a.NoKey,
+		ID:      pin.Member(),
+		Name:    a.Name,
+		Address: a.Address,
+		RPC:     a.RPC,
+		Pin:     pin,
+		Keyed:   !a.NoKey,
 	}))
 }
 

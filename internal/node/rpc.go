@@ -110,9 +110,14 @@ func (d *developer) Fund(ctx context.Context, to types.Account, amount types.Amo
 	tip := d.ledger.Tip()
 	payload := types.Transfer{To: to, Amount: amount}
 	tx := types.Transaction{
-		Version: types.TransactionVersion, ChainID: tip.Env.ChainID, Sender: sender, Nonce: nonce,
-		GasLimit:     fees.IntrinsicGas(payload) + params.Schedule1.NewAccount,
-		MaxFeePerGas: tip.Parameters.MaxBaseFee, MaxPriorityFeePerGas: 1, Payload: payload,
+		Version:              types.TransactionVersion,
+		ChainID:              tip.Env.ChainID,
+		Sender:               sender,
+		Nonce:                nonce,
+		GasLimit:             fees.IntrinsicGas(payload) + params.Schedule1.NewAccount,
+		MaxFeePerGas:         tip.Parameters.MaxBaseFee,
+		MaxPriorityFeePerGas: 1,
+		Payload:              payload,
 	}
 	signed, err := types.Sign(tx, d.treasury, [32]byte{})
 	if err != nil {

@@ -58,7 +58,10 @@ func newContractChain(t testing.TB, opts wasm.Options) *contractChain {
 	})
 	c := &contractChain{t: t, engine: engine, user: keyOf(t, "user"), producer: keyOf(t, "producer")}
 	g := types.Genesis{
-		ChainID: chainID, Network: types.Regtest, Time: 1_700_000_000, BaseFee: 10,
+		ChainID:     chainID,
+		Network:     types.Regtest,
+		Time:        1_700_000_000,
+		BaseFee:     10,
 		Parameters:  params.Default(c.producer.PublicKey()),
 		Allocations: []types.Allocation{{Account: c.user.PublicKey(), Balance: 1_000_000_000 * types.CoinUnits}},
 	}

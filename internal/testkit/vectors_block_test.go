@@ -60,8 +60,12 @@ type receiptVector struct {
 
 func newReceiptVector(r types.Receipt) receiptVector {
 	v := receiptVector{
-		Transaction: r.Transaction[:], Status: uint8(r.Status), GasUsed: uint64(r.GasUsed), Output: r.Output,
-		Logs: []logVector{}, Encoded: r.Encode(),
+		Transaction: r.Transaction[:],
+		Status:      uint8(r.Status),
+		GasUsed:     uint64(r.GasUsed),
+		Output:      r.Output,
+		Logs:        []logVector{},
+		Encoded:     r.Encode(),
 	}
 	if r.Contract != nil {
 		id := bytesHex(r.Contract[:])
@@ -91,11 +95,17 @@ func receipts() (vectors []receiptVector) {
 	for _, r := range []types.Receipt{
 		{Transaction: filled(1), Status: types.StatusSuccess, GasUsed: 21_000},
 		{Transaction: filled(2), Status: types.StatusFailed, GasUsed: 123_456, Output: []byte("insufficient balance")},
-		{Transaction: filled(3), Status: types.StatusSuccess, GasUsed: 5_000_000, Contract: &contract, Output: []byte("{}"),
+		{
+			Transaction: filled(3),
+			Status:      types.StatusSuccess,
+			GasUsed:     5_000_000,
+			Contract:    &contract,
+			Output:      []byte("{}"),
 			Logs: []types.Log{
 				{Name: types.NativeTransfer, Topics: [][32]byte{filled(0xaa), filled(0xbb)}, Data: []byte{5, 0, 0, 0, 0, 0, 0, 0}},
 				{Contract: contract, Name: "Transfer", Data: []byte(`{"amount":5}`)},
-			}},
+			},
+		},
 	} {
 		vectors = append(vectors, newReceiptVector(r))
 	}

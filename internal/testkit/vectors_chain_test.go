@@ -52,10 +52,19 @@ type headerVector struct {
 
 func newHeaderVector(h types.Header) headerVector {
 	return headerVector{
-		Version: h.Version, ChainID: h.ChainID, Height: uint64(h.Height), Parent: h.Parent[:], Timestamp: h.Timestamp,
-		Producer: h.Producer[:], TransactionsRoot: h.TransactionsRoot[:], ReceiptsRoot: h.ReceiptsRoot[:],
-		StateRoot: h.StateRoot[:], WritesDigest: h.WritesDigest[:], GasUsed: uint64(h.GasUsed),
-		GasLimit: uint64(h.GasLimit), BaseFee: uint64(h.BaseFee),
+		Version:          h.Version,
+		ChainID:          h.ChainID,
+		Height:           uint64(h.Height),
+		Parent:           h.Parent[:],
+		Timestamp:        h.Timestamp,
+		Producer:         h.Producer[:],
+		TransactionsRoot: h.TransactionsRoot[:],
+		ReceiptsRoot:     h.ReceiptsRoot[:],
+		StateRoot:        h.StateRoot[:],
+		WritesDigest:     h.WritesDigest[:],
+		GasUsed:          uint64(h.GasUsed),
+		GasLimit:         uint64(h.GasLimit),
+		BaseFee:          uint64(h.BaseFee),
 	}
 }
 
@@ -209,9 +218,15 @@ func exampleBlock(
 func newBlockVector(result exec.Result, block types.Block, batch []txVector) blockVector {
 	hash := block.Header.Hash()
 	v := blockVector{
-		Header: newHeaderVector(block.Header), HeaderBytes: block.Header.Encode(), Hash: hash[:],
-		Signature: block.Signature[:], Transactions: batch, Reasons: result.Reasons, Receipts: []receiptVector{},
-		Accesses: newAccessesVector(result.Accesses), Block: block.Encode(),
+		Header:       newHeaderVector(block.Header),
+		HeaderBytes:  block.Header.Encode(),
+		Hash:         hash[:],
+		Signature:    block.Signature[:],
+		Transactions: batch,
+		Reasons:      result.Reasons,
+		Receipts:     []receiptVector{},
+		Accesses:     newAccessesVector(result.Accesses),
+		Block:        block.Encode(),
 	}
 	if v.Reasons == nil {
 		v.Reasons = []exec.Reason{}

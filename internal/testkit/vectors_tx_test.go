@@ -49,8 +49,14 @@ type txVector struct {
 
 func exampleTx(key crypto.PrivateKey, nonce uint64, payload types.Payload) types.Transaction {
 	return types.Transaction{
-		Version: types.TransactionVersion, ChainID: chainID, Sender: key.PublicKey(), Nonce: nonce, GasLimit: 50_000,
-		MaxFeePerGas: 200, MaxPriorityFeePerGas: 3, Payload: payload,
+		Version:              types.TransactionVersion,
+		ChainID:              chainID,
+		Sender:               key.PublicKey(),
+		Nonce:                nonce,
+		GasLimit:             50_000,
+		MaxFeePerGas:         200,
+		MaxPriorityFeePerGas: 3,
+		Payload:              payload,
 	}
 }
 
@@ -71,10 +77,21 @@ func sign(t *testing.T, tx types.Transaction, key crypto.PrivateKey) types.Signe
 func newTxVector(name string, tx types.SignedTransaction, key crypto.PrivateKey, payload map[string]any) txVector {
 	hash, secret, id := tx.SigningHash(), key.Bytes(), tx.ID()
 	return txVector{
-		Name: name, Version: tx.Version, ChainID: tx.ChainID, Sender: tx.Sender[:], Nonce: tx.Nonce,
-		GasLimit: uint64(tx.GasLimit), MaxFeePerGas: uint64(tx.MaxFeePerGas),
-		MaxPriorityFeePerGas: uint64(tx.MaxPriorityFeePerGas), Payload: payload, Unsigned: tx.Transaction.Encode(),
-		SigningHash: hash[:], PrivateKey: secret[:], Signature: tx.Signature[:], Signed: tx.Encode(), ID: id[:],
+		Name:                 name,
+		Version:              tx.Version,
+		ChainID:              tx.ChainID,
+		Sender:               tx.Sender[:],
+		Nonce:                tx.Nonce,
+		GasLimit:             uint64(tx.GasLimit),
+		MaxFeePerGas:         uint64(tx.MaxFeePerGas),
+		MaxPriorityFeePerGas: uint64(tx.MaxPriorityFeePerGas),
+		Payload:              payload,
+		Unsigned:             tx.Transaction.Encode(),
+		SigningHash:          hash[:],
+		PrivateKey:           secret[:],
+		Signature:            tx.Signature[:],
+		Signed:               tx.Encode(),
+		ID:                   id[:],
 	}
 }
 

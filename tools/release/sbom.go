@@ -34,7 +34,11 @@ func (r *release) writeSBOM(p program) error {
 	for _, module := range p.info.Deps {
 		url := "pkg:golang/" + module.Path + "@" + module.Version
 		components = append(components, cyclonedx.Component{
-			BOMRef: url, Type: cyclonedx.ComponentTypeLibrary, Name: module.Path, Version: module.Version, PackageURL: url,
+			BOMRef:     url,
+			Type:       cyclonedx.ComponentTypeLibrary,
+			Name:       module.Path,
+			Version:    module.Version,
+			PackageURL: url,
 			Properties: &[]cyclonedx.Property{{Name: "go.sum", Value: module.Sum}},
 		})
 	}

@@ -60,7 +60,12 @@ func ParseAccount(store *keystore.Store, text string) (Account, error) {
 			return Account{}, fmt.Errorf("%w: there is no key or alias %q in %s", ErrBadAccount, text, store.Dir())
 		}
 		return Account{
-			ID: entry.Account, Text: text, Network: entry.Network, Name: text, kind: entry.Kind, chain: entry.Chain,
+			ID:      entry.Account,
+			Text:    text,
+			Network: entry.Network,
+			Name:    text,
+			kind:    entry.Kind,
+			chain:   entry.Chain,
 		}, err
 	}
 	if network, account, err := types.ParseAddress(text); err == nil {

@@ -39,7 +39,11 @@ func newNodeThat(t *testing.T, witnessBytes uint64) *node {
 	n := &node{producer: key("producer"), sender: key("sender")}
 	n.open(t, witnessBytes, func(*chain.Store) *types.Genesis {
 		return &types.Genesis{
-			ChainID: 7, Network: types.Regtest, Time: 1_000, BaseFee: 10, Parameters: params.Default(n.producer.PublicKey()),
+			ChainID:     7,
+			Network:     types.Regtest,
+			Time:        1_000,
+			BaseFee:     10,
+			Parameters:  params.Default(n.producer.PublicKey()),
 			Allocations: []types.Allocation{{Account: n.sender.PublicKey(), Balance: 1_000 * types.CoinUnits}},
 		}
 	})
@@ -86,8 +90,14 @@ func (n *node) build(t *testing.T, transfers int) {
 	for i := range signed {
 		var err error
 		signed[i], err = types.Sign(types.Transaction{
-			Version: 1, ChainID: 7, Sender: n.sender.PublicKey(), Nonce: n.nonce, GasLimit: 50_000, MaxFeePerGas: 100,
-			MaxPriorityFeePerGas: 1, Payload: types.Transfer{To: types.Account{1, byte(n.nonce)}, Amount: 7},
+			Version:              1,
+			ChainID:              7,
+			Sender:               n.sender.PublicKey(),
+			Nonce:                n.nonce,
+			GasLimit:             50_000,
+			MaxFeePerGas:         100,
+			MaxPriorityFeePerGas: 1,
+			Payload:              types.Transfer{To: types.Account{1, byte(n.nonce)}, Amount: 7},
 		}, n.sender, [32]byte{})
 		must(t, err)
 		n.nonce++

@@ -61,9 +61,15 @@ const noHeight = types.Height(math.MaxUint64)
 // binary logarithms, get a proof together.
 func NewQueue(store *chain.Store, bits int, lengths ...int) *Queue {
 	return &Queue{
-		store: store, bits: bits, now: time.Now, spans: spans{lengths: lengths}, leases: make(map[blockproof.Span]time.Time),
-		refused: make(map[blockproof.Span]bool), changed: make(chan struct{}), awaited: noHeight,
-		may: func(context.Context, blockproof.Span) (bool, error) { return true, nil },
+		store:   store,
+		bits:    bits,
+		now:     time.Now,
+		spans:   spans{lengths: lengths},
+		leases:  make(map[blockproof.Span]time.Time),
+		refused: make(map[blockproof.Span]bool),
+		changed: make(chan struct{}),
+		awaited: noHeight,
+		may:     func(context.Context, blockproof.Span) (bool, error) { return true, nil },
 	}
 }
 

@@ -52,8 +52,13 @@ type writeDifference struct {
 func (r *Replica) divergence(ctx context.Context, u *upstream, b *ledger.Received, invalid *ledger.InvalidBlock) *Halt {
 	claimed := invalid.Claimed
 	h := &Halt{
-		Reason: Diverged, Message: invalid.Error(), Height: claimed.Header.Height, Time: time.Now().UTC(), Upstream: u.Name(),
-		Headers: []signedHeader{newSignedHeader(claimed)}, Block: b.Encoded(),
+		Reason:   Diverged,
+		Message:  invalid.Error(),
+		Height:   claimed.Header.Height,
+		Time:     time.Now().UTC(),
+		Upstream: u.Name(),
+		Headers:  []signedHeader{newSignedHeader(claimed)},
+		Block:    b.Encoded(),
 	}
 	ctx, cancel := context.WithTimeout(ctx, explainTime)
 	defer cancel()

@@ -51,8 +51,13 @@ type fetcher struct {
 
 func newFetcher(u *upstream, next types.Height, poll func() time.Duration) *fetcher {
 	f := &fetcher{
-		upstream: u, next: next, ranges: make(chan chan [][]byte, ahead), expected: next, verified: make(chan verified, 1),
-		wake: make(chan struct{}, 1), poll: poll,
+		upstream: u,
+		next:     next,
+		ranges:   make(chan chan [][]byte, ahead),
+		expected: next,
+		verified: make(chan verified, 1),
+		wake:     make(chan struct{}, 1),
+		poll:     poll,
 	}
 	f.size.Store(rangeBytes) // until an answer tells: full blocks are worth importing while the next ones come
 	return f

@@ -71,7 +71,10 @@ func (r *Replica) judgeFork(ctx context.Context, u *upstream) error {
 		)
 	}
 	return r.halted(&Halt{
-		Reason: Equivocation, Height: differs, Time: time.Now().UTC(), Upstream: u.Name(),
+		Reason:   Equivocation,
+		Height:   differs,
+		Time:     time.Now().UTC(),
+		Upstream: u.Name(),
 		Message: fmt.Sprintf("the producer %s signed two blocks of height %d: %s, which is here, and %s, which %s has",
 			ours.Header.Producer, differs, ours.Header.Hash(), theirs.Header.Hash(), u.Name()),
 		Headers: []signedHeader{newSignedHeader(ours), newSignedHeader(*theirs)},

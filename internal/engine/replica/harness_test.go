@@ -44,7 +44,11 @@ func check(t testing.TB, err error) {
 
 func testGenesis() types.Genesis {
 	g := types.Genesis{
-		ChainID: 7, Network: types.Regtest, Time: 1_000, BaseFee: 10, Parameters: params.Default(producerKey.PublicKey()),
+		ChainID:     7,
+		Network:     types.Regtest,
+		Time:        1_000,
+		BaseFee:     10,
+		Parameters:  params.Default(producerKey.PublicKey()),
 		Allocations: []types.Allocation{{Account: alice.PublicKey(), Balance: 1_000 * types.CoinUnits}},
 	}
 	return g

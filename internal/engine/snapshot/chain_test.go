@@ -79,11 +79,20 @@ func openStore(t tester) *chain.Store {
 func newTestChain(t tester, seed uint64) *testChain {
 	t.Helper()
 	c := &testChain{
-		t: t, r: rand.New(rand.NewPCG(seed, 0)), producer: testKey(t, "producer"), sender: testKey(t, "sender"),
-		store: openStore(t), tree: new(tree.Tree), state: make(map[string][]byte),
+		t:        t,
+		r:        rand.New(rand.NewPCG(seed, 0)),
+		producer: testKey(t, "producer"),
+		sender:   testKey(t, "sender"),
+		store:    openStore(t),
+		tree:     new(tree.Tree),
+		state:    make(map[string][]byte),
 	}
 	c.genesis = types.Genesis{
-		ChainID: 7, Network: types.Regtest, Time: 1_000, BaseFee: 10, Parameters: params.Default(c.producer.PublicKey()),
+		ChainID:     7,
+		Network:     types.Regtest,
+		Time:        1_000,
+		BaseFee:     10,
+		Parameters:  params.Default(c.producer.PublicKey()),
 		Allocations: []types.Allocation{{Account: c.sender.PublicKey(), Balance: 1 << 60}},
 	}
 	result, err := exec.Genesis(c.genesis)

@@ -136,8 +136,14 @@ func (c *creator) create(g types.Genesis, now uint64) (Manifest, error) {
 	}
 	header := block.Signed()
 	c.manifest = Manifest{
-		Height: header.Header.Height, BlockHash: header.Header.Hash(), StateRoot: header.Header.StateRoot, Format: format,
-		CreatedAt: now, ChainID: header.Header.ChainID, GenesisHash: zero.Header.Hash(), Header: header.Encode(),
+		Height:      header.Header.Height,
+		BlockHash:   header.Header.Hash(),
+		StateRoot:   header.Header.StateRoot,
+		Format:      format,
+		CreatedAt:   now,
+		ChainID:     header.Header.ChainID,
+		GenesisHash: zero.Header.Hash(),
+		Header:      header.Encode(),
 	}
 	for _, part := range []func() error{
 		func() error { return c.pieces(KindGenesis, g.Encode(), maxGenesis) },

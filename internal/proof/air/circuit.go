@@ -33,8 +33,13 @@ type Circuit struct {
 func (b *Builder) Build() *Circuit {
 	b.constrainBuses()
 	c := &Circuit{
-		nodes: b.nodes, extension: b.extension, columns: b.columns, public: b.public,
-		constraints: b.constraints, interactions: b.interactions, buses: b.buses,
+		nodes:        b.nodes,
+		extension:    b.extension,
+		columns:      b.columns,
+		public:       b.public,
+		constraints:  b.constraints,
+		interactions: b.interactions,
+		buses:        b.buses,
 	}
 	for _, it := range b.interactions {
 		c.arity = max(c.arity, len(it.Tuple))

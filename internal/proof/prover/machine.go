@@ -25,9 +25,13 @@ type machine struct {
 // newMachine returns a machine for blocks of rows rows, at most blockRows.
 func newMachine(p *program, b *bound, rows int) *machine {
 	m := &machine{
-		program: p, bound: b, vectors: make([]field.Vector, p.slots),
-		ones: make(field.Vector, rows), temporary: make(field.Vector, rows), zeros: make(field.Vector, rows),
-		wrapped: make(map[int32]field.Vector),
+		program:   p,
+		bound:     b,
+		vectors:   make([]field.Vector, p.slots),
+		ones:      make(field.Vector, rows),
+		temporary: make(field.Vector, rows),
+		zeros:     make(field.Vector, rows),
+		wrapped:   make(map[int32]field.Vector),
 	}
 	for i := range m.ones {
 		m.ones[i].SetOne()

@@ -29,8 +29,12 @@ type Prover struct {
 // New returns a prover of the circuit.
 func New(c *air.Circuit) *Prover {
 	return &Prover{
-		circuit: c, shape: stark.ShapeOf(c), constraints: compileConstraints(c), buses: compileBuses(c),
-		grids: make(map[fri.Domain]*grid), mostKept: mostKept,
+		circuit:     c,
+		shape:       stark.ShapeOf(c),
+		constraints: compileConstraints(c),
+		buses:       compileBuses(c),
+		grids:       make(map[fri.Domain]*grid),
+		mostKept:    mostKept,
 	}
 }
 

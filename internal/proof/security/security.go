@@ -39,9 +39,12 @@ func Of(c *air.Circuit, logRows, public int) Circuit {
 		interactions += len(group)
 	}
 	return Circuit{
-		LogRows: logRows, Functions: shape.AtPoint() + shape.AtNext(),
-		Constraints: len(c.Constraints()), Degree: stark.Chunks + 1,
-		Entries: interactions<<logRows + public, Width: c.Arity() + 1,
+		LogRows:     logRows,
+		Functions:   shape.AtPoint() + shape.AtNext(),
+		Constraints: len(c.Constraints()),
+		Degree:      stark.Chunks + 1,
+		Entries:     interactions<<logRows + public,
+		Width:       c.Arity() + 1,
 	}
 }
 

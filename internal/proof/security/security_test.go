@@ -24,7 +24,14 @@ func TestAgreesWithSoundcalc(t *testing.T) {
 		{111, 20, 50, 124, 124, 129},
 	} {
 		got := At(fri.Parameters{LogBlowup: 2, LogFinal: 9, Grinding: 20, Queries: c.queries},
-			Circuit{LogRows: c.logRows, Functions: 371, Constraints: 371, Degree: 3, Entries: 1 << 22, Width: 20}, c.m)
+			Circuit{
+				LogRows:     c.logRows,
+				Functions:   371,
+				Constraints: 371,
+				Degree:      3,
+				Entries:     1 << 22,
+				Width:       20,
+			}, c.m)
 		if got.Bits() != c.bits || int(got.Batching) != c.batching || int(got.Query) != c.query {
 			t.Errorf(
 				"%d queries, 2^%d rows, m = %d: %v; want %d bits, batching %d, query %d",
@@ -44,7 +51,14 @@ func TestAgreesWithSoundcalc(t *testing.T) {
 // TestTermsMoveTheRightWay changes one figure at a time for the worse.
 func TestTermsMoveTheRightWay(t *testing.T) {
 	p := fri.Parameters{LogBlowup: 2, LogFinal: 9, Grinding: 20, Queries: 114}
-	c := Circuit{LogRows: 17, Functions: 300, Constraints: 400, Degree: 3, Entries: 1 << 20, Width: 8}
+	c := Circuit{
+		LogRows:     17,
+		Functions:   300,
+		Constraints: 400,
+		Degree:      3,
+		Entries:     1 << 20,
+		Width:       8,
+	}
 	base := At(p, c, 16)
 	for name, change := range map[string]struct {
 		apply func(p *fri.Parameters, c *Circuit)

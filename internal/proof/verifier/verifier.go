@@ -101,8 +101,12 @@ func verify(s *stark.Statement, p fri.Parameters, logRows int, r *transcript.Rea
 		return err
 	}
 	a := &argument{
-		statement: s, shape: stark.ShapeOf(s.Circuit), parameters: p, logRows: logRows,
-		reader: r, transcript: s.Transcript(p, logRows),
+		statement:  s,
+		shape:      stark.ShapeOf(s.Circuit),
+		parameters: p,
+		logRows:    logRows,
+		reader:     r,
+		transcript: s.Transcript(p, logRows),
 	}
 	if err := a.checkConstraints(); err != nil {
 		return err
@@ -178,10 +182,14 @@ func (a *argument) point(o *stark.Opened, c *air.Challenges, vanishing field.Ext
 	}
 	last := field.RootOfUnity(a.logRows)
 	p := &air.Point{
-		Columns: o.Columns, Next: make([]field.Ext, a.shape.Columns),
-		Aux: o.Aux, AuxNext: make([]field.Ext, a.shape.Aux),
-		Public: a.statement.Public, Challenges: c,
-		First: selector(field.New(1)), Last: selector(*last.Inverse(&last)),
+		Columns:    o.Columns,
+		Next:       make([]field.Ext, a.shape.Columns),
+		Aux:        o.Aux,
+		AuxNext:    make([]field.Ext, a.shape.Aux),
+		Public:     a.statement.Public,
+		Challenges: c,
+		First:      selector(field.New(1)),
+		Last:       selector(*last.Inverse(&last)),
 	}
 	for i, column := range a.shape.Next {
 		p.Next[column] = o.Next[i]

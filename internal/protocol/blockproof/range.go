@@ -75,9 +75,13 @@ func NewRangeStatement(headers []types.SignedHeader, union []types.Access) (Stat
 	}
 	before, last := &headers[0].Header, &headers[len(headers)-1].Header
 	return Statement{
-		ChainID: last.ChainID, Height: last.Height, BlockHash: last.Hash(), PreRoot: before.StateRoot,
-		PostRoot: last.StateRoot, AccessesDigest: types.DigestAccesses(union),
-		since: &since{height: before.Height, hash: headers[1].Header.Parent},
+		ChainID:        last.ChainID,
+		Height:         last.Height,
+		BlockHash:      last.Hash(),
+		PreRoot:        before.StateRoot,
+		PostRoot:       last.StateRoot,
+		AccessesDigest: types.DigestAccesses(union),
+		since:          &since{height: before.Height, hash: headers[1].Header.Parent},
 	}, nil
 }
 

@@ -60,8 +60,12 @@ func rangeOf(tb testing.TB, r *rand.Rand, height types.Height, n int) (Range, []
 		statement, accesses, w := one.apply(tb, changes)
 		lists, witnesses = append(lists, accesses), append(witnesses, w)
 		made.Headers = append(made.Headers, sign(tb, types.Header{
-			ChainID: 7, Height: height + types.Height(i), Parent: made.Headers[i].Header.Hash(), StateRoot: statement.PostRoot,
-			WritesDigest: types.DigestAccesses(types.Writes(accesses)), GasUsed: 1_000_000,
+			ChainID:      7,
+			Height:       height + types.Height(i),
+			Parent:       made.Headers[i].Header.Hash(),
+			StateRoot:    statement.PostRoot,
+			WritesDigest: types.DigestAccesses(types.Writes(accesses)),
+			GasUsed:      1_000_000,
 		}))
 	}
 	var err error

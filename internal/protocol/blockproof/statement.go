@@ -43,8 +43,12 @@ func NewStatement(parent, header *types.Header, accesses []types.Access) (Statem
 		return Statement{}, fmt.Errorf("%w: the writes among the accesses are not the header's", ErrStatement)
 	}
 	return Statement{
-		ChainID: header.ChainID, Height: header.Height, BlockHash: header.Hash(),
-		PreRoot: parent.StateRoot, PostRoot: header.StateRoot, AccessesDigest: types.DigestAccesses(accesses),
+		ChainID:        header.ChainID,
+		Height:         header.Height,
+		BlockHash:      header.Hash(),
+		PreRoot:        parent.StateRoot,
+		PostRoot:       header.StateRoot,
+		AccessesDigest: types.DigestAccesses(accesses),
 	}, nil
 }
 

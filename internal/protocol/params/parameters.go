@@ -33,9 +33,13 @@ const (
 // Default gives the parameters of a new chain whose producer also receives the priority fees.
 func Default(producer types.PublicKey) types.Parameters {
 	return types.Parameters{
-		Version: Version, GasLimit: DefaultGasLimit, TargetBPS: DefaultTargetBPS,
-		MinBaseFee: DefaultMinBaseFee, MaxBaseFee: DefaultMaxBaseFee,
-		Producer: producer, FeeRecipient: types.Account(producer),
+		Version:      Version,
+		GasLimit:     DefaultGasLimit,
+		TargetBPS:    DefaultTargetBPS,
+		MinBaseFee:   DefaultMinBaseFee,
+		MaxBaseFee:   DefaultMaxBaseFee,
+		Producer:     producer,
+		FeeRecipient: types.Account(producer),
 	}
 }
 

@@ -36,8 +36,13 @@ func TestDefault(t *testing.T) {
 	key := producer(t)
 	p := params.Default(key)
 	want := types.Parameters{
-		Version: 1, GasLimit: 1_000_000_000, TargetBPS: 5_000, MinBaseFee: 10, MaxBaseFee: 1_000_000,
-		Producer: key, FeeRecipient: types.Account(key),
+		Version:      1,
+		GasLimit:     1_000_000_000,
+		TargetBPS:    5_000,
+		MinBaseFee:   10,
+		MaxBaseFee:   1_000_000,
+		Producer:     key,
+		FeeRecipient: types.Account(key),
 	}
 	if p != want {
 		t.Errorf("got %+v, want %+v", p, want)

@@ -79,12 +79,14 @@ func Check(code []byte) (*Module, error) {
 	memory := &p.memories[0]
 	memory.most = min(memory.most, maxPages)
 	m := &Module{
-		size: len(code), instrumented: p.assemble(),
-		deployGas: schedule.Deploy + p.deployGas + schedule.DeployCallGlobal*types.Gas(p.calls)*types.Gas(p.mutable),
-		load:      codeLoad + uint64(len(code)) + functionLoad*uint64(p.bodyCount) + itemLoad*p.items(),
-		items:     p.items(),
-		pages:     memory.least, maxPages: memory.most,
-		callable: make(map[string]struct{}),
+		size:         len(code),
+		instrumented: p.assemble(),
+		deployGas:    schedule.Deploy + p.deployGas + schedule.DeployCallGlobal*types.Gas(p.calls)*types.Gas(p.mutable),
+		load:         codeLoad + uint64(len(code)) + functionLoad*uint64(p.bodyCount) + itemLoad*p.items(),
+		items:        p.items(),
+		pages:        memory.least,
+		maxPages:     memory.most,
+		callable:     make(map[string]struct{}),
 	}
 	_, m.hasInit = p.names[InitFunction]
 	_, m.reentrant = p.names[reentrantMark]

@@ -20,10 +20,16 @@ func newAdded(p *parsed) added {
 	imported, all := uint32(p.imported), uint32(len(p.functions))
 	globals, types := uint32(len(p.globals)), uint32(len(p.types))
 	return added{
-		gas: globals, stack: globals + 1,
-		refill: imported, grow: imported + 1,
-		settleFunction: all + addedImports, growFunction: all + addedImports + 1, resetFunction: all + addedImports + 2,
-		emptyType: types, refillType: types + 1, growType: types + 2,
+		gas:            globals,
+		stack:          globals + 1,
+		refill:         imported,
+		grow:           imported + 1,
+		settleFunction: all + addedImports,
+		growFunction:   all + addedImports + 1,
+		resetFunction:  all + addedImports + 2,
+		emptyType:      types,
+		refillType:     types + 1,
+		growType:       types + 2,
 	}
 }
 

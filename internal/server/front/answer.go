@@ -113,7 +113,12 @@ func (c *conn) refuse(r *refusal, origin string, last bool) bool {
 	out := make([]byte, headRoom, headRoom+len(r.sentence)+1)
 	out = append(append(out, r.sentence...), '\n')
 	ok := c.write(out, responseHead{
-		status: r.status, contentType: "text/plain; charset=utf-8", origin: origin, name: r.name, value: r.value, last: last,
+		status:      r.status,
+		contentType: "text/plain; charset=utf-8",
+		origin:      origin,
+		name:        r.name,
+		value:       r.value,
+		last:        last,
 	})
 	if ok && last {
 		c.linger()

@@ -169,9 +169,13 @@ type connKey struct{}
 // headOf is what admit must know of a request that net/http read.
 func headOf(r *http.Request) head {
 	return head{
-		host: []byte(r.Host), authorization: []byte(r.Header.Get("Authorization")), origin: []byte(r.Header.Get("Origin")),
-		forwarded: []byte(strings.Join(r.Header.Values("X-Forwarded-For"), ",")), length: r.ContentLength,
-		chunked: len(r.TransferEncoding) > 0, upgrade: r.Header.Get("Upgrade") != "",
+		host:          []byte(r.Host),
+		authorization: []byte(r.Header.Get("Authorization")),
+		origin:        []byte(r.Header.Get("Origin")),
+		forwarded:     []byte(strings.Join(r.Header.Values("X-Forwarded-For"), ",")),
+		length:        r.ContentLength,
+		chunked:       len(r.TransferEncoding) > 0,
+		upgrade:       r.Header.Get("Upgrade") != "",
 	}
 }
 

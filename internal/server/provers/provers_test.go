@@ -42,7 +42,11 @@ func newNode(t *testing.T) *node {
 	must(t, err)
 	t.Cleanup(func() { must(t, errors.Join(store.Close(), db.Close())) })
 	n.Ledger, err = ledger.Open(store, &types.Genesis{
-		ChainID: 7, Network: types.Regtest, Time: 1_000, BaseFee: 10, Parameters: params.Default(n.producer.PublicKey()),
+		ChainID:     7,
+		Network:     types.Regtest,
+		Time:        1_000,
+		BaseFee:     10,
+		Parameters:  params.Default(n.producer.PublicKey()),
 		Allocations: []types.Allocation{{Account: n.sender.PublicKey(), Balance: 1_000 * types.CoinUnits}},
 	}, nil, nil)
 	must(t, err)
@@ -75,8 +79,14 @@ func (n *node) build(t *testing.T, transfers int) {
 	for i := range signed {
 		var err error
 		signed[i], err = types.Sign(types.Transaction{
-			Version: 1, ChainID: 7, Sender: n.sender.PublicKey(), Nonce: n.nonce, GasLimit: 50_000, MaxFeePerGas: 100,
-			MaxPriorityFeePerGas: 1, Payload: types.Transfer{To: types.Account{1, byte(n.nonce)}, Amount: 7},
+			Version:              1,
+			ChainID:              7,
+			Sender:               n.sender.PublicKey(),
+			Nonce:                n.nonce,
+			GasLimit:             50_000,
+			MaxFeePerGas:         100,
+			MaxPriorityFeePerGas: 1,
+			Payload:              types.Transfer{To: types.Account{1, byte(n.nonce)}, Amount: 7},
 		}, n.sender, [32]byte{})
 		must(t, err)
 		n.nonce++

@@ -266,8 +266,12 @@ func (m *memory) Payments(_ context.Context, f chain.PaymentFilter, in chain.Pay
 
 func (m *memory) Payment(p *chain.Payment, _ *types.Header, hash types.BlockHash) api.Payment {
 	return api.Payment{
-		BlockHeight: p.Height, TransactionIndex: p.Index, To: p.To, Amount: api.Quantity(p.Amount), BlockHash: hash,
-		Cursor: m.PaymentPage(nil, chain.PaymentsEnd{Cursor: p.Cursor(hash)}).Resume,
+		BlockHeight:      p.Height,
+		TransactionIndex: p.Index,
+		To:               p.To,
+		Amount:           api.Quantity(p.Amount),
+		BlockHash:        hash,
+		Cursor:           m.PaymentPage(nil, chain.PaymentsEnd{Cursor: p.Cursor(hash)}).Resume,
 	}
 }
 

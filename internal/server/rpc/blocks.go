@@ -134,11 +134,21 @@ func newBlock(encoded chain.EncodedBlock, receipts []types.Receipt) api.Block {
 		hashes[i] = receipts[i].Transaction
 	}
 	return api.Block{
-		Height: header.Height, Hash: header.Hash(), Timestamp: header.Timestamp, TxCount: uint64(encoded.Count),
-		StateRoot: header.StateRoot, Transactions: api.BlockTransactions{Hashes: hashes},
-		ParentHash: header.Parent, TransactionsRoot: header.TransactionsRoot, ReceiptsRoot: header.ReceiptsRoot,
-		GasUsed: api.Quantity(header.GasUsed), GasLimit: api.Quantity(header.GasLimit), BaseFee: api.Quantity(header.BaseFee),
-		Producer: header.Producer, Signature: encoded.Header.Signature[:], Size: uint64(len(encoded.Bytes)),
+		Height:           header.Height,
+		Hash:             header.Hash(),
+		Timestamp:        header.Timestamp,
+		TxCount:          uint64(encoded.Count),
+		StateRoot:        header.StateRoot,
+		Transactions:     api.BlockTransactions{Hashes: hashes},
+		ParentHash:       header.Parent,
+		TransactionsRoot: header.TransactionsRoot,
+		ReceiptsRoot:     header.ReceiptsRoot,
+		GasUsed:          api.Quantity(header.GasUsed),
+		GasLimit:         api.Quantity(header.GasLimit),
+		BaseFee:          api.Quantity(header.BaseFee),
+		Producer:         header.Producer,
+		Signature:        encoded.Header.Signature[:],
+		Size:             uint64(len(encoded.Bytes)),
 	}
 }
 

@@ -180,7 +180,12 @@ func (h *chainHandlers) getNodeInfo(context.Context, api.NoParams) (api.NodeInfo
 	info := api.NodeInfo{
 		Version: b.Version,
 		Build: api.Build{
-			Commit: b.Commit, Date: b.Date, Modified: b.Modified, Go: b.Go, OS: b.OS, Arch: b.Arch,
+			Commit:   b.Commit,
+			Date:     b.Date,
+			Modified: b.Modified,
+			Go:       b.Go,
+			OS:       b.OS,
+			Arch:     b.Arch,
 		},
 		Network:           h.genesis.Network,
 		Mode:              h.node.Mode(),

@@ -60,8 +60,12 @@ func (h *contractHandlers) contract(st *chain.State, id types.ContractID) (api.C
 	}
 	size, err := h.chain.CodeSize(record.CodeHash)
 	return api.Contract{
-		ID: id, Name: record.Name, Deployer: record.Deployer, DeployedAt: record.Height, CodeHash: record.CodeHash,
-		CodeSize: uint64(size),
+		ID:         id,
+		Name:       record.Name,
+		Deployer:   record.Deployer,
+		DeployedAt: record.Height,
+		CodeHash:   record.CodeHash,
+		CodeSize:   uint64(size),
 	}, err
 }
 

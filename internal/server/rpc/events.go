@@ -53,9 +53,15 @@ func (h *eventHandlers) getEvents(ctx context.Context, p api.GetEventsParams) ([
 // newEvent renders an event.
 func newEvent(log api.Log, tx types.TxID, index uint32) api.Event {
 	return api.Event{
-		ContractID: log.Address, EventName: log.EventName, Data: log.Data, BlockHeight: log.BlockHeight, TransactionHash: tx,
-		LogIndex: log.LogIndex, Topics: log.Topics, TransactionIndex: index,
-		Cursor: cursor(chain.Position{Height: log.BlockHeight, Index: log.LogIndex}),
+		ContractID:       log.Address,
+		EventName:        log.EventName,
+		Data:             log.Data,
+		BlockHeight:      log.BlockHeight,
+		TransactionHash:  tx,
+		LogIndex:         log.LogIndex,
+		Topics:           log.Topics,
+		TransactionIndex: index,
+		Cursor:           cursor(chain.Position{Height: log.BlockHeight, Index: log.LogIndex}),
 	}
 }
 

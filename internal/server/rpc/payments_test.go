@@ -102,9 +102,16 @@ func TestGetPayments(t *testing.T) {
 	header := must(c.store.Header(2))(t).Header
 	tx := must(c.store.Block(2))(t).Transactions[0]
 	want := api.Payment{
-		Cursor: page.Payments[1].Cursor, BlockHeight: 2, BlockHash: header.Hash(), Timestamp: header.Timestamp,
-		TransactionHash: tx.ID(), Log: new(uint32(1)), Kind: api.PaymentContract, From: types.Account(otherContract),
-		To: paid(2), Amount: 3,
+		Cursor:          page.Payments[1].Cursor,
+		BlockHeight:     2,
+		BlockHash:       header.Hash(),
+		Timestamp:       header.Timestamp,
+		TransactionHash: tx.ID(),
+		Log:             new(uint32(1)),
+		Kind:            api.PaymentContract,
+		From:            types.Account(otherContract),
+		To:              paid(2),
+		Amount:          3,
 	}
 	got := page.Payments[1]
 	if got.Log == nil || *got.Log != *want.Log {

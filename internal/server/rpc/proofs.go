@@ -69,9 +69,17 @@ func (h *proofHandlers) getProof(_ context.Context, p api.GetProofParams) (api.B
 	}
 	bits, err := blockproof.Bits(bundle.Proof)
 	return api.BlockProof{
-		Height: height, StateRoot: statement.PostRoot, Proof: bundle.Proof, Type: api.ProofType, Statement: api.StatementS1,
-		SecurityBits: uint32(bits), StateHashBits: api.StateHashBits, PreRoot: statement.PreRoot,
-		AccessesDigest: statement.AccessesDigest, Circuit: h.circuit, BlockHash: statement.BlockHash,
+		Height:         height,
+		StateRoot:      statement.PostRoot,
+		Proof:          bundle.Proof,
+		Type:           api.ProofType,
+		Statement:      api.StatementS1,
+		SecurityBits:   uint32(bits),
+		StateHashBits:  api.StateHashBits,
+		PreRoot:        statement.PreRoot,
+		AccessesDigest: statement.AccessesDigest,
+		Circuit:        h.circuit,
+		BlockHash:      statement.BlockHash,
 	}, err
 }
 

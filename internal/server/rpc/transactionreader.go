@@ -56,11 +56,19 @@ func (r *transactionReader) at(position chain.Position, neighbour *foundTransact
 func (r *transactionReader) receipt(found *foundTransaction) (*api.Receipt, error) {
 	to, _ := recipient(&found.tx.Transaction)
 	receipt := &api.Receipt{
-		TransactionHash: found.receipt.Transaction, BlockHeight: found.header.Height, BlockHash: found.hash,
-		Status: api.Quantity(found.receipt.Status), GasUsed: api.Quantity(found.receipt.GasUsed),
-		ContractAddress: found.receipt.Contract, Logs: make([]api.Log, len(found.receipt.Logs)),
-		TransactionIndex: found.index, EffectiveGasPrice: effectivePrice(&found.tx, found.header),
-		ReturnData: found.receipt.Output, Error: trace.Failure(found.reason), From: found.tx.Sender, To: to,
+		TransactionHash:   found.receipt.Transaction,
+		BlockHeight:       found.header.Height,
+		BlockHash:         found.hash,
+		Status:            api.Quantity(found.receipt.Status),
+		GasUsed:           api.Quantity(found.receipt.GasUsed),
+		ContractAddress:   found.receipt.Contract,
+		Logs:              make([]api.Log, len(found.receipt.Logs)),
+		TransactionIndex:  found.index,
+		EffectiveGasPrice: effectivePrice(&found.tx, found.header),
+		ReturnData:        found.receipt.Output,
+		Error:             trace.Failure(found.reason),
+		From:              found.tx.Sender,
+		To:                to,
 	}
 	if len(receipt.Logs) == 0 {
 		return receipt, nil

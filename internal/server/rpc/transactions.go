@@ -111,11 +111,20 @@ func absent(err error) error {
 func newTransaction(tx *types.SignedTransaction, id types.TxID) api.Transaction {
 	to, contract := recipient(&tx.Transaction)
 	return api.Transaction{
-		Hash: id, From: tx.Sender, To: to, Value: api.Quantity(tx.Payload.Value()), GasLimit: api.Quantity(tx.GasLimit),
-		GasPrice: api.Quantity(tx.MaxFeePerGas), Nonce: api.Quantity(tx.Nonce), Status: api.StatusPending,
-		Type: tx.Payload.Kind().String(), MaxFeePerGas: api.Quantity(tx.MaxFeePerGas),
-		MaxPriorityFeePerGas: api.Quantity(tx.MaxPriorityFeePerGas), Input: newInput(tx.Payload),
-		Signature: tx.Signature[:], Contract: contract,
+		Hash:                 id,
+		From:                 tx.Sender,
+		To:                   to,
+		Value:                api.Quantity(tx.Payload.Value()),
+		GasLimit:             api.Quantity(tx.GasLimit),
+		GasPrice:             api.Quantity(tx.MaxFeePerGas),
+		Nonce:                api.Quantity(tx.Nonce),
+		Status:               api.StatusPending,
+		Type:                 tx.Payload.Kind().String(),
+		MaxFeePerGas:         api.Quantity(tx.MaxFeePerGas),
+		MaxPriorityFeePerGas: api.Quantity(tx.MaxPriorityFeePerGas),
+		Input:                newInput(tx.Payload),
+		Signature:            tx.Signature[:],
+		Contract:             contract,
 	}
 }
 
@@ -175,7 +184,12 @@ func newLog(log types.Log, height types.Height, index uint32) api.Log {
 		topics = append(topics, log.Topics[i][:])
 	}
 	return api.Log{
-		Address: log.Contract, Topics: topics, Data: log.Data, EventName: log.Name, LogIndex: index, BlockHeight: height,
+		Address:     log.Contract,
+		Topics:      topics,
+		Data:        log.Data,
+		EventName:   log.Name,
+		LogIndex:    index,
+		BlockHeight: height,
 	}
 }
 

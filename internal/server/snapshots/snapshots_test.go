@@ -46,7 +46,11 @@ func served(t *testing.T) (*snapshot.Directory, *httptest.Server) {
 	must(t, err)
 	t.Cleanup(func() { must(t, errors.Join(store.Close(), db.Close())) })
 	l, err := ledger.Open(store, &types.Genesis{
-		ChainID: 7, Network: types.Regtest, Time: 1_000, BaseFee: 10, Parameters: params.Default(producer.PublicKey()),
+		ChainID:     7,
+		Network:     types.Regtest,
+		Time:        1_000,
+		BaseFee:     10,
+		Parameters:  params.Default(producer.PublicKey()),
 		Allocations: []types.Allocation{{Account: producer.PublicKey(), Balance: types.CoinUnits}},
 	}, nil, nil)
 	must(t, err)

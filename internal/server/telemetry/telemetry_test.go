@@ -80,8 +80,12 @@ func TestCalls(t *testing.T) {
 
 // testBlock took 7 ms.
 var testBlock = Block{
-	Height: 9, Transactions: 3, Gas: 63_000, Start: time.Unix(1_700_000_000, 0), Late: 20 * time.Millisecond,
-	Phases: []Phase{{"execute", 4 * time.Millisecond}, {"append", 3 * time.Millisecond}},
+	Height:       9,
+	Transactions: 3,
+	Gas:          63_000,
+	Start:        time.Unix(1_700_000_000, 0),
+	Late:         20 * time.Millisecond,
+	Phases:       []Phase{{"execute", 4 * time.Millisecond}, {"append", 3 * time.Millisecond}},
 }
 
 func TestBlocks(t *testing.T) {

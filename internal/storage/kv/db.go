@@ -176,7 +176,9 @@ func lockDirectory(dir string, files vfs.FS) (*pebble.Lock, error) {
 // written again: compressing it is for nothing.
 func (db *DB) pebbleOptions(options Options, files vfs.FS) *pebble.Options {
 	o := &pebble.Options{
-		FS: files, Lock: db.lock, Logger: logger{options.Logger},
+		FS:     files,
+		Lock:   db.lock,
+		Logger: logger{options.Logger},
 		EventListener: &pebble.EventListener{
 			DataCorruption:  db.noteDamage,
 			WriteStallBegin: func(pebble.WriteStallBeginInfo) { db.stalls.Add(1) },
@@ -273,12 +275,22 @@ func (db *DB) Metrics() Metrics {
 	m := db.pebble.Metrics()
 	tables := m.Total() // whose flushed bytes count the log, too
 	return Metrics{
-		LoggedBytes: m.WAL.BytesWritten, WrittenBytes: tables.TableBytesFlushed + tables.TableBytesCompacted,
-		DiskBytes: m.DiskSpaceUsage(), WALBytes: m.WAL.Size, MemTableBytes: m.MemTable.Size,
-		CacheBytes: m.BlockCache.Size, CacheHits: m.BlockCache.Hits, CacheMisses: m.BlockCache.Misses,
-		Compactions: m.Compact.Count, CompactionsRunning: m.Compact.NumInProgress, Flushes: m.Flush.Count,
-		CompactionDebtBytes: m.Compact.EstimatedDebt, ReadAmplification: m.ReadAmp(),
-		WriteStalls: db.stalls.Load(), Syncs: db.syncs.Load(), SyncTime: time.Duration(db.syncNanos.Load()),
+		LoggedBytes:         m.WAL.BytesWritten,
+		WrittenBytes:        tables.TableBytesFlushed + tables.TableBytesCompacted,
+		DiskBytes:           m.DiskSpaceUsage(),
+		WALBytes:            m.WAL.Size,
+		MemTableBytes:       m.MemTable.Size,
+		CacheBytes:          m.BlockCache.Size,
+		CacheHits:           m.BlockCache.Hits,
+		CacheMisses:         m.BlockCache.Misses,
+		Compactions:         m.Compact.Count,
+		CompactionsRunning:  m.Compact.NumInProgress,
+		Flushes:             m.Flush.Count,
+		CompactionDebtBytes: m.Compact.EstimatedDebt,
+		ReadAmplification:   m.ReadAmp(),
+		WriteStalls:         db.stalls.Load(),
+		Syncs:               db.syncs.Load(),
+		SyncTime:            time.Duration(db.syncNanos.Load()),
 	}
 }
 

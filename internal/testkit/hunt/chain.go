@@ -82,7 +82,11 @@ func (n *ChainNode) Restart() error { return errors.Join(n.Engine.Close(), n.beg
 // Genesis is the chain's, the same for all nodes.
 func (n *ChainNode) Genesis() types.Genesis {
 	return types.Genesis{
-		ChainID: chainID, Network: types.Regtest, Time: 1, BaseFee: 10, Parameters: params.Default(n.producer.PublicKey()),
+		ChainID:     chainID,
+		Network:     types.Regtest,
+		Time:        1,
+		BaseFee:     10,
+		Parameters:  params.Default(n.producer.PublicKey()),
 		Allocations: []types.Allocation{{Account: n.user.PublicKey(), Balance: 1_000_000_000 * types.CoinUnits}},
 	}
 }
@@ -121,8 +125,13 @@ func (n *ChainNode) Block(gas types.Gas, count int, payloads ...types.Payload) (
 	signed := make([]types.SignedTransaction, count)
 	for i := range signed {
 		if signed[i], err = types.Sign(types.Transaction{
-			Version: types.TransactionVersion, ChainID: chainID, Sender: n.user.PublicKey(), Nonce: n.nonce, GasLimit: gas,
-			MaxFeePerGas: params.DefaultMaxBaseFee, Payload: payloads[i%len(payloads)],
+			Version:      types.TransactionVersion,
+			ChainID:      chainID,
+			Sender:       n.user.PublicKey(),
+			Nonce:        n.nonce,
+			GasLimit:     gas,
+			MaxFeePerGas: params.DefaultMaxBaseFee,
+			Payload:      payloads[i%len(payloads)],
 		}, n.user, [32]byte{}); err != nil {
 			return made, err
 		}

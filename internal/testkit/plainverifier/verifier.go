@@ -195,7 +195,15 @@ func Verify(s Statement, proof []byte) error {
 		return err
 	}
 
-	b := batched{check: c, z: z, delta: c.drawExt(), values: values, atPoint: atPoint, next: next, auxNext: auxNext}
+	b := batched{
+		check:   c,
+		z:       z,
+		delta:   c.drawExt(),
+		values:  values,
+		atPoint: atPoint,
+		next:    next,
+		auxNext: auxNext,
+	}
 	f := c.readFRI()
 	nonce := c.read(8)
 	if low := binary.LittleEndian.Uint64(first8(hash(c.state[:], le32(4), nonce))); low%(1<<grinding) != 0 {

@@ -68,7 +68,11 @@ func mixed(tb testing.TB, bits int) ([]Block, *maker) {
 	producer, alice, bob := Producer(tb), key(tb, "alice"), key(tb, "bob")
 	parameters := params.Default(producer.PublicKey())
 	m := newMaker(tb, &types.Genesis{
-		ChainID: chainID, Network: types.Regtest, Time: 1_000, BaseFee: 10, Parameters: parameters,
+		ChainID:    chainID,
+		Network:    types.Regtest,
+		Time:       1_000,
+		BaseFee:    10,
+		Parameters: parameters,
 		Allocations: []types.Allocation{
 			{Account: producer.PublicKey(), Balance: 1_000_000 * types.CoinUnits},
 			{Account: alice.PublicKey(), Balance: 1_000_000 * types.CoinUnits},
@@ -221,8 +225,14 @@ func (m *maker) block(txs []transaction) (blockproof.Bundle, []types.Receipt) {
 	for i, tx := range txs {
 		sender := tx.from.PublicKey()
 		signed[i] = must(types.Sign(types.Transaction{
-			Version: types.TransactionVersion, ChainID: chainID, Sender: sender, Nonce: m.nonces[sender],
-			GasLimit: gasLimit(tx.payload), MaxFeePerGas: 1_000, MaxPriorityFeePerGas: 1, Payload: tx.payload,
+			Version:              types.TransactionVersion,
+			ChainID:              chainID,
+			Sender:               sender,
+			Nonce:                m.nonces[sender],
+			GasLimit:             gasLimit(tx.payload),
+			MaxFeePerGas:         1_000,
+			MaxPriorityFeePerGas: 1,
+			Payload:              tx.payload,
 		}, tx.from, [32]byte{}))(m.tb)
 		m.nonces[sender]++
 	}

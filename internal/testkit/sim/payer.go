@@ -87,8 +87,14 @@ func (c *payer) sign(payload types.Payload) {
 		types.KindTransfer: 50_000, types.KindCall: 2_000_000, types.KindDeploy: 250_000_000,
 	}[payload.Kind()]
 	tx, err := types.Sign(types.Transaction{
-		Version: 1, ChainID: w.genesis.ChainID, Sender: c.key.PublicKey(), Nonce: uint64(len(c.sent)), GasLimit: gas,
-		MaxFeePerGas: 100, MaxPriorityFeePerGas: types.Amount(1 + w.random.IntN(20)), Payload: payload,
+		Version:              1,
+		ChainID:              w.genesis.ChainID,
+		Sender:               c.key.PublicKey(),
+		Nonce:                uint64(len(c.sent)),
+		GasLimit:             gas,
+		MaxFeePerGas:         100,
+		MaxPriorityFeePerGas: types.Amount(1 + w.random.IntN(20)),
+		Payload:              payload,
 	}, c.key, [32]byte{})
 	if err != nil {
 		panic(err) // a key signs everything
