@@ -24,8 +24,8 @@ var (
 			"within the window of proofs.",
 		with(proofErrors, ErrBadAccount, ErrWrongNetwork)...)
 	GetStateProof = define[StateProofParams, AccountProof]("svc_getStateProof",
-		"A Merkle proof of what any key of the state has, or of its absence, under a block's state root: of the latest "+
-			"block, or one within the window of proofs. "+
+		"A Merkle proof of what any key of the state has, or of its absence, under a block's state root. The block is "+
+			"the latest one, or one within the window of proofs. "+
 			"The keys, also those of contracts' records, are in docs/protocol.md, \"State\".",
 		with(proofErrors, ErrOutOfRange)...)
 )
@@ -87,7 +87,7 @@ type NodeInfo struct {
 	Proofs            *ProofRange      `json:"proofs" doc:"the blocks whose proofs are here; null when there are none"`
 	RangeProofs       []RangeProofs    `json:"rangeProofs" doc:"the ranges of blocks that have a proof together, by their length"`
 	Primary           *string          `json:"primary" doc:"where the primary is reached; null on a primary"`
-	ProducerKey       *types.PublicKey `json:"producerKey" doc:"the key with which this node makes blocks while it is the producer's; null where it has none"`
+	ProducerKey       *types.PublicKey `json:"producerKey" doc:"the key with which this node makes blocks while it is the producer's; null if it has none"`
 	Override          *Override        `json:"parametersOverride" doc:"parameters set outside the chain; null when there are none"`
 	Cluster           *Cluster         `json:"cluster" doc:"the cluster that this node is a member of; null of none"`
 }
@@ -102,7 +102,7 @@ type Cluster struct {
 // ClusterMember is one of a cluster's nodes.
 type ClusterMember struct {
 	Name  string `json:"name" doc:"its name"`
-	URL   string `json:"url" doc:"its JSON-RPC; empty where it is not told"`
+	URL   string `json:"url" doc:"its JSON-RPC; empty if it is not told"`
 	Voter bool   `json:"voter" doc:"whether it has a vote: a new member has none before it is near"`
 }
 
@@ -154,7 +154,7 @@ type Upstream struct {
 	URL    string       `json:"url" doc:"where it is, without a password"`
 	InUse  bool         `json:"in_use" doc:"whether blocks come from it now"`
 	Height types.Height `json:"height" doc:"the height of its latest block, as it said last"`
-	Fault  *string      `json:"fault" doc:"why it was left, a word in snake_case: unreachable, stalled, behind, lied or other_chain; null where nothing is wrong with it"`
+	Fault  *string      `json:"fault" doc:"why it was left, a word in snake_case: unreachable, stalled, behind, lied or other_chain; null if nothing is wrong with it"`
 }
 
 // SyncState is what a node is doing about new blocks.
@@ -215,7 +215,7 @@ type AccountProof struct {
 	Height    types.Height      `json:"height" doc:"the block after which the proof holds"`
 	StateRoot types.StateRoot   `json:"stateRoot" doc:"that block's state root"`
 	Key       Data              `json:"key" doc:"the state key"`
-	Value     *Data             `json:"value" doc:"the value under the key; null where there is none"`
+	Value     *Data             `json:"value" doc:"the value under the key; null if there is none"`
 	Siblings  []types.StateRoot `json:"siblings" doc:"the digests beside the path, the root's child first"`
 	End       ProofEnd          `json:"end" doc:"what stands where the path ends"`
 }

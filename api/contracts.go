@@ -8,7 +8,7 @@ import (
 // Methods on contracts, their code and their storage.
 var (
 	GetStorageAt = define[GetStorageAtParams, Data]("svc_getStorageAt",
-		"The value under a key of a contract's storage; 0x where there is none.", ErrNoContract, ErrAboveHead, ErrPruned,
+		"The value under a key of a contract's storage; 0x if there is none.", ErrNoContract, ErrAboveHead, ErrPruned,
 		ErrHalted, ErrNoState, ErrOutOfRange)
 	GetStorageProof = define[GetStorageProofParams, AccountProof]("svc_getStorageProof",
 		"A Merkle proof of a value in a contract's storage, or of its absence, under a block's state root: of the latest "+
@@ -19,7 +19,7 @@ var (
 	GetContract = define[ContractParams, *Contract]("svc_getContract",
 		"What the chain says of a contract; null when there is none of that ID.", ErrNoState)
 	GetContractABI = define[ContractParams, *abi.ABI]("svc_getContractAbi",
-		"The functions and events that a contract declares; null where it declares none that can be read.", ErrNoContract,
+		"The functions and events that a contract declares; null if it declares none that can be read.", ErrNoContract,
 		ErrNoState)
 	GetContractCode = define[ContractParams, Data]("svc_getContractCode",
 		"A contract's code as it was deployed.", ErrNoContract, ErrNoState)

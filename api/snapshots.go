@@ -5,7 +5,7 @@ import "github.com/cairn-chain/cairn/types"
 // Methods on snapshots of the state.
 var (
 	GetStateSnapshot = define[GetStateSnapshotParams, *StateSnapshot]("svc_getStateSnapshot",
-		"The newest snapshot of the state at or below a height that the node offers; null where there is none.")
+		"The newest snapshot of the state at or below a height that the node offers; null if there is none.")
 )
 
 // GetStateSnapshotParams are the parameters of [GetStateSnapshot].

@@ -9,13 +9,13 @@ import (
 var (
 	Subscribe = define[SubscribeParams, Quantity]("svc_subscribe",
 		"Over WebSocket (/ws): begins to send a topic as notifications of the method svc_subscription, and gives the "+
-			"subscription's id, which is the connection's own. Each has params {subscription, result}: of newBlocks a Block "+
-			"with hashes, of newPendingTransactions a hash, of events an Event, of syncStatus a SyncStatus, of proofs a "+
-			"ProofNotice, of payments a PaymentPage.",
+			"subscription's id, which is the connection's own. Each has params {subscription, result}. The result is of "+
+			"newBlocks a Block with hashes, of newPendingTransactions a hash, of events an Event, of syncStatus a SyncStatus, "+
+			"of proofs a ProofNotice, of payments a PaymentPage.",
 		ErrSubscriptions, ErrAboveHead, ErrBadCursor, ErrTakenBack, ErrPruned, ErrOutOfRange, ErrBadAccount, ErrWrongNetwork,
 		ErrUnknownTopic, ErrUnknownWord, ErrTooLong)
 	Unsubscribe = define[UnsubscribeParams, bool]("svc_unsubscribe",
-		"Over WebSocket (/ws): ends a subscription of the connection; false where it has none of that id.")
+		"Over WebSocket (/ws): ends a subscription of the connection; false if it has none of that id.")
 )
 
 // Notification is the method of the messages that a subscription sends, with [NotificationParams].

@@ -16,7 +16,7 @@ type Trace struct {
 	Error   *string  `json:"error" doc:"why it failed, a word in snake_case; null otherwise"`
 	// Parts and the root's GasUsed are GasUsed.
 	Parts     map[string]Quantity `json:"parts" doc:"the gas of the transaction itself by parts, those of 0 left out: intrinsic, code, call, instance, new_account, forfeited; with the root's gasUsed they add up to gasUsed"`
-	Root      *TraceCall          `json:"root" doc:"the call that it made; null where no contract ran"`
+	Root      *TraceCall          `json:"root" doc:"the call that it made; null if no contract ran"`
 	Truncated bool                `json:"truncated" doc:"whether there was more to show than a trace holds: storage, events and messages are left out from there on"`
 }
 
@@ -45,8 +45,8 @@ type TraceCall struct {
 // TraceWrite is a write to storage in a [TraceCall].
 type TraceWrite struct {
 	Key Data `json:"key" doc:"the storage key"`
-	Old Data `json:"old" doc:"the value before; 0x where there was none"`
-	New Data `json:"new" doc:"the value after; 0x where it was deleted"`
+	Old Data `json:"old" doc:"the value before; 0x if there was none"`
+	New Data `json:"new" doc:"the value after; 0x if it was deleted"`
 }
 
 // TraceEvent is an event in a [TraceCall].

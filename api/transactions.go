@@ -14,7 +14,7 @@ var (
 		"Included transactions in which an account is sender, recipient or a called contract, newest first.",
 		ErrBadAccount, ErrWrongNetwork, ErrOutOfRange, ErrBadCursor)
 	GetTransactionByNonce = define[TransactionByNonceParams, *Transaction]("svc_getTransactionByNonce",
-		"The included transaction in which an account used a nonce; null where none that this node keeps did.",
+		"The included transaction in which an account used a nonce; null if none that this node keeps did.",
 		ErrBadAccount, ErrWrongNetwork, ErrOutOfRange)
 	GetBlockTransactions = define[GetBlockTransactionsParams, []Transaction]("svc_getBlockTransactions",
 		"The transactions of a block in their order, from an index on; empty behind the last, and above the head.",
@@ -66,7 +66,7 @@ type GetBlockTransactionsParams struct {
 // BlockTransactionsPage says which part of a block's transactions is asked.
 type BlockTransactionsPage struct {
 	From  uint64  `json:"from,omitempty" doc:"the index of the first, 0 by default"`
-	Limit *uint64 `json:"limit,omitempty" doc:"at most so many, 1 to 1,000; 100 by default; fewer where their arguments are long"`
+	Limit *uint64 `json:"limit,omitempty" doc:"at most so many, 1 to 1,000; 100 by default; fewer if their arguments are long"`
 }
 
 // ListRecentTransactionsParams are the parameters of [ListRecentTransactions].

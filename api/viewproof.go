@@ -5,7 +5,7 @@ import "github.com/cairn-chain/cairn/types"
 // GetViewProof is a view call that can be made again by whoever believes no node (docs/protocol.md, "Proofs of views").
 var GetViewProof = define[GetViewProofParams, ViewProof]("svc_getViewProof",
 	"What a view call after a block reads, with one Merkle witness under the block's header, and the codes that it "+
-		"runs: enough to make the call again, with no node to be believed. A call that fails is shown likewise.",
+		"runs. That is enough to make the call again, with no node to be believed. A call that fails is shown likewise.",
 	with(viewErrors, ErrProofWindow, ErrViewSize, ErrOutOfRange)...)
 
 // Limits of [GetViewProof]. No true answer is larger.
@@ -31,7 +31,7 @@ type ViewProof struct {
 	Header  Data        `json:"header" doc:"the block's header with its signature, encoded: 308 bytes"`
 	Values  []ViewValue `json:"values" doc:"the state keys that are read, ascending, and no others"`
 	Witness Data        `json:"witness" doc:"shapes and digests of the state tree around these keys, encoded"`
-	Codes   []Data      `json:"codes" doc:"the codes that are run, in the order of loading, each once, but for those known"`
+	Codes   []Data      `json:"codes" doc:"the codes that are run, in the order of loading, each once, except those known"`
 }
 
 // ViewValue is a key of a [ViewProof].

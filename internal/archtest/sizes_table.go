@@ -120,7 +120,6 @@ var many = map[string]int{
 	"sentence of a page bench/outage/results.md":                 4,
 	"sentence of a page bench/results.md":                        4,
 	"sentence of a page bench/runs.md":                           9,
-	"sentence of a page docs/methods.md":                         3,
 	"sentence of a page docs/rationale/engine.md":                14,
 	"sentence of a page docs/rationale/execution.md":             58,
 	"sentence of a page docs/rationale/measuring.md":             5,

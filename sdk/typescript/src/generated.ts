@@ -101,7 +101,7 @@ export interface AccountProof {
   siblings: (Hash)[];
   /** that block's state root */
   stateRoot: Hash;
-  /** the value under the key; null where there is none */
+  /** the value under the key; null if there is none */
   value: Hex | null;
 }
 
@@ -193,7 +193,7 @@ export interface BlockRange {
 export interface BlockTransactionsPage {
   /** the index of the first, 0 by default */
   from?: number | null | undefined;
-  /** at most so many, 1 to 1,000; 100 by default; fewer where their arguments are long */
+  /** at most so many, 1 to 1,000; 100 by default; fewer if their arguments are long */
   limit?: number | null | undefined;
 }
 
@@ -224,7 +224,7 @@ export interface Cluster {
 export interface ClusterMember {
   /** its name */
   name: string;
-  /** its JSON-RPC; empty where it is not told */
+  /** its JSON-RPC; empty if it is not told */
   url: string;
   /** whether it has a vote: a new member has none before it is near */
   voter: boolean;
@@ -407,7 +407,7 @@ export interface NodeInfo {
   peer_count: number;
   /** where the primary is reached; null on a primary */
   primary: string | null;
-  /** the key with which this node makes blocks while it is the producer's; null where it has none */
+  /** the key with which this node makes blocks while it is the producer's; null if it has none */
   producerKey: Hash | null;
   /** the blocks whose proofs are here; null when there are none */
   proofs: ProofRange | null;
@@ -731,7 +731,7 @@ export interface Trace {
   gasUsed: bigint;
   /** the gas of the transaction itself by parts, those of 0 left out: intrinsic, code, call, instance, new_account, forfeited; with the root's gasUsed they add up to gasUsed */
   parts: Record<string, bigint>;
-  /** the call that it made; null where no contract ran */
+  /** the call that it made; null if no contract ran */
   root: TraceCall | null;
   /** success or failed */
   status: "pending" | "success" | "failed" | "unknown";
@@ -788,9 +788,9 @@ export interface TraceEvent {
 export interface TraceWrite {
   /** the storage key */
   key: Hex;
-  /** the value after; 0x where it was deleted */
+  /** the value after; 0x if it was deleted */
   new: Hex;
-  /** the value before; 0x where there was none */
+  /** the value before; 0x if there was none */
   old: Hex;
 }
 
@@ -854,7 +854,7 @@ export interface TransactionStatus {
 }
 
 export interface Upstream {
-  /** why it was left, a word in snake_case: unreachable, stalled, behind, lied or other_chain; null where nothing is wrong with it */
+  /** why it was left, a word in snake_case: unreachable, stalled, behind, lied or other_chain; null if nothing is wrong with it */
   fault: string | null;
   /** the height of its latest block, as it said last */
   height: number;
@@ -874,7 +874,7 @@ export interface ViewCallItem {
 }
 
 export interface ViewProof {
-  /** the codes that are run, in the order of loading, each once, but for those known */
+  /** the codes that are run, in the order of loading, each once, except those known */
   codes: (Hex)[];
   /** the block's header with its signature, encoded: 308 bytes */
   header: Hex;
@@ -948,7 +948,7 @@ export interface Methods {
   svc_getCode: { params: [code_hash: Hash]; result: Hex };
   /** What the chain says of a contract; null when there is none of that ID. */
   svc_getContract: { params: [contract: Hash]; result: Contract | null };
-  /** The functions and events that a contract declares; null where it declares none that can be read. */
+  /** The functions and events that a contract declares; null if it declares none that can be read. */
   svc_getContractAbi: { params: [contract: Hash]; result: ABI | null };
   /** A contract's code as it was deployed. */
   svc_getContractCode: { params: [contract: Hash]; result: Hex };
@@ -972,11 +972,11 @@ export interface Methods {
   svc_getPendingTransactions: { params: [filter?: PendingFilter | null]; result: (PendingTransaction)[] };
   /** A block's STARK proof, and what it says: of statement S1, that the block's access list is exactly right. With parent, header and list in one file: GET /proof/HEIGHT. */
   svc_getProof: { params: [block: BlockRef]; result: BlockProof };
-  /** A Merkle proof of what any key of the state has, or of its absence, under a block's state root: of the latest block, or one within the window of proofs. The keys, also those of contracts' records, are in docs/protocol.md, "State". */
+  /** A Merkle proof of what any key of the state has, or of its absence, under a block's state root. The block is the latest one, or one within the window of proofs. The keys, also those of contracts' records, are in docs/protocol.md, "State". */
   svc_getStateProof: { params: [key: Hex, block?: BlockRef | null]; result: AccountProof };
-  /** The newest snapshot of the state at or below a height that the node offers; null where there is none. */
+  /** The newest snapshot of the state at or below a height that the node offers; null if there is none. */
   svc_getStateSnapshot: { params: [block?: BlockRef | null]; result: StateSnapshot | null };
-  /** The value under a key of a contract's storage; 0x where there is none. */
+  /** The value under a key of a contract's storage; 0x if there is none. */
   svc_getStorageAt: { params: [contract: Hash, key: Hex, block?: BlockRef | null]; result: Hex };
   /** A Merkle proof of a value in a contract's storage, or of its absence, under a block's state root: of the latest block, or one within the window of proofs. */
   svc_getStorageProof: { params: [contract: Hash, key: Hex, block?: BlockRef | null]; result: AccountProof };
@@ -988,7 +988,7 @@ export interface Methods {
   svc_getTokenHolders: { params: [token: Hash, page?: HolderPage | null]; result: (TokenHolder)[] };
   /** A pending or included transaction; null when it is neither. */
   svc_getTransactionByHash: { params: [hash: Hash]; result: Transaction | null };
-  /** The included transaction in which an account used a nonce; null where none that this node keeps did. */
+  /** The included transaction in which an account used a nonce; null if none that this node keeps did. */
   svc_getTransactionByNonce: { params: [account: string, nonce: bigint]; result: Transaction | null };
   /** An account's nonce: the number of its transactions that are included. */
   svc_getTransactionCount: { params: [account: string, block?: NonceRef | null]; result: bigint };
@@ -998,7 +998,7 @@ export interface Methods {
   svc_getTransactionStatus: { params: [hash: Hash]; result: TransactionStatus };
   /** Included transactions in which an account is sender, recipient or a called contract, newest first. */
   svc_getTransactionsByAddress: { params: [account: string, page?: TransactionPage | null]; result: (Transaction)[] };
-  /** What a view call after a block reads, with one Merkle witness under the block's header, and the codes that it runs: enough to make the call again, with no node to be believed. A call that fails is shown likewise. */
+  /** What a view call after a block reads, with one Merkle witness under the block's header, and the codes that it runs. That is enough to make the call again, with no node to be believed. A call that fails is shown likewise. */
   svc_getViewProof: { params: [contract: Hash, function: string, args?: Hex | null, block?: BlockRef | null, known_codes?: (Hash)[] | null]; result: ViewProof };
   /** The contracts in the order of their deployment. */
   svc_listContracts: { params: [limit?: number | null, cursor?: string | null]; result: (Contract)[] };
@@ -1010,11 +1010,11 @@ export interface Methods {
   svc_sendRawTransaction: { params: [transaction: Hex]; result: Hash };
   /** Submits a signed transaction, or takes one already known, and waits for its receipt, 30 s at most. */
   svc_sendRawTransactionSync: { params: [transaction: Hex]; result: Receipt };
-  /** Over WebSocket (/ws): begins to send a topic as notifications of the method svc_subscription, and gives the subscription's id, which is the connection's own. Each has params {subscription, result}: of newBlocks a Block with hashes, of newPendingTransactions a hash, of events an Event, of syncStatus a SyncStatus, of proofs a ProofNotice, of payments a PaymentPage. */
+  /** Over WebSocket (/ws): begins to send a topic as notifications of the method svc_subscription, and gives the subscription's id, which is the connection's own. Each has params {subscription, result}. The result is of newBlocks a Block with hashes, of newPendingTransactions a hash, of events an Event, of syncStatus a SyncStatus, of proofs a ProofNotice, of payments a PaymentPage. */
   svc_subscribe: { params: [topic: "newBlocks" | "newPendingTransactions" | "events" | "syncStatus" | "proofs" | "payments", filter?: SubscriptionFilter | null]; result: bigint };
   /** What an included transaction did, call by call; null when it is not included. Its block is executed again up to it. */
   svc_traceTransaction: { params: [hash: Hash]; result: Trace | null };
-  /** Over WebSocket (/ws): ends a subscription of the connection; false where it has none of that id. */
+  /** Over WebSocket (/ws): ends a subscription of the connection; false if it has none of that id. */
   svc_unsubscribe: { params: [id: bigint]; result: boolean };
   /** Whether a proof holds for a block of this chain, by the verifier that anyone can run. */
   svc_verifyProof: { params: [block: BlockRef, proof: Hex]; result: ProofVerdict };
