@@ -14,7 +14,7 @@ SUPPLY = Struct(supply=U64, burned=U64)
 ACCOUNT = Struct(balance=U64, nonce=U64)
 
 NEW_ACCOUNT = 25000
-SCHEDULE_DIGEST = "11aaf3df0dd5cfd33845e66cc11730964fb74ca8da2e1bf5dd50a3a5601b0a18"  # of these prices
+SCHEDULE_DIGEST = "0c8216322dbe43f446eb1149fd575056192fd7f67a8cc2cf558d9003fa294a7b"  # of these prices
 
 MAX_TRANSACTION, MAX_TRANSACTIONS = 512 * 1024, 8 * 1024 * 1024  # encoded bytes of one, and of a block's together
 

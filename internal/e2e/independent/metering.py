@@ -12,7 +12,7 @@ ENDS = (LOOP, IF, ELSE, END, BR, BR_IF, BR_TABLE, RETURN, UNREACHABLE)
 CALLS = (CALL, CALL_INDIRECT, MEMORY_GROW)
 PRICES = {BLOCK: 0, ELSE: 0, END: 0, IF: 3, BR: 3, BR_IF: 3, CALL: 7, CALL_INDIRECT: 35, BR_TABLE: 5}
 PRICES.update({op: 10 for op in LOADS})
-PRICES.update({op: 5 if op in STORES_OF_8 else 14 for op in STORES})
+PRICES.update({op: 7 if op in STORES_OF_8 else 14 for op in STORES})
 PRICES.update({op: 2 for op in UNARY})
 PRICES.update({op: 12 for op in range(0x6D, 0x71)})
 PRICES.update({op: 20 for op in range(0x7F, 0x83)})
@@ -222,7 +222,7 @@ def measure_function(module, function_type, body):
         if op in ENDS:
             prices.append(price)
             merge = merges.get(i)
-            price = 2 + 4 * merge.width() if merge and merge.has_merge() else 0
+            price = 2 + 5 * merge.width() if merge and merge.has_merge() else 0
             branches += 1 + 2 * (op == LOOP) + (len(immediates) - 1 if op == BR_TABLE else 0)
     for construct in merges.values():
         if construct.has_merge():

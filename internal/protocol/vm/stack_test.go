@@ -213,7 +213,7 @@ func TestSlices(t *testing.T) {
 		Op(LocalGet, 0), Const(I32, 1), Op(I32Sub), Op(LocalTee, 0), Op(BrIfOp, 0), Op(End))...)
 	m.Export("run", FunctionKind, 0)
 	machine, module := newMachine(t, wazero.NewRuntimeConfigCompiler()), check(t, m)
-	const cost = 3 + (7+2+4)*turns // with a merge of width 1
+	const cost = 3 + (7+2+5)*turns // with a merge of width 1
 	if got := machine.call(module, "run", cost); got.exit != vm.Returned || got.left != 0 ||
 		got.refills < cost/vm.MaxSlice-1 {
 		t.Errorf("exit %d with %d gas after %d refills", got.exit, got.left, got.refills)
@@ -265,28 +265,28 @@ func TestMerges(t *testing.T) {
 		want uint64
 	}{
 		"block that nothing names": {Concat(block, set(1), end), 2},
-		"block, fallen through":    {Concat(block, branch(0, 0), set(1, 2), end), 4 + 4 + 2 + 4*2},
-		"block, branched out of":   {Concat(block, branch(1, 0), set(1, 2), end), 4 + 2 + 4*2},
+		"block, fallen through":    {Concat(block, branch(0, 0), set(1, 2), end), 4 + 4 + 2 + 5*2},
+		"block, branched out of":   {Concat(block, branch(1, 0), set(1, 2), end), 4 + 2 + 5*2},
 		"block named in dead code": {Concat(block, block, Op(BrOp, 1), branch(0, 0), end, end), 3 + 2},
 		"block with a result": {
-			Concat(Op(BlockOp), []byte{I32}, Const(I32, 1), branch(1, 0), end, Op(Drop)), 1 + 4 + 6 + 1,
+			Concat(Op(BlockOp), []byte{I32}, Const(I32, 1), branch(1, 0), end, Op(Drop)), 1 + 4 + 7 + 1,
 		},
-		"named over an inner block": {Concat(block, block, set(1), branch(1, 1), end, end), 2 + 4 + 6},
-		"the same local twice":      {Concat(block, branch(0, 0), set(1, 1), end), 4 + 4 + 6},
-		"if taken":                  {Concat(iff(1), set(1), end), 4 + 2 + 6},
-		"if not taken":              {Concat(iff(0), set(1), end), 4 + 6},
-		"else":                      {Concat(iff(0), set(1), Op(Else), set(2), end), 4 + 2 + 10},
-		"then":                      {Concat(iff(1), set(1), Op(Else), set(2), end), 4 + 2 + 10},
+		"named over an inner block": {Concat(block, block, set(1), branch(1, 1), end, end), 2 + 4 + 7},
+		"the same local twice":      {Concat(block, branch(0, 0), set(1, 1), end), 4 + 4 + 7},
+		"if taken":                  {Concat(iff(1), set(1), end), 4 + 2 + 7},
+		"if not taken":              {Concat(iff(0), set(1), end), 4 + 7},
+		"else":                      {Concat(iff(0), set(1), Op(Else), set(2), end), 4 + 2 + 12},
+		"then":                      {Concat(iff(1), set(1), Op(Else), set(2), end), 4 + 2 + 12},
 		"if with a result": {
 			Concat(Const(I32, 1), Op(IfOp), []byte{I32}, Const(I32, 1), Op(Else), Const(I32, 1), end, Op(Drop)),
-			1 + 3 + 1 + 6 + 1,
+			1 + 3 + 1 + 7 + 1,
 		},
 		"loop that nothing names":         {Concat(loop, set(1), end), 1 + 2},
-		"loop entered once":               {Concat(loop, set(1), branch(0, 0), end), 1 + 6 + 2 + 4},
-		"three turns":                     {Concat(loop, turns, end), 1 + 3*(6+9)},
-		"loop of two blocks, three turns": {Concat(loop, iff(0), end, turns, end), 1 + 3*(6+4+2+9)},
+		"loop entered once":               {Concat(loop, set(1), branch(0, 0), end), 1 + 7 + 2 + 4},
+		"three turns":                     {Concat(loop, turns, end), 1 + 3*(7+9)},
+		"loop of two blocks, three turns": {Concat(loop, iff(0), end, turns, end), 1 + 3*(7+4+2+9)},
 		"br_table out of three": {
-			Concat(block, block, block, Const(I32, 1), BrTable(0, 0, 1), end, set(3), end, set(4), end), 1 + 5 + 6 + 2,
+			Concat(block, block, block, Const(I32, 1), BrTable(0, 0, 1), end, set(3), end, set(4), end), 1 + 5 + 7 + 2,
 		},
 		"the function's own label": {Concat(set(1, 2), branch(1, 0)), 4 + 4},
 		"return":                   {Concat(block, set(1), Op(Return), end), 2 + 1},

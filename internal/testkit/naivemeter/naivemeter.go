@@ -63,7 +63,7 @@ func price(opcode byte) uint64 {
 	case opcode == brTable:
 		return 5
 	case opcode == 0x3A, opcode == 0x3C:
-		return 5
+		return 7
 	case opcode >= firstStore && opcode <= lastStore:
 		return 14
 	case opcode >= firstLoad && opcode < firstStore:
@@ -166,7 +166,7 @@ func (s *module) measure(t signature, body []byte) (f Function) {
 func mergeBefore(text []instruction, constructs []construct, index int) uint64 {
 	for _, c := range constructs {
 		if c.hasMerge() && (c.opcode == loop && c.begin == index-1 || c.opcode != loop && c.end == index-1) {
-			return 2 + 4*c.width(text)
+			return 2 + 5*c.width(text)
 		}
 	}
 	return 0
