@@ -61,7 +61,7 @@ var large = map[string]int{
 	"struct internal/engine/cluster/link.peer":       13,
 	"struct internal/engine/mempool.Pool":            14,
 	"struct internal/engine/mempool/journal.Journal": 13,
-	"struct internal/engine/replica.faultySource":    17,
+	"struct internal/engine/replica.faultySource":    15,
 	"struct internal/protocol/blockproof.trie":       19,
 	"struct internal/server/rpc.testChain":           18,
 	"struct internal/testkit/clustersim.process":     20,

@@ -32,6 +32,33 @@ type ProvenRange struct {
 	proof    []byte
 }
 
+// mostTogether bounds the encoded blocks that are imported together, in bytes. Until they are, they wait in memory.
+// Transfers take about half of it with the gas that a range may have.
+const mostTogether = 16 << 20
+
+// FitTogether tells whether blocks may be imported together, where they are a span or begin one. Each follows the one
+// before it. All are of one producer: what the first one's did not sign is not waited with. Their gas is that of a
+// range, and they are not large.
+func FitTogether(blocks []*Received) bool {
+	size := 0
+	for i, b := range blocks {
+		size += len(b.encoded)
+		if i > 0 && (b.header.Header.Parent != blocks[i-1].hash ||
+			b.header.Header.Producer != blocks[0].header.Header.Producer) {
+			return false
+		}
+	}
+	return size <= mostTogether && blockproof.FitsRange(headersOf(blocks))
+}
+
+func headersOf(blocks []*Received) []types.SignedHeader {
+	headers := make([]types.SignedHeader, len(blocks))
+	for i, b := range blocks {
+		headers[i] = b.header
+	}
+	return headers
+}
+
 // VerifyRange checks the proof of blocks that follow the head, together, and the union of their access lists, in the
 // encoding of a range. What that says of headers counts for nothing. Errors: those of [core.CheckNext] of the first,
 // [ErrNotTogether], and [ErrEvidence].
@@ -39,15 +66,9 @@ func (l *Stateless) VerifyRange(blocks []*Received, encoded []byte) (*ProvenRang
 	if err := l.CheckNext(blocks[0]); err != nil {
 		return nil, err
 	}
-	headers := []types.SignedHeader{l.Tip().Header}
-	for i, b := range blocks {
-		if i > 0 && (b.header.Header.Parent != blocks[i-1].hash || b.header.Header.Producer != headers[1].Header.Producer) {
-			return nil, ErrNotTogether
-		}
-		headers = append(headers, b.header)
-	}
+	headers := append([]types.SignedHeader{l.Tip().Header}, headersOf(blocks)...)
 	span, is := blockproof.SpanOf(headers[1].Header.Height, headers[len(blocks)].Header.Height)
-	if !is || span.Log() == 0 || int(span.Blocks()) != len(blocks) || !blockproof.FitsRange(headers[1:]) {
+	if !is || span.Log() == 0 || int(span.Blocks()) != len(blocks) || !FitTogether(blocks) {
 		return nil, ErrNotTogether
 	}
 	r, err := blockproof.DecodeRangeOf(encoded, headers)

@@ -185,3 +185,37 @@ func TestStatelessIsNotFooledByRanges(t *testing.T) {
 		t.Errorf("the honest range: %v", err)
 	}
 }
+
+// TestFitTogether bounds the blocks that wait in memory until they are imported together.
+func TestFitTogether(t *testing.T) {
+	following := func(n, size int, gas types.Gas) (blocks []*Received) {
+		for i := range n {
+			b := &Received{encoded: make([]byte, size)}
+			b.header.Header = types.Header{Height: types.Height(i + 1), GasUsed: gas}
+			if i > 0 {
+				b.header.Header.Parent = blocks[i-1].hash
+			}
+			b.hash = b.header.Header.Hash()
+			blocks = append(blocks, b)
+		}
+		return blocks
+	}
+	foreign, apart := following(3, 1, 1), following(3, 1, 1)
+	foreign[2].header.Header.Producer[0] ^= 1
+	apart[1].header.Header.Parent[0] ^= 1
+	for name, c := range map[string]struct {
+		blocks []*Received
+		fit    bool
+	}{
+		"as large as may be":       {following(2, mostTogether/2, 0), true},
+		"larger":                   {following(2, mostTogether/2+1, 0), false},
+		"as much gas as may be":    {following(2, 1, blockproof.MaxRangeGas/2), true},
+		"more gas":                 {following(2, 1, blockproof.MaxRangeGas/2+1), false},
+		"of another producer":      {foreign, false},
+		"one that does not follow": {apart, false},
+	} {
+		if FitTogether(c.blocks) != c.fit {
+			t.Errorf("%s: %t", name, !c.fit)
+		}
+	}
+}

@@ -308,11 +308,14 @@ const mostWanted = 64
 // Wanted are the oldest spans of 2^log blocks, from one block to another, that have no proof here and could have one.
 // There are none beyond the retention, and none of lengths that get no proof.
 func (q *Queue) Wanted(log int, oldest, newest types.Height) (list []blockproof.Span, err error) {
+	if !slices.Contains(q.spans.lengths, log) {
+		return nil, nil
+	}
 	head, blocks := q.store.Head().Header.Height, types.Height(1)<<log
 	if keep := q.store.ProofRetention() * blocks; keep > 0 && head > keep {
 		oldest = max(oldest, head-keep+1)
 	}
-	if !slices.Contains(q.spans.lengths, log) {
+	if oldest > head {
 		return nil, nil
 	}
 	for span := spanOf(max(oldest, q.store.OldestProvable(), 1), log); len(list) < mostWanted; {

@@ -264,6 +264,30 @@ func TestGathersSpans(t *testing.T) {
 	must(t, gathering.KeepRange(whole, encoded.Encode()))
 }
 
+// TestWantsNoOtherSpans: what another node says of its spans may be anything.
+func TestWantsNoOtherSpans(t *testing.T) {
+	n, q := newScheduled(t, 4)
+	proveAll(t, q)
+	fresh := newNodeThat(t, 1<<20)
+	fresh.follow(t, n, 1, 4)
+	wanting := NewQueue(fresh.Store(), testBits, 1, 2)
+	for _, c := range []struct {
+		log            int
+		oldest, newest types.Height
+		want           []blockproof.Span
+	}{
+		{1, 0, 4, []blockproof.Span{span(t, 1, 2), span(t, 3, 4)}},
+		{2, 1, 1 << 63, []blockproof.Span{span(t, 1, 4)}},
+		{1, 3, 4, []blockproof.Span{span(t, 3, 4)}},
+		{-1, 1, 4, nil}, {0, 1, 4, nil}, {3, 1, 4, nil}, {64, 1, 4, nil},
+		{1, 1<<64 - 1, 1<<64 - 1, nil}, {2, 1<<64 - 3, 4, nil}, {1, 4, 1, nil},
+	} {
+		if got, err := wanting.Wanted(c.log, c.oldest, c.newest); err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("of 2^%d blocks from %d to %d: %x, %v; want %x", c.log, c.oldest, c.newest, got, err, c.want)
+		}
+	}
+}
+
 func FuzzDecodeWork(f *testing.F) {
 	f.Add([]byte{spanKind, 3, 0, 0, 0, 0, 0, 0, 0})
 	f.Add([]byte{0})

@@ -91,7 +91,7 @@ func TestBundlesAreAskedForAhead(t *testing.T) {
 				defer cancel()
 				server := &bundleServer{size: test.size, proven: 64}
 				begun := time.Now()
-				take(t, ctx, new(bundles), &faultySource{bundle: server.serve}, 1, 64)
+				take(t, ctx, new(bundles), &faultySource{evidence: evidence{bundle: server.serve}}, 1, 64)
 				if took := time.Since(begun); took > test.within {
 					t.Errorf("took %v", took)
 				}
@@ -109,7 +109,7 @@ func TestBundlesThatAreToCome(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		server := &bundleServer{size: func(types.Height) int { return 100 }, proven: 1}
-		b, from := new(bundles), &faultySource{bundle: server.serve}
+		b, from := new(bundles), &faultySource{evidence: evidence{bundle: server.serve}}
 		for h := types.Height(1); h <= 32; h++ {
 			if _, err := b.get(ctx, from, h, maxBundleBytes); err != nil {
 				t.Fatal(err)
@@ -137,7 +137,7 @@ func TestBundlesOfAnotherSource(t *testing.T) {
 		sources := [2]*faultySource{}
 		for i := range servers {
 			servers[i] = &bundleServer{size: func(types.Height) int { return 100 }, proven: 100}
-			sources[i] = &faultySource{bundle: servers[i].serve}
+			sources[i] = &faultySource{evidence: evidence{bundle: servers[i].serve}}
 		}
 		b := new(bundles)
 		take(t, ctx, b, sources[0], 1, 20)

@@ -165,11 +165,17 @@ type faultySource struct {
 	receipts func([]types.TxID) ([]*ToldReceipt, error)
 	accesses func([]types.Access) []types.Access
 	sent     func([][]byte) []error
-	bundle   func(context.Context, types.Height, int64) ([]byte, error)
-	code     func(types.CodeHash) ([]byte, error)
+	headers  func(to types.Height) ([]types.SignedHeader, error)
+	evidence
+}
 
-	value   func(types.Height, []byte) ([]byte, tree.MerkleProof, error)
-	headers func(to types.Height) ([]types.SignedHeader, error)
+// evidence is what a source gives to who holds no state.
+type evidence struct {
+	bundle func(context.Context, types.Height, int64) ([]byte, error)
+	code   func(types.CodeHash) ([]byte, error)
+	value  func(types.Height, []byte) ([]byte, tree.MerkleProof, error)
+	told   []Ranges
+	proof  func(first, last types.Height, limit int64) ([]byte, error) // of a range
 }
 
 // set changes the faults.
@@ -194,10 +200,8 @@ func (s *faultySource) copied() faultySource {
 		receipts: s.receipts,
 		accesses: s.accesses,
 		sent:     s.sent,
-		bundle:   s.bundle,
-		code:     s.code,
-		value:    s.value,
 		headers:  s.headers,
+		evidence: s.evidence,
 	}
 }
 
@@ -299,9 +303,12 @@ func (s *faultySource) Bundle(ctx context.Context, h types.Height, limit int64) 
 	return s.copied().bundle(ctx, h, limit)
 }
 
-func (s *faultySource) Ranges(context.Context) ([]Ranges, error) { return nil, nil }
+func (s *faultySource) Ranges(context.Context) ([]Ranges, error) { return s.copied().told, nil }
 
-func (s *faultySource) Range(context.Context, types.Height, types.Height, int64) ([]byte, error) {
+func (s *faultySource) Range(_ context.Context, first, last types.Height, limit int64) ([]byte, error) {
+	if f := s.copied(); f.proof != nil {
+		return f.proof(first, last, limit)
+	}
 	return nil, ErrNoRange
 }
 

@@ -99,7 +99,9 @@ func TestAsksForCodes(t *testing.T) {
 		{"no answer", context.DeadlineExceeded, Unreachable},
 		{"it does not have it", Faulty(Stalled, "the test"), Stalled},
 	} {
-		source := &faultySource{code: func(hash types.CodeHash) ([]byte, error) { return hash[:1], test.err }}
+		source := &faultySource{evidence: evidence{
+			code: func(hash types.CodeHash) ([]byte, error) { return hash[:1], test.err },
+		}}
 		code, err := fetchFrom(t.Context(), source, 0).Code(types.CodeHash{7})
 		var fault *FaultError
 		if test.cause == "" && (err != nil || string(code) != "\x07") ||

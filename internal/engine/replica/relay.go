@@ -118,12 +118,19 @@ func (r *Replica) relay(ctx context.Context, proofs Proofs, block types.SignedHe
 	return h, relayPause
 }
 
+// lengthOf is a length of ranges, as a binary logarithm, at an upstream.
+type lengthOf struct {
+	*upstream
+	log int
+}
+
 // RelayRanges gets the proofs of ranges whose blocks are here from upstreams, and has them verified and kept, until ctx
 // ends. An error is a fault of this node.
 func (r *Replica) RelayRanges(ctx context.Context, proofs RangeProofs) error {
+	next := make(map[lengthOf]types.Height)
 	for ctx.Err() == nil {
 		for _, u := range r.trusted() {
-			if err := r.relayRanges(ctx, proofs, u); err != nil {
+			if err := r.relayRanges(ctx, proofs, u, next); err != nil {
 				return err
 			}
 		}
@@ -132,43 +139,68 @@ func (r *Replica) RelayRanges(ctx context.Context, proofs RangeProofs) error {
 	return ctx.Err()
 }
 
-// relayRanges gets what one upstream has. What is not there, or not true, is left to the others, and to the next time.
-func (r *Replica) relayRanges(ctx context.Context, proofs RangeProofs, u *upstream) error {
+// relayRanges gets some of what one upstream has. What is not there, or not true, is left to the others. next says from
+// which block on it is asked, so that what it does not have does not stand before all that it has.
+func (r *Replica) relayRanges(
+	ctx context.Context, proofs RangeProofs, u *upstream, next map[lengthOf]types.Height,
+) error {
 	told, err := requestRanges(ctx, u)
 	if err != nil {
 		return nil // probing tells what is wrong with it
 	}
-	var wanted []blockproof.Span
 	for _, t := range told {
-		some, err := proofs.Wanted(bits.Len64(uint64(t.Blocks))-1, t.Oldest, t.Newest)
+		of := lengthOf{u, bits.TrailingZeros64(uint64(t.Blocks))}
+		wanted, err := proofs.Wanted(of.log, max(t.Oldest, next[of]), t.Newest)
 		if err != nil {
 			return err
 		}
-		wanted = append(wanted, some...)
-	}
-	for _, span := range wanted {
-		encoded, err := requestRange(ctx, u, span, maxBundleBytes)
-		if errors.Is(err, ErrNoRange) {
-			continue
+		if len(wanted) == 0 {
+			delete(next, of) // all were asked for: the next time from the oldest on
 		}
-		if err == nil {
-			err = proofs.KeepRange(span, encoded)
-			switch {
-			case errors.Is(err, blockproof.ErrWeak):
-				u.failed(Faulty(Weak, "%w", err))
-			case errors.Is(err, blockproof.ErrProof):
-				u.failed(Faulty(Lied, "%w", err))
+		for _, span := range wanted {
+			next[of] = span.Last() + 1
+			if asks, err := r.relayRange(ctx, proofs, u, span); err != nil || !asks {
+				return err
 			}
-		}
-		if err != nil {
-			if ctx.Err() == nil {
-				r.config.Log.Warn("the proof of a range is not taken from an upstream",
-					"upstream", u.Name(), "from", span.First(), "to", span.Last(), "error", plain(err))
-			}
-			return nil
 		}
 	}
 	return nil
+}
+
+// relayRange gets one range, where the upstream has it, and tells whether it is to be asked for others.
+func (r *Replica) relayRange(ctx context.Context, proofs RangeProofs, u *upstream, span blockproof.Span) (bool, error) {
+	headers := make([]types.SignedHeader, 0, span.Blocks())
+	for h := span.First(); h <= span.Last(); h++ {
+		header, err := r.ledger.Header(h)
+		if errors.Is(err, chain.ErrPruned) || errors.Is(err, chain.ErrAboveHead) {
+			return true, nil // it is not here any more
+		}
+		if err != nil {
+			return false, err
+		}
+		headers = append(headers, header)
+	}
+	if !blockproof.FitsRange(headers) {
+		return true, nil
+	}
+	encoded, err := requestRange(ctx, u, span, headers)
+	if errors.Is(err, ErrNoRange) {
+		return true, nil
+	}
+	if err == nil {
+		err = proofs.KeepRange(span, encoded)
+		switch {
+		case errors.Is(err, blockproof.ErrWeak):
+			u.failed(Faulty(Weak, "%w", err))
+		case errors.Is(err, blockproof.ErrProof):
+			u.failed(Faulty(Lied, "%w", err))
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		r.config.Log.Warn("the proof of a range is not taken from an upstream",
+			"upstream", u.Name(), "from", span.First(), "to", span.Last(), "error", plain(err))
+	}
+	return err == nil, nil
 }
 
 // trusted are the upstreams in the order in which they are preferred, those that lied a short time ago after the

@@ -75,21 +75,23 @@ func TestStartsAtATrustedBlock(t *testing.T) {
 				well := time.Now().Add(time.Minute)
 				var sources []Source
 				for i, b := range test.bundles {
-					sources = append(sources, &faultySource{name: fmt.Sprint("source ", i), chain: primary, bundle: func(
-						ctx context.Context, h types.Height, limit int64,
-					) ([]byte, error) {
+					source := &faultySource{name: fmt.Sprint("source ", i), chain: primary}
+					source.bundle = func(ctx context.Context, h types.Height, limit int64) ([]byte, error) {
 						if time.Now().After(well) {
 							b = good
 						}
 						return b(ctx, h, limit)
-					}, value: func(h types.Height, key []byte) ([]byte, tree.MerkleProof, error) {
+					}
+					source.value = func(h types.Height, key []byte) ([]byte, tree.MerkleProof, error) {
 						if h != height-1 || string(key) != "key" {
 							t.Errorf("the value of %q after block %d is asked for", key, h)
 						}
 						return []byte("value"), tree.MerkleProof{}, nil
-					}, headers: func(to types.Height) ([]types.SignedHeader, error) {
+					}
+					source.headers = func(to types.Height) ([]types.SignedHeader, error) {
 						return make([]types.SignedHeader, to), nil
-					}})
+					}
+					sources = append(sources, source)
 				}
 				begin := func(s ledger.Start) error {
 					value, _, err := s.Fetch.Value([]byte("key"))

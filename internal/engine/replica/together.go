@@ -16,6 +16,13 @@ type Ranges struct {
 	Oldest, Newest types.Height
 }
 
+// spans tells whether both ends are those of ranges.
+func (r Ranges) spans() bool {
+	_, oldest := blockproof.SpanOf(r.Oldest, r.Oldest+r.Blocks-1)
+	_, newest := blockproof.SpanOf(r.Newest+1-r.Blocks, r.Newest)
+	return oldest && newest && r.Oldest <= r.Newest
+}
+
 // ErrNoRange is the error of a range that a node has no proof of.
 var ErrNoRange = errors.New("there is no proof of these blocks together")
 
@@ -40,7 +47,7 @@ const askAgain = 16
 // Gather tells whether more blocks are to come before the first of these is imported: the source has blocks up to
 // newest, and a proof of more than these together.
 func (s *stateless) Gather(ctx context.Context, from Source, blocks []*ledger.Received, newest types.Height) bool {
-	if !s.together {
+	if !s.together || s.CheckNext(blocks[0]) != nil {
 		return false
 	}
 	next := blocks[0].Header().Header.Height
@@ -50,13 +57,9 @@ func (s *stateless) Gather(ctx context.Context, from Source, blocks []*ledger.Re
 	if s.plan.next != next {
 		s.plan.begin(ctx, next, newest)
 	}
-	headers := make([]types.SignedHeader, len(blocks))
-	for i, b := range blocks {
-		headers[i] = b.Header()
-	}
 	for len(s.plan.spans) > 0 {
 		n := int(s.plan.spans[0].Blocks())
-		if blockproof.FitsRange(headers[:min(n, len(headers))]) {
+		if ledger.FitTogether(blocks[:min(n, len(blocks))]) {
 			return len(blocks) < n
 		}
 		s.plan.spans = s.plan.spans[1:]
@@ -113,10 +116,10 @@ func (s *stateless) importSpan(
 	for i, b := range blocks {
 		headers[i] = b.Header()
 	}
-	if !blockproof.FitsRange(headers) {
+	if !ledger.FitTogether(blocks) {
 		return nil, ErrNoRange
 	}
-	encoded, err := requestRange(ctx, from, span, min(maxBundleBytes, blockproof.MostRangeBytes(headers)))
+	encoded, err := requestRange(ctx, from, span, headers)
 	if err != nil {
 		return nil, err
 	}
@@ -127,21 +130,32 @@ func (s *stateless) importSpan(
 	return s.ImportRange(proven, fetchFrom(ctx, from, span.First()-1))
 }
 
-// requestRange asks for the range of a span, of at most limit bytes.
-func requestRange(ctx context.Context, from Source, span blockproof.Span, limit int64) ([]byte, error) {
+// requestRange asks for the range of a span, whose blocks have these headers: their gas bounds how long it may be.
+func requestRange(
+	ctx context.Context, from Source, span blockproof.Span, headers []types.SignedHeader,
+) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
-	encoded, err := from.Range(ctx, span.First(), span.Last(), limit)
+	most := min(maxBundleBytes, blockproof.MostRangeBytes(headers))
+	encoded, err := from.Range(ctx, span.First(), span.Last(), most)
 	if errors.Is(err, ErrNoRange) {
 		return nil, err
 	}
 	return encoded, asked(err, "the proof of a range")
 }
 
-func requestRanges(ctx context.Context, from Source) ([]Ranges, error) {
+// requestRanges asks which ranges a source has: one answer for each length that there can be. What else it says counts
+// for nothing.
+func requestRanges(ctx context.Context, from Source) (believed []Ranges, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
-	return from.Ranges(ctx)
+	told, err := from.Ranges(ctx)
+	for log := 1; log <= blockproof.MaxSpanLog; log++ {
+		if i := slices.IndexFunc(told, func(r Ranges) bool { return r.Blocks == 1<<log && r.spans() }); i >= 0 {
+			believed = append(believed, told[i])
+		}
+	}
+	return believed, err
 }
 
 // accused is the block that an error is about, where one of several that were to be imported together is invalid; else

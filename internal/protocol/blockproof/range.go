@@ -205,6 +205,9 @@ func newRangeDecoder(b []byte) (*codec.Decoder, []types.SignedHeader, error) {
 // finishRange decodes the rest of a range with these headers.
 func finishRange(d *codec.Decoder, headers []types.SignedHeader) (Range, error) {
 	r := Range{Headers: headers}
+	if !FitsRange(headers[min(1, len(headers)):]) {
+		return Range{}, fmt.Errorf("blockproof: range: the blocks used more than %d gas together", MaxRangeGas)
+	}
 	entries, size := rangeList(headers[min(1, len(headers)):])
 	r.Accesses = types.ReadAccesses(d, entries, size)
 	r.Proof = d.Bytes(MaxBundleBytes)

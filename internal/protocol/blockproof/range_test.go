@@ -141,6 +141,9 @@ func TestRangeGas(t *testing.T) {
 		if got := FitsRange(headers[1:]); got != c.fits {
 			t.Errorf("%v: %t", c.gas, got)
 		}
+		if _, err := DecodeRange((&Range{Headers: headers}).Encode()); (err == nil) != c.fits {
+			t.Errorf("%v: decoding: %v", c.gas, err)
+		}
 		_, err := NewRangeStatement(headers, nil)
 		if wrong := len(c.gas) > 0 && c.fits != (err == nil); wrong || err != nil && !errors.Is(err, ErrStatement) {
 			t.Errorf("%v: %v", c.gas, err)

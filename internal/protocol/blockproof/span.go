@@ -18,7 +18,7 @@ func NewSpan(last types.Height, log int) Span { return Span(uint64(log)<<spanShi
 // SpanOf is the span from one block to another, if that is one.
 func SpanOf(first, last types.Height) (s Span, is bool) {
 	for log := range MaxSpanLog + 1 {
-		if s = NewSpan(last, log); s.First() == first && s.Valid() {
+		if s = NewSpan(last, log); s.First() == first && s.Last() == last && s.Valid() {
 			return s, true
 		}
 	}
