@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -8,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -58,42 +60,121 @@ func (c *crashes) during(t tester, heads []types.BlockHash, operation func() err
 func TestCrash(t *testing.T) {
 	recorded := &crashes{disk: kv.NewCrashDisk(), heads: []types.BlockHash{{}}}
 	recordHistory(t, recorded)
-	if len(recorded.pictures) < 100 {
-		t.Errorf("only %d operations on the disk", len(recorded.pictures))
+	recorded.comeBack(t, Options{Schedule: toySchedule}, func(*Store) {})
+}
+
+// comeBack opens the store of each picture. It must be sound, with a head that it may have.
+func (c *crashes) comeBack(t *testing.T, options Options, look func(*Store)) {
+	t.Helper()
+	if len(c.pictures) < 100 {
+		t.Errorf("only %d operations on the disk", len(c.pictures))
 	}
-	if len(recorded.pictures) > maxPictures {
-		t.Errorf("%d operations on the disk: make the history shorter", len(recorded.pictures))
+	if len(c.pictures) > maxPictures {
+		t.Errorf("%d operations on the disk: make the history shorter", len(c.pictures))
 	}
 	between := 0
-	t.Logf("%d operations on the disk", len(recorded.pictures))
-	for i, p := range recorded.pictures {
+	t.Logf("%d operations on the disk", len(c.pictures))
+	for i, p := range c.pictures {
 		db, err := kv.Open("db", kv.Options{
 			FS: p.disk.FS(), CacheBytes: 1 << 20, MemTableBytes: 256 << 10, Logger: slog.New(slog.DiscardHandler),
 		})
 		must(t, err)
-		s, err := Open(db, Options{Schedule: toySchedule})
+		s, err := Open(db, options)
 		if err != nil {
 			t.Fatalf("picture %d: %v", i, err)
 		}
 		found := false
-		for _, head := range recorded.heads[p.first : p.last+1] {
+		for _, head := range c.heads[p.first : p.last+1] {
 			found = found || s.HeadHash() == head
 		}
 		if !found {
 			t.Errorf("picture %d: head %d, %s, which is none of %s", i, s.Head().Header.Height, s.HeadHash(),
-				recorded.heads[p.first:p.last+1])
+				c.heads[p.first:p.last+1])
 		}
 		if p.first < p.last {
 			between++
 		}
 		if !s.Empty() {
 			requireSound(t, s)
+			look(s)
 		}
 		must(t, errors.Join(s.Close(), db.Close()))
 	}
 	if between < 20 {
 		t.Errorf("only %d pictures are of an operation under way", between)
 	}
+}
+
+// TestCrashTogether stops the machine before every operation on the disk while blocks are appended together, to a store
+// without state. It has all of them with their proof, or none: roots in between are shown by nothing.
+func TestCrashTogether(t *testing.T) {
+	recorded := &crashes{disk: kv.NewCrashDisk(), heads: []types.BlockHash{{}}}
+	ends := recordTogether(t, recorded)
+	proven := 0
+	recorded.comeBack(t, Options{Schedule: toySchedule, Stateless: true}, func(s *Store) {
+		head := s.Head().Header.Height
+		span, of := ends[head]
+		if !of {
+			t.Fatalf("the head is block %d, in the middle of blocks that were appended together", head)
+		}
+		for last, span := range ends {
+			if span.Log() == 0 || last > head {
+				continue
+			}
+			proof, err := s.RangeProof(span)
+			if err != nil && !errors.Is(err, ErrPruned) || err == nil && !bytes.Equal(proof, rangeRow(span)) {
+				t.Errorf("at block %d, the proof up to block %d: %x, %v", head, last, proof, err)
+			}
+		}
+		if span.Log() > 0 {
+			proven++
+		}
+		for _, span := range ends {
+			if has, err := s.HasRangeProof(span); err != nil || has && span.Last() > head {
+				t.Errorf("at block %d there is a proof up to block %d, %v", head, span.Last(), err)
+			}
+		}
+	})
+	if proven == 0 {
+		t.Error("no picture is of blocks that were appended together")
+	}
+}
+
+// recordTogether appends blocks together and alone, and prunes. It returns where the store may end, with the span that
+// ends there, of one block for a block alone.
+func recordTogether(t *testing.T, recorded *crashes) map[types.Height]blockproof.Span {
+	recorded.disk.OnWrite(recorded.take)
+	db, err := kv.Open("db", kv.Options{
+		FS: recorded.disk.FS(), CacheBytes: 1 << 20, MemTableBytes: 64 << 10, Logger: slog.New(slog.DiscardHandler),
+	})
+	must(t, err)
+	s, err := Open(db, Options{Retention: 20, Schedule: toySchedule, Stateless: true})
+	must(t, err)
+	s.pruneRows = 100
+	c, r := newToyChain(t), rand.New(rand.NewPCG(23, 24))
+	ends := map[types.Height]blockproof.Span{0: 0}
+	recorded.during(t, headsOf([]Entry{c.blocks[0].Entry}), func() error { return s.Init(c.genesis, c.blocks[0].Entry) })
+	for _, log := range []int{3, 3, 0, 0, 1, 2, 3, 4} {
+		var entries []Entry
+		for range 1 << log {
+			entries = append(entries, c.next(t, r, r.IntN(40)))
+		}
+		last := entries[len(entries)-1]
+		span := blockproof.NewSpan(last.Header.Height, log)
+		ends[span.Last()] = span
+		recorded.during(t, headsOf([]Entry{last}), func() error {
+			if log == 0 {
+				return s.Append(last)
+			}
+			return s.AppendTogether(entries, span, rangeRow(span))
+		})
+		if log == 2 {
+			must(t, s.Prune(context.Background()))
+		}
+	}
+	recorded.disk.OnWrite(nil)
+	must(t, errors.Join(s.Close(), db.Close()))
+	return ends
 }
 
 // recordHistory runs a history over a small memtable, so that files are flushed and compacted in it too.
