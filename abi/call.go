@@ -46,7 +46,7 @@ func (u *Uint64) UnmarshalJSON(text []byte) error {
 // EncodeText encodes arguments that a user gave as text, by parameter name, to JSON: the bytes of a call; none for a
 // function without parameters. An optional that is left out is null. Errors: [ErrArgument].
 func (a ABI) EncodeText(parameters []Parameter, given map[string]string, resolve Resolve) ([]byte, error) {
-	return arguments(object(parameters, given, reader{a, resolve}.text))
+	return arguments(object(parameters, given, reader{abi: a, resolve: resolve}.text))
 }
 
 // EncodeJSON checks arguments that a user gave as a JSON object, and encodes them as [ABI.EncodeText] does; no text is
@@ -55,7 +55,7 @@ func (a ABI) EncodeJSON(parameters []Parameter, text []byte, resolve Resolve) ([
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}")
 	}
-	return arguments(reader{a, resolve}.fields(parameters, text))
+	return arguments(reader{abi: a, resolve: resolve}.fields(parameters, text))
 }
 
 func arguments(object json.RawMessage, err error) ([]byte, error) {
@@ -128,11 +128,32 @@ func (a ABI) Result(f Function, output []byte) (json.RawMessage, error) {
 	if err := json.Unmarshal(output, &whole); err != nil {
 		return nil, fmt.Errorf("%w: the result is no JSON value: %w", ErrArgument, err)
 	}
-	value, err := reader{a, Hex}.value(f.Returns, whole)
+	value, err := reader{abi: a, resolve: Hex}.value(f.Returns, whole)
 	if err != nil {
 		return nil, fmt.Errorf("%w: the result is not a %s: %w", ErrArgument, f.Returns, err)
 	}
 	return value, nil
+}
+
+// ShowFields gives a JSON object of parameters, such as arguments, for people: accounts, and nothing else that may look
+// like one, are shown by what show says. Errors: [ErrArgument].
+func (a ABI) ShowFields(
+	parameters []Parameter, object json.RawMessage, show func(types.Account) string,
+) (json.RawMessage, error) {
+	shown, err := reader{a, Hex, show}.fields(parameters, object)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrArgument, err)
+	}
+	return shown, nil
+}
+
+// Show is [ABI.ShowFields] of one value.
+func (a ABI) Show(t Type, value json.RawMessage, show func(types.Account) string) (json.RawMessage, error) {
+	shown, err := reader{a, Hex, show}.value(t, value)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrArgument, err)
+	}
+	return shown, nil
 }
 
 // Revert is why a call reverted: a text, or a typed error.
@@ -200,7 +221,7 @@ func (a ABI) typed(data []byte) (Revert, bool) {
 	if len(given.Data) == 0 {
 		given.Data = json.RawMessage("{}")
 	}
-	fields, err := reader{a, Hex}.fields(e.Fields, given.Data)
+	fields, err := reader{abi: a, resolve: Hex}.fields(e.Fields, given.Data)
 	return Revert{Name: e.Name, Code: e.Code, Data: orNone(fields)}, ok && err == nil
 }
 

@@ -25,6 +25,7 @@ func Hex(text string) (types.Account, error) { return types.ParseBytes32[types.A
 type reader struct {
 	abi     ABI
 	resolve Resolve
+	show    func(types.Account) string // nil: in hex
 }
 
 // object reads an object of parameters and gives it in their order; an optional that is left out is null.
@@ -240,6 +241,9 @@ func (r reader) scalar(t Type, text string) (json.RawMessage, error) {
 		return quote(text), nil
 	case Account:
 		account, err := r.resolve(text)
+		if r.show != nil && err == nil {
+			return quote(r.show(account)), nil
+		}
 		return quote(account.String()), err
 	case Hash:
 		hash, err := types.ParseBytes32[types.Digest](text)

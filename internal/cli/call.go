@@ -38,7 +38,7 @@ type viewedFunction struct {
 type calledFunction struct {
 	includedTransaction
 	Result json.RawMessage `json:"result"` // null where nothing was returned, or no JSON
-	Trace  *api.Trace      `json:"trace,omitempty"`
+	Trace  *readTrace      `json:"trace,omitempty"`
 }
 
 func (a *app) newCall() *cobra.Command {
@@ -212,7 +212,11 @@ func (s *session) called(ctx context.Context, of target, receipt api.Receipt, tr
 	if traced {
 		asking, cancel := s.patience(ctx)
 		defer cancel()
-		if result.Trace, err = s.client.Trace(asking, receipt.TransactionHash); err != nil {
+		trace, err := s.client.Trace(asking, receipt.TransactionHash)
+		if err != nil {
+			return err
+		}
+		if result.Trace, err = s.readTrace(asking, trace); err != nil {
 			return err
 		}
 	}

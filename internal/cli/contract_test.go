@@ -25,7 +25,9 @@ const goldABI = `{"functions":[
 	{"name":"pay","mode":"write","args":[{"name":"list","type":"account[]"},{"name":"urgent","type":"bool"},{"name":"memo","type":"string?"}]},
 	{"name":"approve","mode":"write","args":[{"name":"spender","type":"account"},{"name":"amount","type":"u64"}],"returns":"bool"},
 	{"name":"stop","mode":"write","args":[]}],
-	"events":[{"name":"Transfer","args":[{"name":"from","type":"account"},{"name":"to","type":"account"},{"name":"amount","type":"u64"}]}]}`
+	"events":[{"name":"Transfer","args":[{"name":"from","type":"account"},{"name":"to","type":"account"},{"name":"amount","type":"u64"}]},
+	{"name":"Noted","args":[{"name":"by","type":"account"},{"name":"memo","type":"string"}]}],
+	"errors":[{"name":"TooLow","code":2,"fields":[{"name":"have","type":"u64"}]}]}`
 
 // The contracts of the node: one with the ABI, one without.
 var gold, bare = hash("c0"), hash("c1")
@@ -250,7 +252,7 @@ call gold.transfer({"amount":5}) by ` + zero + ` with 1.5 coins
 	}
 }
 
-// TestTraceNamesNoRawBytes has an account's bytes alone, among others and in JSON: only the last is named.
+// TestTraceNamesNoRawBytes has an account's bytes alone, among others and as an argument: only the last is named.
 func TestTraceNamesNoRawBytes(t *testing.T) {
 	node := startNode(t)
 	desk := newDesk(t, node)
@@ -262,19 +264,65 @@ func TestTraceNamesNoRawBytes(t *testing.T) {
 		t.Fatalf("gold is %s", gold)
 	}
 	node.trace = func(trace *api.Trace) {
-		trace.Root.Args = []byte(`{"to":"` + gold + `"}`)
+		trace.Root.Args = []byte(`{"to":"` + gold + `","amount":5}`)
 		trace.Root.Output = id[:]
 		trace.Root.Storage = []api.TraceWrite{{Key: append(id[:], 1), New: []byte(gold + "00")}}
 	}
 	o := desk.run(t, "tx", "trace", hash("02"))
 	for _, want := range []string{
-		`call gold.transfer({"to":"gold"})`,
+		`call gold.transfer({"to":"gold","amount":5})`,
 		"returned " + gold + "\n",
 		"storage " + gold + "01: nothing → " + gold + "00\n",
 	} {
 		if !strings.Contains(o.out, want) {
 			t.Errorf("%q is not in %s", want, o.out)
 		}
+	}
+}
+
+// TestTraceReadsWhatIsBinary has arguments, a result, an error and an event that the ABI describes, in the binary form.
+// A text that looks like an account that has a name is no account.
+func TestTraceReadsWhatIsBinary(t *testing.T) {
+	node := startNode(t)
+	desk := newDesk(t, node)
+	if o := desk.run(t, "keys", "alias", "gold", gold); o.exit != 0 {
+		t.Fatalf("%+v", o)
+	}
+	id := types.ContractID{0xC0}
+	reverted := "reverted"
+	node.trace = func(trace *api.Trace) {
+		trace.Root.Args = append(append([]byte{1}, id[:]...), 5, 0, 0, 0, 0, 0, 0, 0)
+		trace.Root.Output = []byte{1, 1}
+		trace.Root.Storage = []api.TraceWrite{
+			{Key: append([]byte("\x07balance"), id[:]...), New: id[:]}, {Key: []byte("owner\x00\x05")},
+			{Key: []byte("\x06supply")}, {Key: []byte("\x06sup")}, {Key: []byte("plain")},
+		}
+		trace.Root.Events = []api.TraceEvent{{Name: "Noted", Data: []byte(`{"by":"` + gold + `","memo":"` + gold + `"}`)}}
+		trace.Root.Calls[0].Contract, trace.Root.Calls[0].Function = id, "transfer"
+		trace.Root.Calls[0].Args = append([]byte{1}, id[:]...) // no amount: not what the ABI says
+		trace.Root.Calls[0].Error, trace.Root.Calls[0].Output = &reverted, []byte{1, 2, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0}
+	}
+	o := desk.run(t, "tx", "trace", hash("02"))
+	for _, want := range []string{
+		`call gold.transfer({"to":"gold","amount":5})`,
+		"\n  returned true\n",
+		`event Noted {"by":"gold","memo":"` + gold + `"}`,
+		"view gold.transfer(0x01c0",
+		"storage balance[" + gold + "]: nothing → " + gold + "\n", "storage owner[0x05]: ", "storage supply: ",
+		"storage 0x06737570: ", "storage plain: ",
+		`failed: reverted: TooLow {"have":7}`,
+	} {
+		if !strings.Contains(o.out, want) {
+			t.Errorf("%q is not in %s", want, o.out)
+		}
+	}
+	got := result[readTrace](t, desk.run(t, "tx", "trace", hash("02"), "--json"))
+	if d := got.Root.Decoded; d == nil || string(d.Args) != `{"to":"`+gold+`","amount":5}` || string(d.Result) != "true" ||
+		got.Root.GasUsed != 40_000 {
+		t.Errorf("%+v", got.Root)
+	}
+	if d := got.Root.Calls[0].Decoded; d == nil || d.Args != nil || d.Error == nil || d.Error.Name != "TooLow" {
+		t.Errorf("%+v", got.Root.Calls[0])
 	}
 }
 

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,9 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairn-chain/cairn/abi"
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/cli/argument"
 	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/types"
 )
 
 func (a *app) newTrace() *cobra.Command {
@@ -35,7 +39,11 @@ said with the host function debug. The node executes the transaction's block aga
 		if trace == nil {
 			return fmt.Errorf("no block has the transaction %s", id)
 		}
-		return s.Result(trace, func(t *output.Text) { t.Line("%s", s.traceText(*trace)) })
+		read, err := s.readTrace(ctx, trace)
+		if err != nil {
+			return err
+		}
+		return s.Result(read, func(t *output.Text) { t.Line("%s", s.traceText(*read)) })
 	})
 }
 
@@ -60,7 +68,7 @@ func (s *session) names() []string {
 }
 
 // traceText is a trace for people, without the last line's end.
-func (s *session) traceText(trace api.Trace) string {
+func (s *session) traceText(trace readTrace) string {
 	var b strings.Builder
 	status := string(trace.Status)
 	if trace.Error != nil {
@@ -75,8 +83,11 @@ func (s *session) traceText(trace api.Trace) string {
 	if trace.Root == nil {
 		b.WriteString("; no contract ran")
 	} else {
-		names := s.names()
-		traceWriter{&b, strings.NewReplacer(names...), strings.NewReplacer(quoted(names)...)}.call("", *trace.Root)
+		names := map[string]string{}
+		for pair := range slices.Chunk(s.names(), 2) {
+			names[pair[0]] = pair[1]
+		}
+		traceWriter{&b, names}.call("", *trace.Root)
 	}
 	if trace.Truncated {
 		b.WriteString("\n(there was more than a trace holds)")
@@ -84,32 +95,24 @@ func (s *session) traceText(trace api.Trace) string {
 	return b.String()
 }
 
-// traceWriter is a trace that is written. Names stand for whole accounts only: for a call's own, and for a string of
-// JSON in what is text. Raw bytes, which may hold an account's among others, are shown as they are.
+// traceWriter is a trace that is written. Names stand for accounts only: a call's own, and where the ABI has one.
 type traceWriter struct {
 	*strings.Builder
-	account *strings.Replacer
-	strings *strings.Replacer
+	names map[string]string // of accounts in hex
 }
 
-func quoted(texts []string) []string {
-	with := make([]string, len(texts))
-	for i, text := range texts {
-		with[i] = `"` + text + `"`
-	}
-	return with
+func (t traceWriter) account(account types.Account) string {
+	return cmp.Or(t.names[account.String()], account.String())
 }
-
-func (t traceWriter) readable(data []byte) string { return t.strings.Replace(readable(data)) }
 
 // call writes a call and, further to the right, what it did.
-func (t traceWriter) call(indent string, call api.TraceCall) {
+func (t traceWriter) call(indent string, call readCall) {
 	kind := "call"
 	if call.View {
 		kind = "view"
 	}
-	fmt.Fprintf(t, "\n%s%s %s.%s(%s) by %s", indent, kind, t.account.Replace(call.Contract.String()), call.Function,
-		t.readable(call.Args), t.account.Replace(call.Caller.String()))
+	fmt.Fprintf(t, "\n%s%s %s.%s(%s) by %s", indent, kind, t.account(types.Account(call.Contract)), call.Function,
+		t.args(call), t.account(call.Caller))
 	if call.Value > 0 {
 		fmt.Fprintf(t, " with %s", coins(call.Value))
 	}
@@ -117,10 +120,10 @@ func (t traceWriter) call(indent string, call api.TraceCall) {
 	line := func(format string, args ...any) { fmt.Fprintf(t, "\n"+indent+format, args...) }
 	line("gas %d of %d%s", uint64(call.GasUsed), uint64(call.Gas), gasParts(call.Parts, call.HostGas, call.BelowGas))
 	for _, w := range call.Storage {
-		line("storage %s: %s → %s", t.readable(w.Key), t.stored(w.Old), t.stored(w.New))
+		line("storage %s: %s → %s", storageKey(w.Key), stored(w.Old), stored(w.New))
 	}
 	for _, e := range call.Events {
-		line("event %s %s", e.Name, t.readable(e.Data))
+		line("event %s %s", e.Name, t.event(call, e))
 	}
 	for _, message := range call.Debug {
 		line("debug %s", message)
@@ -130,20 +133,84 @@ func (t traceWriter) call(indent string, call api.TraceCall) {
 	}
 	switch {
 	case call.Error != nil && len(call.Output) > 0:
-		line("failed: %s: %s", *call.Error, t.readable(call.Output))
+		line("failed: %s: %s", *call.Error, t.revert(call))
 	case call.Error != nil:
 		line("failed: %s", *call.Error)
 	case len(call.Output) > 0:
-		line("returned %s", t.readable(call.Output))
+		line("returned %s", t.result(call))
 	}
 }
 
+// args are a call's arguments: by the ABI, else as they are.
+func (t traceWriter) args(call readCall) string {
+	if call.Decoded == nil || call.Decoded.Args == nil || len(call.Args) == 0 {
+		return readable(call.Args)
+	}
+	return t.fields(*call.abi, call.Decoded.function.Args, call.Decoded.Args)
+}
+
+func (t traceWriter) result(call readCall) string {
+	if call.Decoded == nil || call.Decoded.Result == nil {
+		return readable(call.Output)
+	}
+	shown, err := call.abi.Show(call.Decoded.function.Returns, call.Decoded.Result, t.account)
+	if err != nil {
+		return readable(call.Output)
+	}
+	return readable(shown)
+}
+
+func (t traceWriter) revert(call readCall) string {
+	if call.Decoded == nil || call.Decoded.Error == nil {
+		return readable(call.Output)
+	}
+	r := *call.Decoded.Error
+	if e, ok := call.abi.Error(r.Name); ok && len(r.Data) > 0 {
+		r.Data = json.RawMessage(t.fields(*call.abi, e.Fields, r.Data))
+	}
+	return readable([]byte(r.String()))
+}
+
+func (t traceWriter) event(call readCall, e api.TraceEvent) string {
+	if call.abi != nil {
+		if declared, ok := call.abi.Event(e.Name); ok {
+			return t.fields(*call.abi, declared.Args, json.RawMessage(e.Data))
+		}
+	}
+	return readable(e.Data)
+}
+
+// fields shows an object of parameters, or what it is where they do not describe it.
+func (t traceWriter) fields(declared abi.ABI, parameters []abi.Parameter, object json.RawMessage) string {
+	shown, err := declared.ShowFields(parameters, object, t.account)
+	if err != nil {
+		return readable(object)
+	}
+	return readable(shown)
+}
+
+// storageKey shows a key as the SDKs make them: the name of a cell, behind its length or before a byte 0, and what is
+// behind it in hex. Others are shown as they are.
+func storageKey(key []byte) string {
+	name, rest, found := bytes.Cut(key, []byte{0})
+	if len(key) > 0 && len(key) > int(key[0]) && abi.Identifier(string(key[1:1+key[0]])) {
+		name, rest, found = key[1:1+key[0]], key[1+key[0]:], true
+	}
+	switch {
+	case !found || !abi.Identifier(string(name)):
+		return readable(key)
+	case len(rest) == 0:
+		return string(name)
+	}
+	return fmt.Sprintf("%s[%s]", name, api.Data(rest))
+}
+
 // stored is a value in storage for people.
-func (t traceWriter) stored(value []byte) string {
+func stored(value []byte) string {
 	if len(value) == 0 {
 		return "nothing"
 	}
-	return t.readable(value)
+	return readable(value)
 }
 
 // gasParts lists where gas went, the most first: parts, host functions and the calls below.
