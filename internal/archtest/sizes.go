@@ -48,7 +48,7 @@ func (f Finding) String() string {
 func (f Finding) key() string {
 	file, _, _ := strings.Cut(f.Place, ":")
 	switch f.Kind {
-	case kindFile, kindPage:
+	case kindFile:
 		return file
 	case kindStruct, kindFunction:
 		return path.Dir(file) + "." + f.Name
@@ -88,7 +88,9 @@ func CheckSizes(tree fs.FS) (problems, stale []string, err error) {
 	used := map[string]bool{}
 	for _, f := range found {
 		switch key := f.Kind + " " + f.key(); {
-		case f.Kind == kindComment, f.Kind == kindPage, f.Kind == kindLiteral, f.Kind == kindExported:
+		case f.Kind == kindPage: // none may be
+			problems = append(problems, f.String())
+		case f.Kind == kindComment, f.Kind == kindLiteral, f.Kind == kindExported:
 			places[key] = append(places[key], f)
 		case f.Kind == kindStruct && slices.Contains(records, f.key()):
 			used[f.key()] = true

@@ -70,7 +70,7 @@ var large = map[string]int{
 	"struct internal/testkit/sim.world":              15,
 }
 
-// many has how many findings of a kind a package or a page still has, or may have. They may become fewer only.
+// many has how many findings of a kind a package still has, or may have. They may become fewer only.
 var many = map[string]int{
 	"exported name of internal/node internal/node":               15,
 	"literal internal/engine/cluster/link":                       2,
@@ -114,18 +114,4 @@ var many = map[string]int{
 	"sentence of a comment internal/testkit/wasmgen":             3,
 	"sentence of a comment proof":                                2,
 	"sentence of a comment proof/view":                           2,
-	"sentence of a page CHANGELOG.md":                            27,
-	"sentence of a page bench/diary.md":                          24,
-	"sentence of a page bench/gas/results.md":                    2,
-	"sentence of a page bench/outage/results.md":                 4,
-	"sentence of a page bench/results.md":                        4,
-	"sentence of a page bench/runs.md":                           9,
-	"sentence of a page docs/rationale/engine.md":                14,
-	"sentence of a page docs/rationale/execution.md":             58,
-	"sentence of a page docs/rationale/measuring.md":             5,
-	"sentence of a page docs/rationale/proofs.md":                13,
-	"sentence of a page docs/rationale/replicas.md":              15,
-	"sentence of a page docs/rationale/server.md":                21,
-	"sentence of a page docs/rationale/state.md":                 6,
-	"sentence of a page docs/rationale/store.md":                 10,
 }
