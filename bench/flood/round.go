@@ -148,13 +148,9 @@ func (r round) run(ctx context.Context, s settings, n *node) (result, error) {
 		t.lenient = []string{"HTTP 503", closed, poolFull}
 		s.clients = max(1, s.clients/4)
 	}
-	var starts []func(context.Context, *node, *tally)
-	for _, a := range r.attacks {
-		start, err := a.prepare(ctx, s, generation)
-		if err != nil {
-			return result{}, fmt.Errorf("prepare %s: %w", a.name, err)
-		}
-		starts = append(starts, start)
+	starts, err := r.prepare(ctx, s, generation)
+	if err != nil {
+		return result{}, err
 	}
 	if err := errors.Join(n.ResetPeak(), awaitBlocks(ctx, s, n, 1)); err != nil {
 		return result{}, err
@@ -213,6 +209,21 @@ func (r round) run(ctx context.Context, s settings, n *node) (result, error) {
 	got.honest(users.included)
 	got.judge(s, t, users)
 	return got, nil
+}
+
+// prepare makes what the attacks need, and returns what begins each of them.
+func (r round) prepare(
+	ctx context.Context, s settings, generation int,
+) ([]func(context.Context, *node, *tally), error) {
+	var starts []func(context.Context, *node, *tally)
+	for _, a := range r.attacks {
+		start, err := a.prepare(ctx, s, generation)
+		if err != nil {
+			return nil, fmt.Errorf("prepare %s: %w", a.name, err)
+		}
+		starts = append(starts, start)
+	}
+	return starts, nil
 }
 
 func (r *result) honest(included []inclusion) {

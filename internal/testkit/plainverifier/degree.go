@@ -22,10 +22,8 @@ func (c *check) domain() domain { return domain{c.level.blowup, c.n, 3, root(c.l
 // batched is the function F and what it is made of: the rows of the queries in their order.
 type batched struct {
 	*check
-	z, delta             ext
-	values               []ext
-	atPoint              int
-	next, auxNext        []int
+	opened
+	delta                ext
 	columns, aux, chunks [][]byte
 	asked                int
 }

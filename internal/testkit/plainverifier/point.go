@@ -3,9 +3,50 @@ package plainverifier
 import (
 	"errors"
 	"math/big"
+	"slices"
 
 	"github.com/cairn-chain/cairn/internal/proof/air"
 )
+
+// opened is what a proof says that the committed functions are at z, and some of them at z·w.
+type opened struct {
+	z             ext
+	values        []ext // the columns, the auxiliary ones and the two chunks at z, then next and auxNext at z·w
+	atPoint       int   // how many of the values are those at z
+	next, auxNext []int // the columns and the auxiliary columns that the circuit reads of the next row
+}
+
+func (c *check) readOpened(z ext) opened {
+	next, auxNext := c.readOfNextRow(air.OpNext), c.readOfNextRow(air.OpAuxNext)
+	atPoint := len(c.Circuit.Columns()) + c.Circuit.AuxColumns() + 2
+	values := c.extensions(c.readAbsorbed(24 * (atPoint + len(next) + len(auxNext))))
+	return opened{z, values, atPoint, next, auxNext}
+}
+
+// readOfNextRow returns the columns that the circuit's operations op read of the next row.
+func (c *check) readOfNextRow(op air.Op) (columns []int) {
+	for _, node := range c.Circuit.Nodes() {
+		if node.Op == op {
+			columns = append(columns, int(node.A))
+		}
+	}
+	slices.Sort(columns)
+	return slices.Compact(columns)
+}
+
+// point returns what was opened, by columns.
+func (o opened) point(c *check) point {
+	columns := len(c.Circuit.Columns())
+	p := point{check: c, z: o.z, columns: o.values[:columns], aux: o.values[columns : o.atPoint-2]}
+	p.next, p.auxNext = map[int]ext{}, map[int]ext{}
+	for i, column := range o.next {
+		p.next[column] = o.values[o.atPoint+i]
+	}
+	for i, column := range o.auxNext {
+		p.auxNext[column] = o.values[o.atPoint+len(o.next)+i]
+	}
+	return p
+}
 
 // point is where constraints are evaluated.
 type point struct {

@@ -136,35 +136,13 @@ func (c *check) readAbsorbed(n int) []byte {
 // Verify returns nil if proof proves the statement.
 func Verify(s Statement, proof []byte) error {
 	c := &check{Statement: s, rest: proof}
-	header := c.read(3)
-	if c.err != nil || header[0] != 1 || int(header[1]) >= len(levels) {
-		return errors.New("header")
+	if err := c.readHeader(); err != nil {
+		return err
 	}
-	if k := int(header[2]); k < 3 || k > levels[header[1]].mostLogRows {
-		return errors.New("number of rows")
-	}
-	c.level, c.n = levels[header[1]], 1<<header[2]
-	c.begin(int(header[2]))
-
-	columns, auxColumns := len(s.Circuit.Columns()), s.Circuit.AuxColumns()
-	var next, auxNext []int // opened at z·w
-	for _, node := range s.Circuit.Nodes() {
-		if node.Op == air.OpNext {
-			next = append(next, int(node.A))
-		}
-		if node.Op == air.OpAuxNext {
-			auxNext = append(auxNext, int(node.A))
-		}
-	}
-	slices.Sort(next)
-	next = slices.Compact(next)
-	slices.Sort(auxNext)
-	auxNext = slices.Compact(auxNext)
-
 	columnsRoot := c.readAbsorbed(32)
 	alpha, beta := c.drawExt(), c.drawExt()
 	var auxRoot []byte
-	if auxColumns > 0 {
+	if s.Circuit.AuxColumns() > 0 {
 		auxRoot = c.readAbsorbed(32)
 	}
 	eta := c.drawExt()
@@ -173,54 +151,22 @@ func Verify(s Statement, proof []byte) error {
 	if z == lift(z[0]) {
 		return errors.New("z is in the base field")
 	}
-	atPoint := columns + auxColumns + 2
-	values := c.extensions(c.readAbsorbed(24 * (atPoint + len(next) + len(auxNext))))
-	p := point{
-		check:   c,
-		z:       z,
-		alpha:   alpha,
-		beta:    beta,
-		columns: values[:columns],
-		aux:     values[columns : columns+auxColumns],
-		next:    map[int]ext{},
-		auxNext: map[int]ext{},
-	}
-	for i, column := range next {
-		p.next[column] = values[atPoint+i]
-	}
-	for i, column := range auxNext {
-		p.auxNext[column] = values[atPoint+len(next)+i]
-	}
-	if err := p.checkConstraints(eta, values[atPoint-2], values[atPoint-1]); err != nil {
+	o := c.readOpened(z)
+	p := o.point(c)
+	p.alpha, p.beta = alpha, beta
+	if err := p.checkConstraints(eta, o.values[o.atPoint-2], o.values[o.atPoint-1]); err != nil {
 		return err
 	}
 
-	b := batched{
-		check:   c,
-		z:       z,
-		delta:   c.drawExt(),
-		values:  values,
-		atPoint: atPoint,
-		next:    next,
-		auxNext: auxNext,
-	}
+	b := batched{check: c, opened: o, delta: c.drawExt()}
 	f := c.readFRI()
-	nonce := c.read(8)
-	if low := binary.LittleEndian.Uint64(first8(hash(c.state[:], le32(4), nonce))); low%(1<<grinding) != 0 {
-		return errors.New("nonce")
+	indices, err := c.readIndices()
+	if err != nil {
+		return err
 	}
-	c.absorb(nonce)
-	var indices []int
-	for range c.level.queries {
-		d := c.draw()
-		indices = append(indices, int(binary.LittleEndian.Uint64(d[:])%uint64(c.level.blowup*c.n)))
-	}
-	slices.Sort(indices)
-	indices = slices.Compact(indices)
-
-	b.columns = c.readRows(columnsRoot, 4*columns, indices)
-	if auxColumns > 0 {
-		b.aux = c.readRows(auxRoot, 24*auxColumns, indices)
+	b.columns = c.readRows(columnsRoot, 4*len(s.Circuit.Columns()), indices)
+	if s.Circuit.AuxColumns() > 0 {
+		b.aux = c.readRows(auxRoot, 24*s.Circuit.AuxColumns(), indices)
 	}
 	b.chunks = c.readRows(chunksRoot, 48, indices)
 	if c.err != nil {
@@ -237,7 +183,35 @@ func Verify(s Statement, proof []byte) error {
 	return c.err
 }
 
-func first8(h [32]byte) []byte { return h[:8] }
+// readHeader reads the level and the number of rows, and begins the transcript.
+func (c *check) readHeader() error {
+	header := c.read(3)
+	if c.err != nil || header[0] != 1 || int(header[1]) >= len(levels) {
+		return errors.New("header")
+	}
+	if k := int(header[2]); k < 3 || k > levels[header[1]].mostLogRows {
+		return errors.New("number of rows")
+	}
+	c.level, c.n = levels[header[1]], 1<<header[2]
+	c.begin(int(header[2]))
+	return nil
+}
+
+// readIndices reads the nonce and returns the rows that the transcript asks for, in their order, each once.
+func (c *check) readIndices() (indices []int, err error) {
+	nonce := c.read(8)
+	h := hash(c.state[:], le32(4), nonce)
+	if binary.LittleEndian.Uint64(h[:])%(1<<grinding) != 0 {
+		return nil, errors.New("nonce")
+	}
+	c.absorb(nonce)
+	for range c.level.queries {
+		d := c.draw()
+		indices = append(indices, int(binary.LittleEndian.Uint64(d[:])%uint64(c.level.blowup*c.n)))
+	}
+	slices.Sort(indices)
+	return slices.Compact(indices), nil
+}
 
 // begin absorbs all that is known before the proof.
 func (c *check) begin(logRows int) {
