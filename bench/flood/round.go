@@ -159,13 +159,12 @@ func (r round) run(ctx context.Context, s settings, n *node) (result, error) {
 	watching, endWatch := context.WithCancel(ctx)
 	defer endAttack()
 	defer endWatch()
-	w, users, enough := &watcher{}, &crowd{}, make(chan struct{})
 	var attackers, honest, watchers sync.WaitGroup
 	before, err := n.sample(ctx)
 	if err != nil {
 		return result{}, err
 	}
-	w.head = before.height
+	w, users, enough := &watcher{head: before.height}, &crowd{}, make(chan struct{})
 	begin := time.Now()
 	watchers.Go(func() { w.watch(watching, n) })
 	for _, start := range starts {

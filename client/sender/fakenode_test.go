@@ -28,20 +28,30 @@ type fakeNode struct {
 	random  *rand.Rand
 	methods http.Handler
 
-	mu      sync.Mutex
-	now     time.Time
+	mu     sync.Mutex // guards what follows
+	now    time.Time
+	pool   map[uint64]*types.Tx
+	late   [][]byte // requests
+	faults map[string]int
+	fakeChain
+	behaviour
+}
+
+// fakeChain is what is included.
+type fakeChain struct {
 	height  types.Height
 	pinned  types.Height // of the newest block that a receipt was given out of: it is not taken back
 	base    types.Amount // fee
-	pool    map[uint64]*types.Tx
-	blocks  []included // by nonce
-	late    [][]byte   // requests
-	calm    bool       // nothing goes wrong any more
-	still   bool       // no blocks are made
-	full    bool       // blocks take all that there is
-	refuse  int        // how many are refused for good
-	foreign uint64     // how many transactions the other program made
-	faults  map[string]int
+	blocks  []included   // by nonce
+	foreign uint64       // how many transactions the other program made
+}
+
+// behaviour is what a test asks of the node.
+type behaviour struct {
+	calm   bool // nothing goes wrong any more
+	still  bool // no blocks are made
+	full   bool // blocks take all that there is
+	refuse int  // how many are refused for good
 }
 
 type included struct {
@@ -52,13 +62,13 @@ type included struct {
 
 func newFakeNode(t testing.TB, account types.Account, seed uint64) *fakeNode {
 	n := &fakeNode{
-		t:       t,
-		account: account,
-		random:  rand.New(rand.NewPCG(seed, 0)),
-		now:     time.Unix(1_000_000, 0),
-		base:    10,
-		pool:    make(map[uint64]*types.Tx),
-		faults:  make(map[string]int),
+		t:         t,
+		account:   account,
+		random:    rand.New(rand.NewPCG(seed, 0)),
+		now:       time.Unix(1_000_000, 0),
+		pool:      make(map[uint64]*types.Tx),
+		faults:    make(map[string]int),
+		fakeChain: fakeChain{base: 10},
 	}
 	server, err := jsonrpc.NewServer(jsonrpc.Options{},
 		method(api.ChainID, func(api.NoParams) (api.Quantity, error) { return 7, nil }),

@@ -66,12 +66,18 @@ type play struct {
 	hashes []string
 	sent   map[string]*sender.Sent
 
-	idle  chan struct{} // closed once the sender has nothing to do
-	begun chan struct{} // closed once the first jobs are queued
-	over  chan struct{} // closed when the script is
-	end   sync.Once
-	first sync.Once
+	idle  event // the sender has nothing to do for the first time
+	begun event // the first jobs are queued
+	over  event // the script is
 }
+
+// event is something that happens once.
+type event struct {
+	happened chan struct{}
+	once     sync.Once
+}
+
+func (e *event) happen() { e.once.Do(func() { close(e.happened) }) }
 
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob(scripts + "/*.json")
@@ -89,9 +95,9 @@ func TestScripts(t *testing.T) {
 				signer: testSigner(t, 3),
 				now:    time.Unix(1_000_000, 0),
 				sent:   make(map[string]*sender.Sent),
-				idle:   make(chan struct{}),
-				begun:  make(chan struct{}),
-				over:   make(chan struct{}),
+				idle:   event{happened: make(chan struct{})},
+				begun:  event{happened: make(chan struct{})},
+				over:   event{happened: make(chan struct{})},
 			}
 			if err := json.Unmarshal(text, &p.script); err != nil {
 				t.Fatal(err)
@@ -123,10 +129,10 @@ func (p *play) run() {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	<-p.idle
+	<-p.idle.happened
 	p.begin(0)
-	close(p.begun)
-	<-p.over
+	p.begun.happen()
+	<-p.over.happened
 	outcomes := make(map[string]string)
 	for id := range p.sent {
 		outcomes[id] = p.outcome(id)
@@ -234,8 +240,6 @@ func (p *play) outcome(id string) string {
 	return "paid"
 }
 
-func (p *play) finish() { p.end.Do(func() { close(p.over) }) }
-
 // Now is [sender.Clock].Now.
 func (p *play) Now() time.Time {
 	p.mu.Lock()
@@ -245,8 +249,8 @@ func (p *play) Now() time.Time {
 
 // Sleep is [sender.Clock].Sleep: time passes when the sender sleeps, in whole milliseconds.
 func (p *play) Sleep(d time.Duration, woken <-chan struct{}) {
-	p.first.Do(func() { close(p.idle) })
-	<-p.begun
+	p.idle.happen()
+	<-p.begun.happened
 	if d >= 0 {
 		p.mu.Lock()
 		p.now = p.now.Add((d + time.Millisecond - 1).Truncate(time.Millisecond))
@@ -257,7 +261,7 @@ func (p *play) Sleep(d time.Duration, woken <-chan struct{}) {
 	posted := len(p.posts) > 1
 	p.mu.Unlock()
 	if posted {
-		p.finish() // nothing is open any more
+		p.over.happen() // nothing is open any more
 	}
 	<-woken
 }
@@ -286,7 +290,7 @@ func (p *play) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.begin(number + 1)
 	}
 	if number >= len(p.script.Posts) {
-		p.finish()
+		p.over.happen()
 		<-r.Context().Done()
 		return
 	}

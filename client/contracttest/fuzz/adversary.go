@@ -109,7 +109,7 @@ func renameExports(section []byte, functions []abi.Function) []byte {
 
 // instruct tells the adversary what to do until the next call.
 func (a *adversary) instruct(p *play, script map[string]Act) error {
-	id := types.ContractID(p.accounts[a.name])
+	id := types.ContractID(p.named.accounts[a.name])
 	for i, f := range a.functions {
 		var told []byte
 		if act, ok := script[f.Name]; ok {

@@ -191,7 +191,7 @@ func (l lifter) text(t abi.Type, text string) (any, error) {
 		return text, nil
 	}
 	account, err := l.world.resolve(text)
-	if known, ok := l.world.names[account]; ok {
+	if known, ok := l.world.named.names[account]; ok {
 		text = known
 	}
 	return name(text), err

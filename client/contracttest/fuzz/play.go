@@ -48,7 +48,7 @@ func (p *play) move(m Move) (r contracttest.Result, err error) {
 		p.stage.Pass(m.Blocks, m.Seconds)
 		return contracttest.Result{OK: true}, nil
 	}
-	from, ok := p.accounts[m.From]
+	from, ok := p.named.accounts[m.From]
 	if !ok {
 		return r, fmt.Errorf("there is no account %q", m.From)
 	}
@@ -68,7 +68,7 @@ func (p *play) move(m Move) (r contracttest.Result, err error) {
 // call is the contract that a move calls, and the arguments as they are sent.
 func (w *World) call(m Move) (id types.ContractID, args []byte, err error) {
 	if w.adversary != nil && m.To == w.adversary.name {
-		return types.ContractID(w.accounts[m.To]), nil, nil
+		return types.ContractID(w.named.accounts[m.To]), nil, nil
 	}
 	k, ok := w.contracts[m.To]
 	if !ok {

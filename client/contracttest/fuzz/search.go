@@ -248,8 +248,8 @@ func (s *search) lookAround() {
 			case len(f.Args) == 0:
 				given = []string{""}
 			case len(f.Args) == 1 && f.Args[0].Type.String() == string(abi.Account):
-				for _, n := range s.world.order {
-					given = append(given, fmt.Sprintf(`{"%s":"%s"}`, f.Args[0].Name, s.world.accounts[n]))
+				for _, n := range s.world.named.order {
+					given = append(given, fmt.Sprintf(`{"%s":"%s"}`, f.Args[0].Name, s.world.named.accounts[n]))
 				}
 			}
 			for _, args := range given {

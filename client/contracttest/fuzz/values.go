@@ -28,7 +28,7 @@ type dictionary struct {
 
 func newDictionary(w *World) *dictionary {
 	d := &dictionary{good: map[string][]any{}}
-	for _, n := range w.order {
+	for _, n := range w.named.order {
 		d.accounts = append(d.accounts, name(n))
 	}
 	d.accounts = append(d.accounts, name(types.Account{}.String()))
@@ -276,7 +276,7 @@ const mostAccounts = 64
 // account remembers an account that a call returned.
 func (d *dictionary) account(w *World, text string) {
 	account, err := abi.Hex(text)
-	if _, named := w.names[account]; err != nil || named || len(d.accounts) >= mostAccounts {
+	if _, named := w.named.names[account]; err != nil || named || len(d.accounts) >= mostAccounts {
 		return
 	}
 	for _, known := range d.accounts {

@@ -17,9 +17,7 @@ type World struct {
 	Chain *contracttest.Chain // what is done to it is done before each sequence
 
 	actors     []string // who calls
-	accounts   map[string]types.Account
-	names      map[types.Account]string
-	order      []string // all names, as they came
+	named      directory
 	contracts  map[string]*contracttest.Contract
 	targets    []target
 	choices    map[parameter][]any
@@ -27,6 +25,23 @@ type World struct {
 	invariants []invariant
 	writes     []target // of all contracts, once they are asked for
 	failOnTrap bool
+}
+
+// directory has the accounts of a world by their names, which are of one account each.
+type directory struct {
+	accounts map[string]types.Account
+	names    map[types.Account]string
+	order    []string // all names, as they came
+}
+
+// add reports whether the name was free.
+func (d *directory) add(name string, account types.Account) bool {
+	if _, taken := d.accounts[name]; taken {
+		return false
+	}
+	d.accounts[name], d.names[account] = account, name
+	d.order = append(d.order, name)
+	return true
 }
 
 // target is a function that is called.
@@ -47,8 +62,7 @@ func newWorld(t testing.TB, setup func(*World)) *World {
 	w := &World{
 		T:         t,
 		Chain:     contracttest.New(t),
-		accounts:  map[string]types.Account{},
-		names:     map[types.Account]string{},
+		named:     directory{accounts: map[string]types.Account{}, names: map[types.Account]string{}},
 		contracts: map[string]*contracttest.Contract{},
 		choices:   map[parameter][]any{},
 	}
@@ -71,11 +85,9 @@ func (w *World) Actor(name string) contracttest.Account {
 // naming gives an account a name, by which sequences have it.
 func (w *World) naming(name string, account types.Account) {
 	w.T.Helper()
-	if _, taken := w.accounts[name]; taken || name == "" {
+	if name == "" || !w.named.add(name, account) {
 		w.T.Fatalf("the name %q is taken, or none", name)
 	}
-	w.accounts[name], w.names[account] = account, name
-	w.order = append(w.order, name)
 }
 
 // Deploy deploys a contract under a name; see [contracttest.Chain.Deploy].
@@ -165,7 +177,7 @@ func (w *World) InvariantsOf(k *contracttest.Contract, module []byte) (names []s
 
 func (w *World) nameOf(k *contracttest.Contract) string {
 	w.T.Helper()
-	name, ok := w.names[k.Account()]
+	name, ok := w.named.names[k.Account()]
 	if !ok {
 		w.T.Fatalf("the contract %s was not deployed by World.Deploy", k.ID)
 	}
@@ -174,7 +186,7 @@ func (w *World) nameOf(k *contracttest.Contract) string {
 
 // resolve is the account of a name, or one in hex.
 func (w *World) resolve(text string) (types.Account, error) {
-	if a, ok := w.accounts[text]; ok {
+	if a, ok := w.named.accounts[text]; ok {
 		return a, nil
 	}
 	return abi.Hex(text)

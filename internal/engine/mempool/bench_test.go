@@ -219,16 +219,16 @@ func BenchmarkEvictionOrder(b *testing.B) {
 			tx: tx, sender: s, sequence: i, floor: feeCaps{types.Amount(100 + i*i%977), types.Amount(i * 31 % 89)},
 		}}
 		p.index.senders[a] = s
-		p.order.update(s)
+		p.index.order.update(s)
 	}
 	for i := types.Amount(0); b.Loop(); i++ {
-		s, _ := p.order.first(i % 200)
+		s, _ := p.index.order.first(i % 200)
 		s.run[0].floor.maxPriority = i * 31 % 89
-		p.order.update(s)
+		p.index.order.update(s)
 	}
 	for _, s := range p.index.senders {
 		s.run = nil
-		p.order.update(s)
+		p.index.order.update(s)
 	}
 	clear(p.index.senders)
 }

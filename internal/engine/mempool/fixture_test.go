@@ -270,8 +270,8 @@ func checkInvariants(t testReporter, p *Pool) {
 				count++
 			}
 		}
-		for i := range p.order {
-			h := &p.order[i]
+		for i := range p.index.order {
+			h := &p.index.order[i]
 			if at := s.orderIndex[i]; s.planned != 0 || h.slots[at] != h.slotOf(s) || at > 0 && h.Less(at, (at-1)/2) {
 				t.Fatalf("sender %v is ordered wrongly", a)
 			}
@@ -284,7 +284,7 @@ func checkInvariants(t testReporter, p *Pool) {
 	}
 	if u != p.filling.usage || gas != p.filling.gas || count != len(p.index.byID) || count != p.index.arrivals.Len() ||
 		executable != len(p.index.executable) ||
-		p.order[byPriority].Len() != len(p.index.senders) || p.order[byMaxFee].Len() != len(p.index.senders) {
+		p.index.order[byPriority].Len() != len(p.index.senders) || p.index.order[byMaxFee].Len() != len(p.index.senders) {
 		t.Fatalf("numbers differ: %+v, kept are %+v", u, p.filling.usage)
 	}
 	if !u.fits(&p.opts) {

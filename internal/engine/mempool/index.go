@@ -7,15 +7,17 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// index finds what is pending: by account, by ID, by arrival, and what is executable.
+// index finds what is pending: by account, by ID, by arrival, what is executable, and what would be evicted.
 type index struct {
 	senders  map[types.Account]*sender
 	idle     idle
 	byID     map[types.TxID]*entry
 	arrivals *list.List // of *entry, oldest first
+	mixed    bool       // some arrivals are after later ones, which occurs only if a log decides them
 	sequence uint64     // of the newest entry
 	// executable is the run of every judged sender that has one, in no order; see [Pool.Best].
 	executable [][]*entry
+	order      evictionOrder
 }
 
 func newIndex() index {

@@ -159,7 +159,7 @@ func (p *Pool) sortArrivals() {
 	}
 	p.index.sequence = uint64(len(entries))
 	for _, s := range p.index.senders {
-		p.order.update(s)
+		p.index.order.update(s)
 	}
 }
 

@@ -92,11 +92,9 @@ type Pool struct {
 	mu      sync.Mutex // guards what follows
 	head    headState
 	index   index
-	order   evictionOrder
 	filling filling
 	judging judging
 	decided decided // it says itself what guards it
-	mixed   bool    // some arrivals are after later ones; only where they are decided
 }
 
 // loops are the pool's goroutines.

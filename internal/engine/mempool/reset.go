@@ -116,8 +116,8 @@ func (p *Pool) moveTo(head Head, changed []*sender) {
 
 // expire removes the transactions that have waited too long.
 func (p *Pool) expire() {
-	if p.mixed {
-		p.mixed = false
+	if p.index.mixed {
+		p.index.mixed = false
 		p.unmix()
 	}
 	limit := p.opts.Moment().Add(-p.opts.Expiry)

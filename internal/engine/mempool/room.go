@@ -91,12 +91,12 @@ func (p *Pool) makeRoom(s *sender, c *candidate, at place) ([]*entry, error) {
 	}
 	tip := floor.tip(p.head.Env.BaseFee)
 
-	p.order.protect(s)
+	p.index.order.protect(s)
 	touched := []*sender{s}
-	defer func() { p.order.release(touched) }()
+	defer func() { p.index.order.release(touched) }()
 	var victims []*entry
 	for !want.fits(&p.opts) {
-		owner, victim := p.order.first(p.head.Env.BaseFee)
+		owner, victim := p.index.order.first(p.head.Env.BaseFee)
 		switch {
 		case victim == nil,
 			!victim.held && !at.executable,
@@ -106,7 +106,7 @@ func (p *Pool) makeRoom(s *sender, c *candidate, at place) ([]*entry, error) {
 		victims = append(victims, victim)
 		want.add(victim, -1)
 		touched = append(touched, owner)
-		p.order.plan(owner)
+		p.index.order.plan(owner)
 	}
 	return victims, nil
 }
@@ -145,7 +145,7 @@ func (p *Pool) trim(s *sender) {
 // enforceHeldShare evicts held transactions, first those that pay least, until they are within their share.
 func (p *Pool) enforceHeldShare() {
 	for p.filling.usage.heldOver(&p.opts) && !p.ahead() {
-		_, victim := p.order.first(p.head.Env.BaseFee)
+		_, victim := p.index.order.first(p.head.Env.BaseFee)
 		p.evict([]*entry{victim})
 	}
 }

@@ -199,13 +199,13 @@ func (p *Pool) publish(s *sender) {
 		p.index.publish(s)
 	}
 	p.index.keep(s)
-	p.order.update(s)
+	p.index.order.update(s)
 }
 
 // remember enters a new entry; its sender's lists are the caller's.
 func (p *Pool) remember(e *entry) {
 	if last := p.index.arrivals.Back(); p.opts.decided && last != nil && last.Value.(*entry).added.After(e.added) {
-		p.mixed = true
+		p.index.mixed = true
 	}
 	p.index.enter(e)
 	p.filling.add(e, 1)

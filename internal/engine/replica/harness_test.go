@@ -153,20 +153,25 @@ func extend(t *testing.T, l *ledger.Ledger, n int) {
 type faultySource struct {
 	name string
 
-	mu       sync.Mutex // guards what follows
-	chain    *ledger.Ledger
-	fault    func() error                                                   // of any call, before it is answered
-	blocks   func(from, to types.Height, answer [][]byte) ([][]byte, error) // what is answered instead
+	mu     sync.Mutex // guards what follows
+	chain  *ledger.Ledger
+	fault  func() error // of any call, before it is answered
+	pushes bool
+	lost   chan struct{} // closed when it stops pushing
+	calls  int
+	replies
+	evidence
+}
+
+// replies are what is answered instead of what the chain has. A nil one changes nothing.
+type replies struct {
+	blocks   func(from, to types.Height, answer [][]byte) ([][]byte, error)
 	header   func(types.Height, *types.SignedHeader) *types.SignedHeader
 	probe    func(Probe) Probe
-	pushes   bool
-	lost     chan struct{} // closed when it stops pushing
-	calls    int
 	receipts func([]types.TxID) ([]*ToldReceipt, error)
 	accesses func([]types.Access) []types.Access
 	sent     func([][]byte) []error
 	headers  func(to types.Height) ([]types.SignedHeader, error)
-	evidence
 }
 
 // evidence is what a source gives to who holds no state.
@@ -192,15 +197,9 @@ func (s *faultySource) copied() faultySource {
 	return faultySource{
 		chain:    s.chain,
 		fault:    s.fault,
-		blocks:   s.blocks,
-		header:   s.header,
-		probe:    s.probe,
 		pushes:   s.pushes,
 		lost:     s.lost,
-		receipts: s.receipts,
-		accesses: s.accesses,
-		sent:     s.sent,
-		headers:  s.headers,
+		replies:  s.replies,
 		evidence: s.evidence,
 	}
 }

@@ -145,8 +145,9 @@ func (b *batch) checkCut(tb testing.TB, most size) []Segment {
 	for i := range segments {
 		s := &segments[i]
 		high := low + len(s.part.levels)
-		if rows := s.Rows(); rows > trie.rows(low, high) || rows > max(most.rows, 4*pathBits+1) || high-low > most.entries {
-			tb.Fatalf("segment %d of %d has %d rows, at most %d and %v", i, len(segments), rows, trie.rows(low, high), most)
+		bound := min(trie.bounds.rows(low, high), max(most.rows, 4*pathBits+1))
+		if rows := s.Rows(); rows > bound || high-low > most.entries {
+			tb.Fatalf("segment %d of %d has %d rows, at most %d and %v", i, len(segments), rows, bound, most)
 		}
 		before, after := b.afterSome(low).root(), b.afterSome(high).root()
 		if !slices.Equal(s.Instance.Public, elementsOf(&before, &after)) {

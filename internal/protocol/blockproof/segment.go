@@ -139,7 +139,7 @@ func (t *trie) cuts() []int {
 // fitting is where the longest segment from entry low on ends that surely has at most the size that it may have.
 func (t *trie) fitting(low int) int {
 	entries := min(len(t.entries)-low, t.most.entries)
-	return low + sort.Search(entries-1, func(i int) bool { return t.rows(low, low+i+2) > t.most.rows }) + 1
+	return low + sort.Search(entries-1, func(i int) bool { return t.bounds.rows(low, low+i+2) > t.most.rows }) + 1
 }
 
 // emit makes the segment with the entries low to high, before which all are carried out, and carries them out.
@@ -150,7 +150,11 @@ func (t *trie) emit(low, high int) *emitter {
 	t.open(low, high)
 	t.change(low, high)
 	e := &emitter{
-		t: t, low: low, high: high, part: part{levels: make([]uint8, high-low)}, rows: make([]tableRow, 0, t.rows(low, high)),
+		t:    t,
+		low:  low,
+		high: high,
+		part: part{levels: make([]uint8, high-low)},
+		rows: make([]tableRow, 0, t.bounds.rows(low, high)),
 	}
 	e.touched(1)
 	for i := range e.rows {
@@ -164,18 +168,6 @@ func (t *trie) emit(low, high int) *emitter {
 	t.commit(high)
 	e.part.after = t.at(1).now.digest
 	return e
-}
-
-// rows bounds the rows that the entries low to high take: one for each position above them, one more for each that they
-// change, and what is shown of halves that they do not touch.
-//
-// Where such a half is shown it is not empty, and what is beside it is, before or after. So there is something at the
-// position above both, before and after, and further up nothing is shown beside it: on the way to an entry at most one
-// half is shown. If there are entries of other segments in it, the way is that to the first or to the last entry here,
-// and it takes at most a row a level. Any other takes at most one row, if a deletion here empties what is beside it.
-func (t *trie) rows(low, high int) int {
-	n := t.above.count(low, high) + t.changed.count(t.changes[low], t.changes[high])
-	return n + t.deletions[high] - t.deletions[low] + 2*t.depth
 }
 
 // version is which of an entry's values stands in the tree now.
@@ -199,7 +191,7 @@ func (t *trie) change(low, high int) {
 func (t *trie) gather(i int32, low, high int, levels *[pathBits + 1][]int32) {
 	p := t.at(i)
 	low, high = max(low, int(p.low)), min(high, int(p.high))
-	if low >= high || t.changes[low] == t.changes[high] {
+	if low >= high || t.bounds.changedIn(low, high) == 0 {
 		return
 	}
 	p.next = int32(len(t.next))

@@ -45,21 +45,20 @@ type next struct {
 // trie is the part of the tree that the accesses and the witness describe, when the first so many entries are carried
 // out. Position 1 is the root, and 0 any that is empty and has no entries below it.
 type trie struct {
-	entries   []entry
-	most      size
-	carried   int
-	kept      slab   // positions with many entries below them, what is beside those, and units
-	opened    slab   // positions below units
-	units     []unit // ascending by entries
-	next      []next // of the change that is going on; the first means nothing
-	depth     int    // how many levels have positions with halves
-	changes   []int  // changes[i]: how many entries before i are changed
-	deletions []int  // deletions[i]: how many of them leave nothing
-	above     spans  // of entries, those below each position with halves
-	changed   spans  // of changed entries, likewise
-	parallel  Parallel
+	entries  []entry
+	most     size
+	carried  int
+	kept     slab   // positions with many entries below them, what is beside those, and units
+	opened   slab   // positions below units
+	units    []unit // ascending by entries
+	next     []next // of the change that is going on; the first means nothing
+	bounds   rowBounds
+	parallel Parallel
+	reading
+}
 
-	// While the witness, or the part of a unit, is read:
+// reading is how far the witness, or the part of a unit, is read.
+type reading struct {
 	rest                      tree.Witness // what is not read yet
 	inUnit                    bool
 	own                       int32 // the unit's position, until it is made
@@ -74,21 +73,11 @@ func newTrie(entries []entry, w tree.Witness, most size, parallel Parallel) (*tr
 		most:     most,
 		next:     make([]next, 1),
 		kept:     slab{sites: make([]site, 1)},
-		rest:     w,
+		bounds:   newRowBounds(entries),
 		parallel: parallel,
+		reading:  reading{rest: w},
 	}
 	t.add(0, 0, 0)
-	t.changes, t.deletions = make([]int, len(entries)+1), make([]int, len(entries)+1)
-	for i := range entries {
-		t.changes[i+1], t.deletions[i+1] = t.changes[i], t.deletions[i]
-		if e := &entries[i]; e.changed() {
-			t.changes[i+1]++
-			if e.leaves[1].IsZero() {
-				t.deletions[i+1]++
-			}
-		}
-	}
-	t.above, t.changed = newSpans(len(entries)), newSpans(t.changes[len(entries)])
 	t.touched(0, len(entries), 0)
 	if n, m := len(t.rest.Shapes), len(t.rest.Digests); t.err == nil && n+m > 0 {
 		t.fail("%d shapes and %d digests too many", n, m)
@@ -100,79 +89,47 @@ func newTrie(entries []entry, w tree.Witness, most size, parallel Parallel) (*tr
 		t.measure(u)
 		t.hash(u)
 	}
-	t.above.sum()
-	t.changed.sum()
+	t.bounds.sum()
 	return t, nil
 }
 
-// measure adds positions to what bounds rows.
+// measure adds positions to the bounds of the rows.
 func (t *trie) measure(u *unhashed) {
 	for level, positions := range u.nodes {
 		for _, i := range positions {
 			p := t.at(i)
-			t.depth = max(t.depth, level+1)
-			t.above.add(int(p.low), int(p.high))
-			t.changed.add(t.changes[p.low], t.changes[p.high])
+			t.bounds.add(level, int(p.low), int(p.high))
 		}
 	}
 }
 
-// spans counts spans of things in a row by how many begin before a thing and how many end before it.
-type spans struct{ begun, ended []int }
-
-func newSpans(things int) spans { return spans{make([]int, things+1), make([]int, things+1)} }
-
-// add adds the span low to high unless it is empty.
-func (s *spans) add(low, high int) {
-	if low < high {
-		s.begun[low+1]++
-		s.ended[high]++
-	}
-}
-
-// sum ends the adding.
-func (s *spans) sum() {
-	for i := 1; i < len(s.begun); i++ {
-		s.begun[i] += s.begun[i-1]
-		s.ended[i] += s.ended[i-1]
-	}
-}
-
-// count is how many spans have a thing in common with the span low to high.
-func (s *spans) count(low, high int) int {
-	if low == high {
-		return 0
-	}
-	return s.begun[high] - s.ended[low]
-}
-
-func (t *trie) fail(format string, args ...any) {
-	if t.err == nil {
-		t.err = fmt.Errorf("%w: "+format, append([]any{ErrWitness}, args...)...)
+func (r *reading) fail(format string, args ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf("%w: "+format, append([]any{ErrWitness}, args...)...)
 	}
 }
 
 // shape takes the witness' next shape.
-func (t *trie) shape() tree.Shape {
-	if len(t.rest.Shapes) == 0 {
-		t.fail("it ends early")
+func (r *reading) shape() tree.Shape {
+	if len(r.rest.Shapes) == 0 {
+		r.fail("it ends early")
 		return tree.ShapeEmpty
 	}
-	s := t.rest.Shapes[0]
-	t.rest.Shapes = t.rest.Shapes[1:]
+	s := r.rest.Shapes[0]
+	r.rest.Shapes = r.rest.Shapes[1:]
 	return s
 }
 
 // digest takes the witness' next digest.
-func (t *trie) digest() (d poseidon.Digest) {
-	if len(t.rest.Digests) == 0 {
-		t.fail("it has too few digests")
+func (r *reading) digest() (d poseidon.Digest) {
+	if len(r.rest.Digests) == 0 {
+		r.fail("it has too few digests")
 		return d
 	}
-	d, t.rest.Digests = t.rest.Digests[0], t.rest.Digests[1:]
+	d, r.rest.Digests = r.rest.Digests[0], r.rest.Digests[1:]
 	for _, e := range d {
 		if e >= poseidon.P {
-			t.fail("%w", poseidon.ErrNotCanonical)
+			r.fail("%w", poseidon.ErrNotCanonical)
 		}
 	}
 	return d

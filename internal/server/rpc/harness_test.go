@@ -62,13 +62,26 @@ type testChain struct {
 	server *Server
 	config Config // that the server is of
 
-	engine, views, trials *wasm.Engine
+	testEngines
 
-	mu        sync.Mutex // blocks are made by tests and by the dev_ methods
-	nextTime  uint64
-	interval  time.Duration
-	ahead     int64
+	mu        sync.Mutex // guards what follows: blocks are made by tests and by the dev_ methods
 	snapshots []types.Height
+	testClock
+	standing
+}
+
+// testEngines are those of blocks, of view calls and of trials.
+type testEngines struct{ engine, views, trials *wasm.Engine }
+
+// testClock decides the times of blocks.
+type testClock struct {
+	nextTime uint64
+	interval time.Duration
+	ahead    int64
+}
+
+// standing is what the node says of itself.
+type standing struct {
 	state     api.SyncState
 	reason    string
 	following Following
@@ -109,15 +122,12 @@ func startTestChain(
 	l, err := ledger.Open(store, &genesis, nil, engine)
 	check(t, err)
 	c := &testChain{
-		t:        t,
-		store:    store,
-		ledger:   l,
-		engine:   engine,
-		views:    views,
-		trials:   trials,
-		nextTime: genesisTime + 1,
-		state:    api.StateProducing,
-		mode:     api.ModePrimary,
+		t:           t,
+		store:       store,
+		ledger:      l,
+		testEngines: testEngines{engine, views, trials},
+		testClock:   testClock{nextTime: genesisTime + 1},
+		standing:    standing{state: api.StateProducing, mode: api.ModePrimary},
 	}
 	c.pool, err = mempool.New(mempool.Options{Now: func() time.Time { return time.Unix(genesisTime, 0) }}, c.poolHead())
 	check(t, err)

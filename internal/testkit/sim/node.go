@@ -50,10 +50,19 @@ type process struct {
 		AddMany(ctx context.Context, encoded [][]byte, source string) []mempool.Result
 	}
 	unverified *overlay // blocks that a bug serves; else nil
-	ctx        context.Context
-	cancel     context.CancelFunc
-	ended      chan error
+	routine
+	fate
+}
 
+// routine is what a process does until it is cancelled.
+type routine struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	ended  chan error
+}
+
+// fate is how a process came to its end.
+type fate struct {
 	dead   atomic.Bool                  // it has crashed: what it does from now on nobody sees
 	left   atomic.Pointer[kv.CrashDisk] // the disk as the crash left it
 	failed atomic.Bool                  // its disk has failed
@@ -93,7 +102,7 @@ func (p *process) goneBefore(at time.Duration) bool {
 
 // start brings the node up on what its disk holds.
 func (n *node) start() (err error) {
-	p := &process{node: n, ended: make(chan error, 1)}
+	p := &process{node: n, routine: routine{ended: make(chan error, 1)}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {

@@ -80,7 +80,11 @@ type world struct {
 	sending  sync.WaitGroup // the clients' requests
 	faulty   atomic.Bool    // whether network and disks fail
 	lies     lies
+	record
+}
 
+// record is what has happened so far.
+type record struct {
 	mu     sync.Mutex   // guards what follows
 	second *types.Block // of the height at which the primary signs two
 	log    []event

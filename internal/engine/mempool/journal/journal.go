@@ -42,15 +42,33 @@ type Journal struct {
 	synced  uint64 // of them durable
 	failed  error  // why the file cannot be trusted any more; only a rewrite helps
 	closed  bool
+	syncer  syncer
+}
 
-	dirty chan struct{} // an append waits for the syncer
-	done  chan struct{}
+// syncer is the goroutine that makes appends durable.
+type syncer struct {
+	dirty chan struct{} // an append waits for it
+	done  chan struct{} // closed when it is to end
 	ended sync.WaitGroup
+}
+
+// wake has what was appended synced.
+func (s *syncer) wake() {
+	select {
+	case s.dirty <- struct{}{}:
+	default: // it is to sync already
+	}
+}
+
+// end returns when the goroutine has ended.
+func (s *syncer) end() {
+	close(s.done)
+	s.ended.Wait()
 }
 
 // Create makes the journal's file anew from payloads, replacing what is at its path atomically, and opens it.
 func Create(opts Options, payloads iter.Seq[[]byte]) (*Journal, error) {
-	j := &Journal{opts: opts, dirty: make(chan struct{}, 1), done: make(chan struct{})}
+	j := &Journal{opts: opts, syncer: syncer{dirty: make(chan struct{}, 1), done: make(chan struct{})}}
 	j.settled = sync.NewCond(&j.mu)
 	file, size, err := j.writeNew(payloads)
 	if err != nil {
@@ -63,7 +81,7 @@ func Create(opts Options, payloads iter.Seq[[]byte]) (*Journal, error) {
 		return nil, j.discard(file, err)
 	}
 	j.file, j.size = file, size
-	j.ended.Go(j.syncLoop)
+	j.syncer.ended.Go(j.syncLoop)
 	return j, nil
 }
 
@@ -110,10 +128,7 @@ func (j *Journal) write(buf []byte) error {
 	}
 	j.size += int64(len(buf))
 	j.written++
-	select {
-	case j.dirty <- struct{}{}:
-	default:
-	}
+	j.syncer.wake()
 	return nil
 }
 
@@ -139,14 +154,14 @@ func (j *Journal) fail(err error) {
 func (j *Journal) syncLoop() {
 	for {
 		select {
-		case <-j.done:
+		case <-j.syncer.done:
 			return
-		case <-j.dirty:
+		case <-j.syncer.dirty:
 		}
 		if !j.opts.Sync {
 			delay := time.NewTimer(syncDelay)
 			select {
-			case <-j.done:
+			case <-j.syncer.done:
 				delay.Stop()
 				return
 			case <-delay.C:
@@ -315,8 +330,7 @@ func (j *Journal) Close() error {
 	}
 	j.closed = true
 	j.mu.Unlock()
-	close(j.done)
-	j.ended.Wait()
+	j.syncer.end()
 	err := j.Sync()
 	j.syncing.Lock()
 	defer j.syncing.Unlock()
