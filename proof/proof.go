@@ -2,9 +2,9 @@
 // takes nothing of the node in.
 //
 // A proof is of statement S1 (docs/proofs.md): the block's state root follows from its parent's by exactly the bundle's
-// access list; or of R1, the same of a range of blocks. That the list is what the transactions do is shown by executing
-// them on it; who skips that trusts the producer's execution. That the header is the chain's is for the caller to know:
-// compare Verdict.BlockHash with a source that you trust.
+// access list. A range's proof is of R1, which says the same of its blocks. That the list is what the transactions do
+// is shown by executing them on it; who skips that trusts the producer's execution. That the header is the chain's is
+// for the caller to know: compare Verdict.BlockHash with a source that you trust.
 package proof
 
 import (
@@ -47,8 +47,8 @@ type Verdict struct {
 	Circuit       types.Digest    `json:"circuit"`
 }
 
-// RangeVerdict is what a range that holds says: its verdict's state before, parent and accesses are those of all blocks
-// from FromHeight on as one, and the rest is of the last.
+// RangeVerdict is what a range that holds says. Its verdict's state before, parent and accesses are those of all blocks
+// from FromHeight on as one. The rest is of the last block.
 type RangeVerdict struct {
 	FromHeight types.Height `json:"fromHeight"`
 	Verdict

@@ -225,8 +225,8 @@ func (c *tokens) tokenQueries(head types.Height) []query {
 	}
 }
 
-// holderCursor is a cursor of svc_getTokenHolders after holders of a larger sum than some of made transfers
-// (chain.Rank): a sum of 128 bits with its sign flipped, inverted, and the account.
+// holderCursor is a cursor of svc_getTokenHolders after holders of a larger sum than some of made transfers. It is a
+// chain.Rank: a sum of 128 bits with its sign flipped, inverted, and the account.
 func holderCursor(r *rand.Rand, made int) string {
 	rank := binary.BigEndian.AppendUint64(nil, 1<<63-1)
 	rank = binary.BigEndian.AppendUint64(rank, ^amount(pageSize+r.IntN(made-pageSize)))

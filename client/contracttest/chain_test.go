@@ -12,8 +12,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// counter is a contract that counts to 9: the count is under the key "k", its memory has the key at 0, the count at 16,
-// what it returns at 32 and the text "no" at 40.
+// counter is a contract that counts to 9. The count is stored under the key "k". Its memory has the key at 0, the count
+// at 16, what it returns at 32 and the text "no" at 40.
 func counter() []byte {
 	m := Contract(1, 1)
 	imports := map[string]uint32{}

@@ -16,8 +16,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// GasSnapshotVariable is the variable of the environment that says what a [GasSnapshot] does: nothing or "check" fails
-// the test where gas differs from the file, "diff" only shows it, "update" writes the file.
+// GasSnapshotVariable is the variable of the environment that says what a [GasSnapshot] does. If it is empty or
+// "check", the test fails if gas differs from the file. "diff" only shows the difference, and "update" writes the file.
 const GasSnapshotVariable = "GAS_SNAPSHOT"
 
 // gasCase is what a call used: parts by their names as in traces, those of nested calls added to those of the call,
@@ -69,8 +69,8 @@ func (f *GasFile) Write() error { return writeCases(f.path, f.cases) }
 //	snapshot := contracttest.NewGasSnapshot(t, "testdata/gas.json", 0)
 //	snapshot.Take("transfer", token.Call(alice, "transfer", transfer).Must(t))
 //
-// When the test ends, a call that uses other gas than in the file fails it, and so does one that only one of both has;
-// the test says by how much and which parts. Run it with GAS_SNAPSHOT=update to write the file.
+// When the test ends, a call that uses other gas than in the file fails it, and so does a call that only one of both
+// has. The test says by how much, and which parts. Run it with GAS_SNAPSHOT=update to write the file.
 type GasSnapshot struct {
 	t         testing.TB
 	file      *GasFile
@@ -124,8 +124,8 @@ func (s *GasSnapshot) finish(mode string) {
 	}
 }
 
-// diffGas shows how the gas of calls differs by more than so many percent of the older total, a line for each call and
-// one for each part of it that differs; nothing where none does.
+// diffGas shows the calls whose gas differs by more than so many percent of the older total. Each has a line, and each
+// part of it that differs has one. If no call differs the result is empty.
 func diffGas(before, after map[string]gasCase, tolerance float64) string {
 	all := maps.Clone(after)
 	maps.Copy(all, before)

@@ -68,12 +68,13 @@ func verifyChunk(items []SignedMessage) []bool {
 //
 // Why that is sound: the coefficients a_i are 128-bit outputs of SHA-256 keyed with a hash of all keys, messages and
 // signatures. So whoever chooses the signatures chooses them before the coefficients. Take a range with some D_i ≠ 0.
-// The group has prime order above 2^255, so if all coefficients but that one are fixed, at most one of its 2^128 values
-// makes the sum zero (if it is the first, whose coefficient is 1, and no other defect is there, none does; if another
-// is there, that one's coefficient will do). So a range with a bad signature passes with probability at most 2^-128.
-// Bisection tests subranges with the same coefficients: they are the ranges of one binary tree, set before the
-// coefficients are known, fewer than 2·maxBatch = 2^11. So any false accept anywhere has probability below 2^-117 for
-// each batch that an attacker forms and hashes. A valid range always passes: its sum is zero whatever the coefficients.
+// The group has prime order above 2^255. So if all coefficients except that one are fixed, at most one of its 2^128
+// values makes the sum zero. The first coefficient is always 1. If only the first defect is not zero, neither is the
+// sum; if another one is not zero either, the argument holds for its coefficient. So a range with a bad signature
+// passes with probability at most 2^-128. Bisection tests subranges with the same coefficients: they are the ranges of
+// one binary tree, set before the coefficients are known, fewer than 2·maxBatch = 2^11. So any false accept anywhere
+// has probability below 2^-117 for each batch that an attacker forms and hashes. A valid range always passes: its sum
+// is zero whatever the coefficients.
 //
 // Keeping the coefficients makes the sums of two halves add up to the sum of the whole, so only
 // one half is ever computed.

@@ -136,9 +136,9 @@ func (w *writer) reasons() {
 	w.WriteString("}\n")
 }
 
-// tables writes what converts results at run time: q a quantity and b a large integer to bigint, n an integer and f
-// another number to number, [x an array, {x an object by any name, and a name an object with the members that are
-// converted.
+// tables writes what converts results at run time. q is a quantity and b a large integer, both converted to bigint; n
+// is an integer and f another number, both to number. [x is an array and {x an object of any names. A name is an object
+// with the members that are converted.
 func (w *writer) tables() {
 	w.WriteString("\nexport const shapes: Record<string, Record<string, string>> = {\n")
 	for _, component := range slices.Sorted(maps.Keys(w.shapes)) {

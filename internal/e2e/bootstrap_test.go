@@ -109,8 +109,8 @@ func (c *cluster) fromSnapshot(name string, upstreams ...string) []string {
 	return arguments
 }
 
-// TestReplicaFromSnapshot begins replicas from a snapshot that a primary made under load: one has the same state,
-// without the blocks before, and follows on, as it does after a further start.
+// TestReplicaFromSnapshot begins replicas from a snapshot that a primary made under load. Each has the same state,
+// without the blocks before. It follows on, also after a further start.
 func TestReplicaFromSnapshot(t *testing.T) {
 	c, offered := snapshotCluster(t)
 	good, bad := newMirror(t, c.primary, untouched), newMirror(t, c.primary, damaged)
@@ -156,8 +156,8 @@ func TestReplicaFromSnapshot(t *testing.T) {
 	}
 }
 
-// requireProofsOf waits until a replica that began with a snapshot has taken a proof from its upstream, and fails the
-// test unless that is sound, and none is announced of the block of the snapshot, which came without its parent.
+// requireProofsOf waits until a replica that began with a snapshot has taken a proof from its upstream. It fails the
+// test unless that proof is sound. None may be announced of the snapshot's block, which came without its parent.
 func (c *cluster) requireProofsOf(node *process) {
 	t := c.t
 	t.Helper()
@@ -299,8 +299,8 @@ func exists(t *testing.T, path string) bool {
 	return err == nil
 }
 
-// requireSnapshotOf waits until a replica has the primary's newest block, and fails the test unless it began at or
-// after the snapshot that was offered, with the primary's blocks and the primary's balances.
+// requireSnapshotOf waits until a replica has the primary's newest block. It fails the test unless the replica began at
+// or after the offered snapshot, with the primary's blocks and balances.
 func (c *cluster) requireSnapshotOf(node *process, offered *api.StateSnapshot) {
 	t := c.t
 	t.Helper()

@@ -82,8 +82,8 @@ func TestClusterSharesProofs(t *testing.T) {
 	t.Logf("%s led, %s was killed, proofs made: %v", leader, killed, c.made())
 }
 
-// checkMadeOnce compares how many proofs all members made with how many blocks have one on a member that was there for
-// all of them, at a time at which none is on its way.
+// checkMadeOnce compares how many proofs all members made with how many blocks have one. It asks a member that was
+// there for all of them, while no proof is on its way.
 func (c *clusterOfNodes) checkMadeOnce(member string) {
 	c.t.Helper()
 	proofs := func() (count float64) {

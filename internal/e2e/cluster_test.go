@@ -224,7 +224,7 @@ func (c *clusterOfNodes) checkOneHeader(height types.Height) {
 	}
 }
 
-// TestCluster makes a producer that has a chain a cluster of three, kills its leader under load, brings it back,
+// TestCluster makes a producer with a chain into a cluster of three. It kills the leader under load, brings it back,
 // refuses a copy of it, and replaces a member whose disk is lost. Nothing that was acknowledged is lost, and no height
 // has two blocks.
 func TestCluster(t *testing.T) {

@@ -85,8 +85,8 @@ func (l *lostPrimary) promoteAhead() int {
 }
 
 // TestPrimaryIsLost loses a primary under load, with its disk. A replica is promoted with a copy of the key, and takes
-// the primary's address: there is one chain, and every transaction that was acknowledged is in it. The old primary,
-// which comes back with an older copy and the key, makes no block: it holds, or it halts if it has a block that it told
+// the primary's address: there is one chain, and every transaction that was acknowledged is in it. The old primary
+// comes back with an older copy and the key, and makes no block. It holds, or it halts if it has a block that it told
 // nobody of.
 func TestPrimaryIsLost(t *testing.T) {
 	l := newLostPrimary(t)

@@ -148,8 +148,8 @@ func TestIndependentClient(t *testing.T) {
 	}
 }
 
-// Of blocks with contracts, which the independent client cannot run, it takes the writes from their access lists, says
-// so, and believes no list that the header does not bear out.
+// The independent client cannot run contracts. Of blocks with contracts it takes the writes from the access lists, and
+// says so. It believes no list that the header does not bear out.
 func TestIndependentClientOfContracts(t *testing.T) {
 	node := startDev(t, "--ephemeral", "--block-time", "0")
 	u := newUser(t).of(node)

@@ -8,8 +8,8 @@ import (
 	"github.com/coder/websocket"
 )
 
-// TestMessagesCountAgainstTheRate has a key of one call a second, two at once: the handshake and one message are let
-// in, the next message is answered with its id and the time to wait, and so is the next handshake.
+// TestMessagesCountAgainstTheRate has a key of one call a second, two at once. The handshake and one message are let
+// in. The next message is answered with its id and the time to wait, and so is the next handshake.
 func TestMessagesCountAgainstTheRate(t *testing.T) {
 	const key = "a-key-of-one-call-a-second"
 	node := startDev(t, "--ephemeral", "--api-key-file", secretFile(t, t.TempDir(), "keys", []byte("me:"+key+" rate=1\n")))

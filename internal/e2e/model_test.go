@@ -17,8 +17,8 @@ const (
 	configureGas  types.Gas = 71_000
 )
 
-// model is what a reader of a chain of transfers works out for itself: genesis and the blocks' transactions give every
-// account, by the rules written down here once more in their simplest form.
+// model is what a reader of a chain of transfers works out for itself. Genesis and the blocks' transactions give every
+// account, by the rules, which stand here once more in their simplest form.
 type model struct {
 	head     types.Header
 	hash     types.BlockHash

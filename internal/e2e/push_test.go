@@ -14,8 +14,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestSubscriberMissesNoBlock follows the blocks of a node that is killed again and again: the client connects anew by
-// itself, and gets each height once, each the child of the one before.
+// TestSubscriberMissesNoBlock follows the blocks of a node that is killed again and again. The client connects anew by
+// itself. It gets each height once, each the child of the one before.
 func TestSubscriberMissesNoBlock(t *testing.T) {
 	const lives, blocksPerLife = 4, 10
 	dir := initialize(t)

@@ -16,8 +16,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// spoil has the engine of a stopped node fail on its only contract: machine code is kept under a key of the node, under
-// which something else is put in its place. It gives what undoes it.
+// spoil has the engine of a stopped node fail on its only contract. Machine code is kept under a key of the node, and
+// spoil puts something else there in its place. It returns what undoes that.
 func spoil(t *testing.T, dir string) (mend func()) {
 	t.Helper()
 	check := func(err error) {
@@ -154,7 +154,7 @@ func (f *faultyChain) inQuarantine(node *process, dir string, codes int, faults 
 }
 
 // TestEngineFaultOfAProducer has a producer's engine fail on a contract. The call is dropped for good, also from the
-// journal, and the block goes on with others; further calls are refused, over a crash too, until the operator has
+// journal, and the block goes on with others. Further calls are refused, over a crash too, until the operator has
 // mended the engine and cleared the quarantine.
 func TestEngineFaultOfAProducer(t *testing.T) {
 	f := newFaultyChain(t)

@@ -240,8 +240,8 @@ func TestLostBlocksAreNoticed(t *testing.T) {
 // last 32 KiB a damaged write looks like one that a crash cut off.
 const minLog = 100_000
 
-// usedDirectory makes the data directory of a chain, part of it in tables and part in the log: a node that stops leaves
-// nothing in the log, one that is killed does.
+// usedDirectory makes the data directory of a chain, part of it in tables and part in the log. A node that stops leaves
+// nothing in the log; a node that is killed does.
 func usedDirectory(t *testing.T) string {
 	t.Helper()
 	s := newSurvivor(t, 3, 512)

@@ -58,8 +58,8 @@ func tlsFiles(t *testing.T, dir string) (certificate, key string, keyDER []byte)
 	return certificate, key, keyDER
 }
 
-// TestLogsHoldNoSecret runs a node that logs all there is, shows it every kind of secret, right ones and wrong ones, on
-// every way in, and looks for them in what it printed.
+// TestLogsHoldNoSecret runs a node that logs all there is. It shows the node every kind of secret, right ones and wrong
+// ones, on every way in. Then it looks for them in what the node printed.
 func TestLogsHoldNoSecret(t *testing.T) {
 	for _, format := range []string{"text", "json"} {
 		t.Run(format, func(t *testing.T) { logsHoldNoSecret(t, format) })

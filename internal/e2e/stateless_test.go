@@ -161,8 +161,8 @@ func TestStatelessReplica(t *testing.T) {
 	}
 }
 
-// TestStatelessFromATrustedHeader has replicas without state begin at blocks whose hashes they are given, with a
-// primary that has no proofs of earlier blocks any more; one of them follows another replica.
+// TestStatelessFromATrustedHeader has replicas without state begin at blocks whose hashes they are given. Their primary
+// has no proofs of earlier blocks any more. One of them follows another replica.
 func TestStatelessFromATrustedHeader(t *testing.T) {
 	primary := startDev(t, "--ephemeral", "--block-time", "0", "--proof-bits", "100", "--proof-retention", "4")
 	u := newUser(t).of(primary)

@@ -10,8 +10,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestStalledSubscribers has 100 subscribers, of whom 10 stop reading while blocks are full of transfers: the others
-// miss nothing, those 10 are closed and told why, and every transfer is in a block.
+// TestStalledSubscribers has 100 subscribers, of whom 10 stop reading while blocks are full of transfers. The others
+// miss nothing. Those 10 are closed and told why. Every transfer is in a block.
 func TestStalledSubscribers(t *testing.T) {
 	node := startDev(t, "--ephemeral", "--block-time", "250ms", "--slow-reader-time", "5s")
 	u := newUser(t).of(node)

@@ -135,8 +135,8 @@ func exampleChain(t *testing.T, keys [10]crypto.PrivateKey) chainVectors {
 	return v
 }
 
-// exampleBatches are the transactions of blocks 1 and 2: a transfer; then a transfer that makes an account, one whose
-// gas does not suffice for that, a payment to oneself and a configure.
+// exampleBatches are the transactions of blocks 1 and 2. The first has a transfer. The second has a transfer that makes
+// an account, one whose gas does not suffice for that, a payment to oneself and a configure.
 func exampleBatches(t *testing.T, keys [10]crypto.PrivateKey) [][]txVector {
 	build := func(
 		name string, key int, nonce uint64, gas types.Gas, payload types.Payload, fields map[string]any,

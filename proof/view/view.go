@@ -1,9 +1,9 @@
-// Package view makes a view call again on what a node says that it reads, and believes none of it: a Merkle witness
-// shows each value, or its absence, under the state root of a header that the chain's producer signed, and codes are
-// what the state has the hashes of (docs/protocol.md, "Proofs of views").
+// Package view makes a view call again on what a node says that it reads, and believes none of it. A Merkle witness
+// shows each value, or its absence, under the state root of a header that the chain's producer signed. The state has
+// the hashes of the codes (docs/protocol.md, "Proofs of views").
 //
-// What is not shown: that the key is the producer's, which is for the caller to know, that the block is the newest,
-// and that the producer executed rightly, which a replica or a block's proof shows.
+// It is not shown that the key is the producer's, which is for the caller to know. Nor is it shown that the block is
+// the newest, or that the producer executed rightly; a replica or a block's proof shows that.
 package view
 
 import (

@@ -30,8 +30,8 @@ type adversary struct {
 }
 
 // Adversary deploys a contract that does whatever might do harm. It has the functions of interfaces, such as those that
-// the targets call, at most 15 besides init: it returns any value from them, reverts, and calls other contracts from
-// within. Actors have it call contracts, with coins: it has [contracttest.Funds].
+// the targets call, at most 15 besides init. From them it returns any value, reverts, and calls other contracts. Actors
+// have it call contracts, with coins: it has [contracttest.Funds].
 func (w *World) Adversary(name string, interfaces ...abi.ABI) types.Account {
 	w.T.Helper()
 	if w.adversary != nil {

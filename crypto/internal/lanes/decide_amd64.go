@@ -130,8 +130,8 @@ func lift(x, y *pair, count int, valid [2]uint8) [2]uint8 {
 	return valid
 }
 
-// tabulate computes the tables of multiples of the keys. A multiple is the one before plus P, so that its Z is that of
-// the one before times h, and bringing all to the last Z takes products of those.
+// tabulate computes the tables of multiples of the keys. A multiple is the one before plus P, so its Z is that of the
+// one before times h. Bringing all to the last Z takes products of those h.
 func (w *work) tabulate() {
 	m := &w.multiple
 	m[0].X, m[0].Y = w.keyX, w.keyY

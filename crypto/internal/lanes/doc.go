@@ -5,11 +5,11 @@
 //
 // Nothing here is secret, and nothing takes constant time.
 //
-// The method of Decide: e is split by the curve's endomorphism (Gallant, Lambert, Vanstone, CRYPTO 2001) into two
-// halves of 128 bits, which share 128 doublings and take 4 bits at a time from a table of 1…8 times P. That table is
-// not made affine but brought to one Z, as affine points of an isomorphic curve; the doubling and addition formulas do
-// not see the curve's constant. s takes 8 bits at a time from a fixed table of multiples of G and needs no doublings.
-// That of AllHold is with its type sum.
+// The method of Decide: the curve's endomorphism splits e into two halves of 128 bits (Gallant, Lambert, Vanstone,
+// CRYPTO 2001). They share 128 doublings and take 4 bits at a time from a table of 1…8 times P. That table is not made
+// affine but brought to one Z, as affine points of an isomorphic curve; the doubling and addition formulas do not see
+// the curve's constant. s takes 8 bits at a time from a fixed table of multiples of G and needs no doublings. That of
+// AllHold is with its type sum.
 package lanes
 
 //go:generate go run ./internal/gen

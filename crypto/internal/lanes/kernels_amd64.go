@@ -37,8 +37,9 @@ func square(dst, x *element, times, count int)
 //go:noescape
 func double(p *point, times int)
 
-// add sets dst, in the lanes of active, to p + (x, y), or p − (x, y) in those of negative; h gets what Z of the sum is
-// a multiple of Z of p by, in all lanes. dst and p may be the same. Where p = ±(x, y), Z and h become 0 mod p.
+// add sets dst, in the lanes of active, to p + (x, y), or p − (x, y) in those of negative. In all lanes h gets the
+// factor by which Z of the sum is a multiple of Z of p. dst and p may be the same. If p = ±(x, y), Z and h become 0 mod
+// p.
 //
 //go:noescape
 func add(dst, p *point, x, y, h *element, negative, active uint64)

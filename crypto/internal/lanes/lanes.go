@@ -21,6 +21,6 @@ type Verdict struct {
 }
 
 // Coefficient is the number (U − c) + (V − c)·λ, c being 128·(256^8 − 1)/255 and λ the eigenvalue of the curve's
-// endomorphism. No two coefficients are the same mod n: their difference would be a vector of the lattice of
-// (u, v) with u + v·λ = 0 mod n that is shorter than its shortest.
+// endomorphism. No two coefficients are the same mod n. Their difference would be a vector of the lattice of (u, v)
+// with u + v·λ = 0 mod n, shorter than its shortest one.
 type Coefficient struct{ U, V uint64 }

@@ -113,7 +113,7 @@ func (d *digits) set(lane int, digit int64, negative bool) {
 }
 
 // recode writes k, below 2^255 in absolute value, to a lane as Σ digit_i·2^(width·i) with digits from −2^(width−1) to
-// 2^(width−1): 2^(width−1) is added at all but the last place, which makes the places' bits the digits plus that.
+// 2^(width−1). It adds 2^(width−1) at all places except the last. The bits of a place are then its digit plus that.
 func recode(to []digits, lane int, k *fr.Element, width int) {
 	w, negative := magnitude(k)
 	half := uint64(1) << (width - 1)

@@ -82,10 +82,10 @@ func addresses(buckets *[Count]bucket) *[Count]*bucket {
 }
 
 // AllHold says whether all equations hold: true if Σ a_i·(R_i + e_i·P_i − s_i·G) is zero, a_i being the i-th
-// coefficient. If these are random, and chosen after the equations, it is true with a probability of 2^-128 at most
-// where one does not hold: the group's order is prime, so that whatever the others are, one value at most of that one's
-// coefficient makes the sum zero. It may be false though all hold: where points meet in a bucket that are equal or
-// inverse. Where the lanes are not [Available] it is false.
+// coefficient. Let the coefficients be random, and chosen after the equations. If one does not hold, the answer is true
+// with a probability of at most 2^-128. For the group's order is prime: whatever the others are, at most one value of
+// that one's coefficient makes the sum zero. The answer may be false though all hold, if points that are equal or
+// inverse meet in a bucket. If the lanes are not [Available] it is false.
 func AllHold(equations []Equation, coefficients []Coefficient) bool {
 	if !Available() {
 		return false

@@ -104,8 +104,8 @@ func stubbedVerify(b *testing.B, encoded [][]byte) verifyFunc {
 	}
 }
 
-// BenchmarkPool adds 20,000 transfers of 64 senders, 100 at a time and without the cost of signatures, takes them all
-// from Best, and resets the pool after the block of them. The time is for one transaction.
+// BenchmarkPool adds 20,000 transfers of 64 senders, 100 at a time and without the cost of signatures. It takes them
+// all from Best, and resets the pool after the block of them. The time is for one transaction.
 func BenchmarkPool(b *testing.B) {
 	const n, size, senders = 20_000, 100, 64
 	encoded := signedTransfers(n, senders)
@@ -162,8 +162,8 @@ func BenchmarkPool(b *testing.B) {
 	b.ReportMetric(float64(resetting)/per, "reset-ns/tx")
 }
 
-// BenchmarkReplace replaces the first transaction of a run of 1,024 under the pool's lock: by one that leaves the
-// floors of the others alone, and by one that changes all of them. "settle" judges the run anew instead.
+// BenchmarkReplace replaces the first transaction of a run of 1,024 under the pool's lock. One replacement leaves the
+// floors of the others alone, and one changes all of them. "settle" judges the run anew instead.
 func BenchmarkReplace(b *testing.B) {
 	p := openPool(b, newChain(), Options{})
 	for _, r := range p.AddMany(b.Context(), signedTransfers(1024, 1), "test") {
@@ -206,7 +206,7 @@ func decoded(b *testing.B, encoded []byte) *types.Tx {
 }
 
 // BenchmarkEvictionOrder changes one of 200,000 senders of one transaction each and asks who goes first at another base
-// fee: what a lack of room after a block costs under the pool's lock beside the insertion.
+// fee. That is what an insertion into a full pool costs more under the lock after a block.
 func BenchmarkEvictionOrder(b *testing.B) {
 	p := openPool(b, newChain(), Options{})
 	verified := types.VerifySignatures([]*types.Tx{decoded(b, transfer(0, 0, 100, 5)), decoded(b, transfer(0, 0, 90, 7))})

@@ -51,8 +51,8 @@ func (p *Pool) unjudgedSenders() (count int) {
 	return count
 }
 
-// Changed parameters are applied in steps: until its turn comes a sender is not executable, unless something is done
-// with it, and in the end the pool is as if it had all been done at once.
+// Changed parameters are applied in steps. Until its turn comes a sender is not executable, unless something is done
+// with it. In the end the pool is as if it had all been done at once.
 func TestParametersAreAppliedInSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, p := crowdedPool(t)
@@ -148,7 +148,7 @@ func TestChangesWhileSendersWait(t *testing.T) {
 }
 
 // BenchmarkParameters changes the parameters over 200,000 transactions of 250 senders, a quarter of which the new ones
-// do not allow: how long that takes in all, and how long the lock is held for at most.
+// do not allow. It measures how long that takes in all, and how long the lock is held for at most.
 func BenchmarkParameters(b *testing.B) {
 	verified := types.VerifySignatures([]*types.Tx{decoded(b, transfer(0, 0, 100, 5)), decoded(b, transfer(0, 0, 30, 5))})
 	var whole time.Duration

@@ -35,10 +35,10 @@ func (p *Pool) Screen(ctx context.Context, encoded [][]byte, source string) []Sc
 	return screened
 }
 
-// Keep takes the transactions of an entry on which a cluster has decided: a function of what the pool holds, of its
-// limits and of Options.Moment, and so the same on every member. known returns those whose signature was verified
-// before, nil for others. The results are those of [Pool.AddMany]; the journal is not synced. An error is a fault of
-// this node, after which its pool may differ from the others'.
+// Keep adds the transactions of an entry on which a cluster has decided. It is a function of what the pool holds, of
+// its limits and of Options.Moment, so it does the same on every member. known returns those whose signature was
+// verified before, nil for others. The results are those of [Pool.AddMany]; the journal is not synced. An error is a
+// fault of this node, after which its pool may differ from the others'.
 //
 // A member that was started anew is told again of what was decided since its log was cut. What its pool has taken
 // before gives no results.

@@ -69,7 +69,7 @@ func TestScreenAndKeep(t *testing.T) {
 	}
 }
 
-// A member that catches up has the pool of another one before it has the log's time: if it starts again then, the
+// A member that catches up has the pool of another one before it has the log's time. If it starts again then, the
 // transactions are as old as on all members.
 func TestRestoreBeforeItsTime(t *testing.T) {
 	c := newChain()
@@ -168,8 +168,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A member that starts again is told again of what was decided: of what its journal has it takes nothing, though by now
-// there would be room, and what had to make way does not come back.
+// A member that starts again is told again of what was decided. It adds nothing that its journal has, though by now
+// there would be room. What had to make way does not come back.
 func TestKeptOnce(t *testing.T) {
 	c := newChain()
 	moment := time.Unix(1_000_000, 0)

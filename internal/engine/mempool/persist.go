@@ -273,8 +273,8 @@ func (p *Pool) alive() (mark int64, payloads iter.Seq[[]byte]) {
 	return mark, p.payloads()
 }
 
-// payloads is the journal's payloads of what is in the pool now: each sender's by nonce, so that reading them back
-// fills its run without holding any; or as they came, with their position in a log.
+// payloads is the journal's payloads of what is in the pool now. Each sender's are ordered by nonce, so that reading
+// them back fills its run without holding any. If a log decides, they are as they came, with their position in it.
 func (p *Pool) payloads() iter.Seq[[]byte] {
 	type pending struct {
 		tx    *types.VerifiedTx

@@ -40,8 +40,8 @@ func (p *Pool) position() Position {
 	return Position{p.decided.through, max(p.Height(), p.decided.reached)}
 }
 
-// notePosition tells the journal where the log has brought the pool, and what is not pending though the journal has it:
-// refused, what had to make way, and what has expired. The caller holds decided.moving.
+// notePosition tells the journal where the log has brought the pool, and what is not pending though the journal has it.
+// That was refused, had to make way, or has expired. The caller holds decided.moving.
 func (p *Pool) notePosition(refused ...types.TxID) error {
 	p.mu.Lock()
 	gone := append(p.decided.gone, refused...)

@@ -124,8 +124,8 @@ func (c *fakeChain) frozen() Head {
 	return head
 }
 
-// A member that was killed, with a chain and a journal that have lost what was not synced, is told its log again from
-// the beginning: its pool comes to what the others hold, in the same order.
+// A member was killed, and its chain and journal have lost what was not synced. It is told its log again from the
+// beginning. Its pool comes to what the others hold, in the same order.
 func TestPoolFollowsItsLogAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "pool")

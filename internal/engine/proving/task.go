@@ -1,5 +1,5 @@
-// Package proving makes the proofs of blocks, beside the chain and never in its way: blocks queue with their witnesses,
-// processes of their own take tasks from the queue, and each proof is verified before it is kept.
+// Package proving makes the proofs of blocks, beside the chain and never in its way. Blocks queue with their witnesses,
+// and processes of their own take tasks from the queue. Each proof is verified before it is kept.
 package proving
 
 import (

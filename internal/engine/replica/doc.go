@@ -3,7 +3,7 @@
 // never served.
 //
 // An upstream is trusted with nothing but its time: one that lies, stalls or stays behind is left for another. The
-// producer is trusted with the order of transactions only: a block that it signed and that is not valid, or two of them
-// at one height, halt the replica for good, with the evidence in a file (see [Halt]). That is the producer in force:
-// one that has handed over can halt nobody.
+// producer is trusted with the order of transactions only. If it signed an invalid block, or two blocks of one height,
+// the replica halts for good, with the evidence in a file (see [Halt]). This is so of the producer in force: one that
+// has handed over can halt nobody.
 package replica

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestFailedRangeStaysOpen has an upstream drop a range for good: who verifies must not take the range for done, or
-// goes on with the next one and finds a liar where there is a bad connection.
+// TestFailedRangeStaysOpen has an upstream drop a range for good. The verifying side must not think that the range is
+// done. Else it would go on with the next one, and find a liar instead of a bad connection.
 func TestFailedRangeStaysOpen(t *testing.T) {
 	in(t, 3, 1, func(f *fixture) {
 		f.sources[0].set(func(s *faultySource) { s.fault = func() error { return errDropped } })

@@ -11,8 +11,8 @@ import (
 )
 
 // judgeFork finds out why an upstream has another block than this node at the head's height, or another parent for the
-// next: the producer signed two blocks of one height, and the replica halts; or one did that has handed over since, or
-// the upstream lied, and that is the error. nil is neither: the upstream has the same blocks.
+// next. If the producer signed two blocks of one height the replica halts. If a producer did that has handed over
+// since, or if the upstream lied, the error says so. With nil the upstream has the same blocks.
 //
 // Only the key that is in force after the head can halt a replica: who has that key could sign an invalid block
 // instead. One that was replaced has no say in what comes next, and may be in anybody's hands.

@@ -40,8 +40,8 @@ func (e *ElsewhereError) Error() string { return fmt.Sprintf("%v: send it to %s"
 func (e *ElsewhereError) Unwrap() error { return e.Err }
 
 // Forwarder takes transactions on a node that makes no blocks: they go to an upstream, whose answer is passed on. Those
-// that it took are in the node's own pool too, so that their senders find them here while they wait for a block, and
-// [Forwarder.Resend] may send them again; but not on a node without state, whose pool knows no account.
+// that the upstream took are in the node's own pool too. So their senders find them here while they wait for a block,
+// and [Forwarder.Resend] may send them again. A node without state does not keep them, as its pool knows no account.
 type Forwarder struct {
 	pool    *mempool.Pool
 	replica *Replica

@@ -202,8 +202,8 @@ func (r *recorder) times(id types.TxID) int {
 	return r.sent[id]
 }
 
-// What was forwarded and is in no block is sent again once to who is followed instead, and to one that comes back; to
-// one that goes on only after a while. What is in a block is not.
+// What was forwarded and is in no block is sent again: once to an upstream that is followed instead, and to one that
+// comes back. An upstream that goes on gets it only after a while. What is in a block is not sent again.
 func TestForwardedIsSentAgain(t *testing.T) {
 	forwarding(t, func(f *fixture, pool *Forwarder) {
 		first, second := newRecorder(), newRecorder()

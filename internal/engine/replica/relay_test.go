@@ -168,8 +168,8 @@ func TestRelaysFromAnother(t *testing.T) {
 	}
 }
 
-// TestRelayComesBackToALiar has the upstream in use give a false proof whenever it is asked: for a minute no other is
-// asked of it, then one, and it goes on giving blocks.
+// TestRelayComesBackToALiar has the upstream in use give a false proof whenever it is asked. For a minute no other
+// proof is asked of it, then one is. It goes on giving blocks.
 func TestRelayComesBackToALiar(t *testing.T) {
 	in(t, 20, 2, func(f *fixture) {
 		f.sources[0].bundle = func(context.Context, types.Height, int64) ([]byte, error) { return []byte("false"), nil }
@@ -210,8 +210,8 @@ func TestRelayComesBackToALiar(t *testing.T) {
 	})
 }
 
-// TestRelaySkipsNoFurtherThanTheHead has an upstream that says that it has the proofs of blocks far away alone, which
-// may be so where this node is behind: it is asked again, not often.
+// TestRelaySkipsNoFurtherThanTheHead has an upstream that says that it has only the proofs of blocks far away. That may
+// be true if this node is behind. So the upstream is asked again, not often.
 func TestRelaySkipsNoFurtherThanTheHead(t *testing.T) {
 	in(t, 20, 1, func(f *fixture) {
 		first, asked := types.Height(math.MaxUint64), 0

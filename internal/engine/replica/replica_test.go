@@ -250,8 +250,8 @@ func TestUpstreamBehindIsLeft(t *testing.T) {
 	})
 }
 
-// TestLyingProducer has a producer that signs a block which breaks a rule: the replica halts with the evidence, stays
-// so when it is started again, and goes on once the file is moved away and the chain is true.
+// TestLyingProducer has a producer that signs a block which breaks a rule. The replica halts with the evidence, and
+// stays so when it is started again. It goes on once the file is moved away and the chain is true.
 func TestLyingProducer(t *testing.T) {
 	for name, c := range map[string]struct {
 		change  func(*types.Block)

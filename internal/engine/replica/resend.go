@@ -34,9 +34,10 @@ func (s *sentTimes) note(id types.TxID, begun time.Time) {
 	s.at[id] = begun
 }
 
-// Resend sends what is in the pool and in no block to the upstream in use, until ctx ends: what this node took while it
-// made blocks, what it forwarded and its upstream may have lost since, and what it had when it ended. So each is sent
-// once after the node has changed to another upstream, or lost contact with one even for a moment, and once in a while.
+// Resend sends what is in the pool and in no block to the upstream in use, until ctx ends. Those are transactions that
+// this node took while it made blocks, that its upstream may have lost since it forwarded them, or that it had when it
+// ended. Each is sent once after the node has changed to another upstream or lost contact with one even for a moment.
+// It is also sent once in a while.
 func (f *Forwarder) Resend(ctx context.Context) error {
 	var sent, looked time.Time
 	for again := 2; ; { // what is being taken while this begins is there the second time

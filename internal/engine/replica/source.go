@@ -38,8 +38,8 @@ type Source interface {
 	// Range is what the node gives as the range of blocks that have a proof together, of at most limit bytes; [ErrNoRange]
 	// where there is none.
 	Range(ctx context.Context, first, last types.Height, limit int64) ([]byte, error)
-	// Value is what a state key has after a block, empty for nothing, with its Merkle proof; an error where there is none
-	// any more, chain.ErrNoState where the node keeps no state.
+	// Value is what a state key has after a block, empty for nothing, with its Merkle proof. It is an error if there is
+	// none any more, and chain.ErrNoState if the node keeps no state.
 	Value(ctx context.Context, height types.Height, key []byte) ([]byte, tree.MerkleProof, error)
 	// Code is what the node gives as the code of a hash.
 	Code(ctx context.Context, hash types.CodeHash) ([]byte, error)
@@ -112,10 +112,10 @@ func refusal(err error) *Refusal {
 	return r
 }
 
-// maxBundleBytes bounds a bundle: an access list and its proof. It is held in memory, and who sends it is not trusted:
-// so it is less than the 1 GiB of a decoder, and hardly more than a block of the default gas limit can list (10^9 gas;
-// a byte that is read costs 16 and is listed before and after: 125 MB). A key that is listed takes the gas of 500
-// bytes, more than its part of a proof.
+// maxBundleBytes bounds a bundle: an access list and its proof. It is held in memory, and its sender is not trusted. So
+// the bound is less than the 1 GiB of a decoder, and hardly more than a block of the default gas limit can list. Of
+// 10^9 gas a byte that is read costs 16, and it is listed before and after: 125 MB. A key that is listed takes the gas
+// of 500 bytes, more than its part of a proof.
 const maxBundleBytes = 128 << 20
 
 // MostBundle is how many bytes the bundle of a block may have that is asked for.

@@ -23,8 +23,8 @@ type Trusted struct {
 type Begin func(ledger.Start) error
 
 // StartAt gets from the sources what it takes to begin a chain without state at a trusted block, and begins it. A
-// source that does not answer, or whose proof of the block is still to come, is asked again until ctx ends; the error
-// says what is wrong with each when no source is left.
+// source that does not answer, or whose proof of the block is still to come, is asked again until ctx ends. When no
+// source is left, the error says what is wrong with each.
 func StartAt(ctx context.Context, sources []Source, trusted Trusted, log *slog.Logger, begin Begin) error {
 	if trusted.Height == 0 {
 		return errors.New("block 0 needs no trust: it follows from the genesis")

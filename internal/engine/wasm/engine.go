@@ -17,8 +17,8 @@ import (
 type Options struct {
 	// Dir is the directory that machine code is kept in, made if need be; empty: it is compiled again in each process.
 	// What falls out of it, or is lost, is compiled again at its next call, for which the caller pays no more than for
-	// loading. So DirBytes is ample. To have machine code of deployed contracts fall out, which goes by last use, deploys
-	// must pay for as much, and 1 MiB of it costs 100 M gas at least.
+	// loading. So DirBytes is ample. The code used longest ago falls out first. So to have that of deployed contracts
+	// fall out, others must pay for as many deploys, and 1 MiB of it costs at least 100 M gas.
 	Dir      string
 	DirBytes int64 // DefaultDirBytes
 	// Build says what made the machine code: that of another build does not count. Programs say it by themselves, but for

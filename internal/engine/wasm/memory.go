@@ -90,8 +90,8 @@ type region struct {
 	calls int // that were lent it
 }
 
-// regions lends regions, the one used last first. The pages of that one are mapped and in the processor's caches, while
-// the first touch of a new page takes a fault of 1 to 2 µs on a virtual machine.
+// regions lends regions, the one used last first. The pages of that one are mapped and in the processor's caches. The
+// first touch of a new page takes a fault, which is 1 to 2 µs on a virtual machine.
 type regions struct {
 	written *pagemap // nil: not known
 

@@ -71,8 +71,8 @@ func (bus Bus) interact(multiplicity Expr, tuple []Expr) {
 	b.interactions = append(b.interactions, it)
 }
 
-// perGroup is the number of interactions whose terms are added up in one helper column: with two, fingerprints of
-// degree 1 and multiplicities of degree ≤ 2, the constraint on the helper column has degree 3.
+// perGroup is the number of interactions whose terms are added up in one helper column. With two of them, whose
+// fingerprints have degree 1 and multiplicities degree ≤ 2, the constraint on the helper column has degree 3.
 const perGroup = 2
 
 // groups splits the interactions into those that share a helper column. The last group has none: its terms go into

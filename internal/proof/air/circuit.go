@@ -74,8 +74,8 @@ func (c *Circuit) PublicInputs() int { return c.public }
 func (c *Circuit) Constraints() []Constraint { return c.constraints }
 
 // Groups are the interactions by the helper column that their terms multiplicity/fingerprint of a row are added up in.
-// Helper column g, in the extension field, holds the sum of group g; the last group has no helper column of its own,
-// and the last column is the accumulator, which grows from row to row by the sums of all groups less OpShift.
+// Helper column g, in the extension field, holds the sum of group g. The last group has no helper column of its own:
+// the last column is the accumulator. It grows from row to row by the sums of all groups less OpShift.
 func (c *Circuit) Groups() [][]Interaction { return groups(c.interactions) }
 
 // AuxColumns is the number of columns in the extension field: of helpers and the accumulator.
@@ -111,9 +111,9 @@ func (c *Circuit) Without(i int) *Circuit {
 	return &less
 }
 
-// Digest names the circuit: SHA-256 over "cairn/circuit/v1" and, as u32 little-endian, the numbers of columns, public
-// inputs, nodes, constraints and interactions; then each node as op, A, B and canonical value; each constraint as its
-// node; and each interaction as bus, multiplicity's and fingerprint's node.
+// Digest names the circuit. It is SHA-256 over "cairn/circuit/v1" and these, as u32 little-endian. First come the
+// numbers of columns, public inputs, nodes, constraints and interactions. Then each node is op, A, B and canonical
+// value, each constraint its node, and each interaction its bus and the nodes of its multiplicity and fingerprint.
 func (c *Circuit) Digest() [sha256.Size]byte { return c.digest }
 
 func (c *Circuit) hash() [sha256.Size]byte {

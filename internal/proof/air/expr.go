@@ -1,15 +1,15 @@
 // Package air is the language that circuits of proofs are written in: polynomial constraints over the rows of a table
 // (an algebraic intermediate representation), with buses between rows.
 //
-// A circuit is built once, from expressions over columns (of this row and of the next; the row after the last is the
-// first), public inputs and the selectors of the first and the last row. A constraint is an expression that is 0 on
-// every row. Prover, verifier and [Circuit.Check] evaluate the same graph of expressions, so a rule is written once.
+// A circuit is built once, from expressions over columns, public inputs and the selectors of the first and the last
+// row. A column is read in this row or in the next; the row after the last is the first. A constraint is an expression
+// that is 0 on every row. Prover, verifier and [Circuit.Check] evaluate the same graph of expressions, so a rule is
+// written once.
 //
 // A bus is a multiset of tuples that rows send and receive; it must balance. It is checked by logarithmic derivatives
-// (Haböck, eprint 2022/1530): with challenges α and β the fingerprint of a tuple t on bus b is
-// α − (b + Σ β^i·t_i, i ≥ 1), and the sum of multiplicity / fingerprint over all that is sent must equal that over all
-// that is received. A part of it, the public side, is known to the verifier, who adds it up himself:
-// [Circuit.NewChallenges].
+// (Haböck, eprint 2022/1530). With challenges α and β the fingerprint of a tuple t on bus b is α − (b + Σ β^i·t_i, i ≥
+// 1). The sum of multiplicity / fingerprint over all that is sent must equal that over all that is received. A part of
+// it, the public side, is known to the verifier, who adds it up himself: [Circuit.NewChallenges].
 package air
 
 import (

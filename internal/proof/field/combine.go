@@ -18,8 +18,8 @@ func NewWeights(v []Ext) Weights {
 // Planar is a vector over E as six vectors of coordinates, all of one length.
 type Planar [Degree]Vector
 
-// Gap is how many elements vectors that are used together stand apart, a cache line: they are powers of two long, and
-// without it the same row of all of them would belong into one set of the cache.
+// Gap is how many elements vectors that are used together stand apart: a cache line. Their lengths are powers of two.
+// Without the gap the same row of all of them would belong into one set of the cache.
 const Gap = 16
 
 // NewPlanar returns n elements, all 0.

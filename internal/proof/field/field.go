@@ -1,5 +1,5 @@
-// Package field is the arithmetic of proofs: the KoalaBear prime field F_p, p = 2^31 − 2^24 + 1, its extension E of
-// degree 6 (186 bits), vectors of both and transforms over the two-adic subgroups of F_p.
+// Package field is the arithmetic of proofs. It has the KoalaBear prime field F_p, p = 2^31 − 2^24 + 1, and its
+// extension E of degree 6 (186 bits). It has vectors of both, and transforms over the two-adic subgroups of F_p.
 //
 // E is built as F_p[u]/(u² − 3) and over it [v]/(v³ − (u + 1)); an element's six coordinates belong to
 // 1, u, v, uv, v², uv². Elements are kept in Montgomery form; what leaves a process is the canonical integer below p.

@@ -128,8 +128,8 @@ func InvertPlanar(dst, x *Planar) {
 // minHalves is from how many elements on Invert works on vectors.
 const minHalves = 4 * lanes
 
-// Invert replaces every element of v by its inverse and zero by zero, with one inversion for all: that of the products
-// of the halves' elements gives those of both halves.
+// Invert replaces every element of v by its inverse and zero by zero, with one inversion for all. The inverses of the
+// products of the halves' elements give those of both halves.
 func Invert(v Vector) {
 	half := len(v) / 2
 	if len(v) < minHalves || len(v) != 2*half || slices.Contains(v, Element{}) {

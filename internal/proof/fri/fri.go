@@ -1,8 +1,8 @@
-// Package fri proves that a function on a coset is close to a polynomial of low degree: fast Reed–Solomon interactive
-// oracle proofs of proximity (Ben-Sasson, Bentov, Horesh, Riabzev, ICALP 2018), folding by 8.
+// Package fri proves that a function on a coset is close to a polynomial of low degree. It has fast Reed–Solomon
+// interactive oracle proofs of proximity (Ben-Sasson, Bentov, Horesh, Riabzev, ICALP 2018), which fold by 8.
 //
-// Let f have 2^log coefficients and be given on the domain of blowup·2^log points. Writing f(x) = Σ x^k·f_k(x^8) for
-// k < 8, a layer commits to f by a tree whose leaf holds the eight values at the points with the same x^8, draws β, and
+// Let f have 2^log coefficients and be given on the domain of blowup·2^log points. Write f(x) = Σ x^k·f_k(x^8) for k <
+// 8. A layer commits to f by a tree whose leaf holds the eight values at the points with the same x^8. It draws β, and
 // goes on with Σ β^k·f_k on the domain of the eighth powers. When at most 2^LogFinal coefficients are left they are
 // sent. A query follows one point through the layers down to the final polynomial.
 package fri
@@ -82,7 +82,7 @@ func (d Domain) eighthPowers() Domain {
 	return Domain{d.Log - logFold, d.LogBlowup, field.Pow(d.Shift, Fold), field.Pow(d.Root, Fold)}
 }
 
-// leaf returns which leaf of the layer on d holds the value at index, and where in the leaf it stands; a leaf's number
+// leaf returns which leaf of the layer on d holds the value at index, and where in the leaf it stands. A leaf's number
 // is the index of its points' eighth power in the domain after the fold.
 func (d Domain) leaf(index int) (leaf, slot int) {
 	m := d.Log - logFold

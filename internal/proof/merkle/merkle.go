@@ -1,6 +1,6 @@
-// Package merkle commits to rows: a binary tree of SHA-256 over a power of two of them, whose leaf is H(0 ‖ row) and
-// whose node is H(1 ‖ left ‖ right), the tags 0 and 1 four bytes little-endian. An opening of several rows has no node
-// twice and none that the verifier computes itself.
+// Package merkle commits to rows by a binary tree of SHA-256 over a power of two of them. A leaf is H(0 ‖ row) and a
+// node is H(1 ‖ left ‖ right), the tags 0 and 1 four bytes little-endian. An opening of several rows has no node twice
+// and none that the verifier computes itself.
 package merkle
 
 import (
@@ -97,8 +97,8 @@ func MostSiblings(leaves, log int) (most int) {
 	return most
 }
 
-// climb goes from a level to the one above it: it calls single for each node whose sibling is not among them, with its
-// position in level and its sibling's index, and both for each pair, with the positions; it returns the parents.
+// climb goes from a level to the one above it and returns the parents. It calls single for each node whose sibling is
+// not among them, with its position in level and its sibling's index. It calls both for each pair, with the positions.
 func climb(level []int, single func(position, sibling int), both func(left, right int)) []int {
 	parents := level[:0]
 	for i := 0; i < len(level); i++ {
@@ -114,8 +114,8 @@ func climb(level []int, single func(position, sibling int), both func(left, righ
 	return parents
 }
 
-// Verify fails with ErrRoot unless root is that of a tree of 2^log leaves which has at indices the leaves of rows, as
-// the siblings show that next returns one by one; next's error is Verify's. rows has for each of indices a row, one
+// Verify fails with ErrRoot unless root is that of a tree of 2^log leaves which has at indices the leaves of rows. The
+// siblings that next returns one by one show that; next's error is Verify's. rows has for each of indices a row, one
 // after the other and all of the same length, a multiple of four bytes. indices must not be empty and ascend without
 // repetition.
 func Verify(root *Digest, log int, indices []int, rows []byte, next func() (Digest, error)) (err error) {

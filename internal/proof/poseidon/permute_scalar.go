@@ -67,8 +67,8 @@ func (m multiplier) times(a uint64) uint64 {
 	return a*m.c>>32 + P - uint64(uint32(a)*m.inverse)*P>>32
 }
 
-// sboxDifference takes the sum of the elements in the eigenbasis, which is 16 times lane 0, and returns by how much
-// the s-box, with the constant k before it, changes lane 0. The result is below P.
+// sboxDifference returns by how much the s-box, with the constant k before it, changes lane 0. It is given the sum of
+// the elements in the eigenbasis, which is 16 times lane 0. The result is below P.
 func sboxDifference(sum, k uint64) uint64 {
 	s := reduce24(sum)
 	y := s + k

@@ -1,9 +1,10 @@
-// Package poseidon hashes with Poseidon1 over the KoalaBear field, p = 2^31 − 2^24 + 1: width 16, s-box x³, 8 full
-// and 20 partial rounds (Grassi et al., eprint 2019/458), as a sponge of rate 8 and as a 2-to-1 compression.
+// Package poseidon hashes with Poseidon1 over the KoalaBear field, p = 2^31 − 2^24 + 1 (Grassi et al., eprint
+// 2019/458). Its width is 16, its s-box x³, and it has 8 full and 20 partial rounds. It is used as a sponge of rate 8
+// and as a 2-to-1 compression.
 //
-// A permutation adds 16 constants in every round, cubes (all lanes; in the partial rounds lane 0 only) and multiplies
-// by the circulant matrix with the first row 1, 1, 51, 1, 11, 17, 2, 1, 101, 63, 15, 2, 67, 22, 13, 3: 4 full, 20
-// partial, 4 full rounds, and no linear layer before the first.
+// A permutation has 4 full, 20 partial and 4 full rounds, and no linear layer before the first. Every round adds 16
+// constants and cubes: all lanes, in the partial rounds lane 0 only. Then it multiplies by the circulant matrix with
+// the first row 1, 1, 51, 1, 11, 17, 2, 1, 101, 63, 15, 2, 67, 22, 13, 3.
 //
 // Digests have 8 elements of 31 bits, so collisions cost at most 2^124, heuristically.
 //

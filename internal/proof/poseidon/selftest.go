@@ -30,8 +30,8 @@ var permuted = [3][2][width]uint32{
 	},
 }
 
-// SelfTest runs known answers through the active kernel and returns an error that names the first wrong one: a CPU or
-// a build that computes other hashes must not take part in consensus.
+// SelfTest runs known answers through the active kernel and returns an error that names the first wrong one. A CPU or a
+// build that computes other hashes must not take part in consensus.
 func SelfTest() error {
 	for shift := range permuted {
 		var b block

@@ -77,8 +77,9 @@ func (k *compiler) form(roots ...int32) (f form, atoms []int32) {
 	return f, atoms
 }
 
-// weigh sets weights to what each node is multiplied by in the form, as far as it comes in, and returns what is added:
-// the derivatives of the sum of of[i]·roots[i], passed down from the roots. values are those of the scalar nodes.
+// weigh sets weights to what each node is multiplied by in the form, as far as it comes in, and returns what is added.
+// The weights are the derivatives of the sum of of[i]·roots[i], passed down from the roots. values are those of the
+// scalar nodes.
 func (f *form) weigh(p *program, values, of, weights []field.Ext) (constant field.Ext) {
 	clear(weights)
 	add := func(i int32, w field.Ext) { weights[i].Add(&weights[i], &w) }

@@ -5,8 +5,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/field"
 )
 
-// blockRows is how many rows a program works on at once: few enough for its vectors to stay in the second cache, and
-// enough that the calls between operations cost little.
+// blockRows is how many rows a program works on at once. They are few enough for its vectors to stay in the second
+// cache, and enough that the calls between operations cost little.
 const blockRows = 512
 
 // machine runs a program on one block after another; each of several that run at once has its own.
@@ -84,8 +84,8 @@ func (p *program) bind(public []field.Element, challenges *air.Challenges, weigh
 	return b
 }
 
-// input sets an input to rows [from, from + rows) of a column, and if next is not absent, that input to the rows after
-// them; after the column's last comes its first.
+// input sets an input to rows [from, from + rows) of a column. If next is not absent, it sets that input to the rows
+// after them. After the column's last row comes its first.
 func (m *machine) input(slot, next int32, column field.Vector, from int) {
 	rows := len(m.ones)
 	m.vectors[slot] = column[from : from+rows]
@@ -105,8 +105,8 @@ func (m *machine) input(slot, next int32, column field.Vector, from int) {
 	}
 }
 
-// run computes the total and the outputs of one block, whose inputs are set, and hands each output to yield as it is
-// ready: a vector for each coordinate, nil where it is zero.
+// run computes the total and the outputs of one block, whose inputs are set. It hands each output to yield as it is
+// ready: a vector for each coordinate, or nil if that is zero.
 func (m *machine) run(yield func(output int, v [field.Degree]field.Vector)) {
 	v := m.vectors
 	for _, i := range m.program.instructions {

@@ -130,8 +130,8 @@ func (w *weighted) quotient(
 	field.MulPlanar(dst, dst, inverses)
 }
 
-// batch returns on the domain the function whose degree is tested: with the powers c_k of delta in the order of
-// stark.Shape, Σ c_k·(f_k(x) − f_k(z))/(x − z) and the same at z·w. Since x − z·w = w·(x/w − z), the inverses serve for
+// batch returns on the domain the function whose degree is tested. It is Σ c_k·(f_k(x) − f_k(z))/(x − z) and the same
+// at z·w, with the powers c_k of delta in the order of stark.Shape. Since x − z·w = w·(x/w − z), the inverses serve for
 // both. The function has fewer than n coefficients: it is computed on the first coset and extended.
 func (r *run) batch(values []field.Ext, inverses *field.Planar, delta field.Ext) *field.Planar {
 	g, split := r.grid, r.shape.AtPoint()

@@ -5,8 +5,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/field"
 )
 
-// A program computes expressions of a circuit for a block of rows at once: each instruction is one operation on vectors
-// over F_p, an element of E being six of them. What is the same on every row is a scalar, computed before.
+// A program computes expressions of a circuit for a block of rows at once. Each instruction is one operation on vectors
+// over F_p; an element of E is six of them. What is the same on every row is a scalar, computed before.
 type program struct {
 	circuit      *air.Circuit
 	instructions []instruction

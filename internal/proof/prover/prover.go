@@ -38,9 +38,9 @@ func New(c *air.Circuit) *Prover {
 	}
 }
 
-// Reserve takes the memory for traces of 2^logRows rows at a level at once, so that no proof has to wait for it: for
-// each of the trace's cells, helper columns counted six times, 4 bytes times the level's blowup, but 8 where the
-// domain has more than 2^19 points; and about 220 bytes a point.
+// Reserve takes the memory for traces of 2^logRows rows at a level at once, so that no proof has to wait for it. For
+// each of the trace's cells that is 4 bytes times the level's blowup, or 8 if the domain has more than 2^19 points.
+// Helper columns count six times. To that come about 220 bytes a point.
 func (p *Prover) Reserve(logRows, level int) {
 	p.makeRoom(p.gridFor(stark.Levels[level].Parameters, logRows))
 	p.arena.touch()
@@ -59,9 +59,9 @@ func (p *Prover) makeRoom(g *grid) {
 	p.arena.reset()
 }
 
-// Prove returns a proof of the statement at the level of that number in stark.Levels, from a trace that has a column of
-// one length, a power of two, for each of the circuit's; the trace is only read. parallel runs f(i) for each i below n
-// in any order; the proof does not depend on it.
+// Prove returns a proof of the statement at the level of that number in stark.Levels. The trace has a column for each
+// of the circuit's, all of one length, a power of two. It is only read. parallel runs f(i) for each i below n in any
+// order; the proof does not depend on it.
 func (p *Prover) Prove(s *stark.Statement, level int, columns []field.Vector, parallel fri.Parallel) ([]byte, error) {
 	logRows, err := p.check(s, columns)
 	if err != nil {

@@ -25,8 +25,8 @@ func backwards(n int, f func(i int)) {
 	}
 }
 
-// copies is a circuit of three columns in which the first, or for a forger the second, is what the third has in another
-// order; another interaction shares the helper column, and a third has the accumulator.
+// copies is a circuit of three columns. The first, or for a forger the second, is what the third has in another order.
+// Another interaction shares the helper column, and a third has the accumulator.
 func copies(forger bool) *air.Circuit {
 	b := air.NewBuilder()
 	bus, other := b.Bus("values", 1), b.Bus("other", 1)

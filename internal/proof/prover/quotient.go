@@ -45,8 +45,8 @@ func (r *run) helpers(columns []field.Vector) []field.Vector {
 	return out
 }
 
-// accumulate turns the last helper column, of which it finds the last group's sums, into the accumulator: it begins
-// with 0 and grows by the sums of all groups less the shift.
+// accumulate turns the last helper column, which has the last group's sums, into the accumulator. That begins with 0
+// and grows by the sums of all groups less the shift.
 func (r *run) accumulate(helpers []field.Vector) {
 	last := helpers[len(helpers)-field.Degree:]
 	shift := field.Coordinates(&r.challenges.Shift)
@@ -101,8 +101,8 @@ func (r *run) composeOn(h int, b *bound, values []field.Vector) {
 	})
 }
 
-// selector sets first to the values on coset j of the polynomial that is 1 on the first row and 0 on the others,
-// (x^n − 1)/(n·(x − 1)), and returns the inverse of x^n − 1, which is the same on all of a coset.
+// selector sets first to the values on coset j of the polynomial that is 1 on the first row and 0 on the others, (x^n −
+// 1)/(n·(x − 1)). It returns the inverse of x^n − 1, which is the same on all of a coset.
 func (g *grid) selector(j int, first field.Vector, parallel func(n int, f func(i int))) (field.Vector, field.Element) {
 	s, one := g.shift(j), field.New(1)
 	vanishing := field.Pow(s, uint64(g.rows))

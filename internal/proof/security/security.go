@@ -1,6 +1,6 @@
-// Package security counts what a proof is worth: the probability that a false statement is proven, as bits, from
-// theorems only, for the parameters of a proof system and the figures of a circuit. Nothing rests on a conjecture about
-// proximity beyond the Johnson bound.
+// Package security counts what a proof is worth: the probability that a false statement is proven, as bits. It computes
+// that from theorems only, for the parameters of a proof system and the figures of a circuit. Nothing rests on a
+// conjecture about proximity beyond the Johnson bound.
 //
 // The bounds are those that the Ethereum Foundation's calculator (github.com/ethereum/soundcalc) uses:
 //
@@ -8,8 +8,8 @@
 //	Ha22     Haböck, "A summary on the FRI low degree test", eprint 2022/1216, theorem 8
 //	Ha22L    Haböck, "Multivariate lookups based on logarithmic derivatives", eprint 2022/1530, lemma 2
 //
-// Rounds are counted apart and the weakest is the result (round-by-round soundness, which is what survives the
-// Fiat–Shamir transformation in the random-oracle model); grinding counts for the queries alone.
+// Rounds are counted apart and the weakest is the result. This is round-by-round soundness, which survives the
+// Fiat–Shamir transformation in the random-oracle model. Grinding counts for the queries alone.
 package security
 
 import (

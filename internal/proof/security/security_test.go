@@ -87,7 +87,7 @@ func TestTermsMoveTheRightWay(t *testing.T) {
 	}
 }
 
-// TestLevelsKeepTheirWord holds each level to its bits for the largest trace that it is accepted for and a circuit
+// TestLevelsKeepTheirWord holds each level to its bits for the largest trace that it is accepted for. The circuit is
 // larger than any that is proven: 240 columns, as many constraints and 20 interactions of 32 values.
 func TestLevelsKeepTheirWord(t *testing.T) {
 	b := air.NewBuilder()

@@ -1,5 +1,5 @@
-// Package sha hashes many messages of one length with SHA-256 (FIPS 180-4), sixteen side by side where the processor
-// has AVX-512: with many short messages that is several times as fast as one after the other with the SHA instructions.
+// Package sha hashes many messages of one length with SHA-256 (FIPS 180-4), sixteen side by side if the processor has
+// AVX-512. With many short messages that is several times as fast as one after the other with the SHA instructions.
 package sha
 
 import (
@@ -101,9 +101,9 @@ func HashPairs(dst [][sha256.Size]byte, tag uint32, digests [][sha256.Size]byte)
 // SearchPrefix is the length in bytes of what precedes the number that Search counts up.
 const SearchPrefix = 36
 
-// Search returns the least of the count numbers from first on for which the hash of prefix and the number, eight bytes
-// little-endian, begins with so many zero bits, at most 32, counted from each byte's lowest. first and count must be
-// multiples of 16.
+// Search returns the least of the count numbers from first on whose hash begins with so many zero bits, at most 32. The
+// hash is that of prefix and the number, eight bytes little-endian. Bits are counted from each byte's lowest. first and
+// count must be multiples of 16.
 func Search(prefix *[SearchPrefix]byte, first uint64, count, bits int) (least uint64, found bool) {
 	mask := uint32(1<<bits - 1)
 	if !vector {

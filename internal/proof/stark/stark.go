@@ -1,5 +1,5 @@
-// Package stark is what prover and verifier of a circuit must agree on to the byte: the levels of security, the shape
-// of a proof and what its transcript begins with. docs/proofs.md describes the proof system; it is DEEP-ALI
+// Package stark is what prover and verifier of a circuit must agree on to the byte. That is the levels of security, the
+// shape of a proof and what its transcript begins with. docs/proofs.md describes the proof system; it is DEEP-ALI
 // (Ben-Sasson, Goldberg, Kopparty, Saraf, ITCS 2020) over FRI, with buses by logarithmic derivatives.
 package stark
 
@@ -130,9 +130,9 @@ func (s *Statement) Check() error {
 	return nil
 }
 
-// Transcript returns the transcript after everything that is known before the proof: the circuit's digest; parameters,
-// the logarithm of the number of rows and that of chunks; context; public inputs; and the public side, for each entry
-// its bus as four bytes little-endian, its multiplicity, its number of values likewise and its values.
+// Transcript returns the transcript after everything that is known before the proof. That is the circuit's digest;
+// parameters, the logarithm of the number of rows and that of chunks; context; public inputs; and the public side. An
+// entry of that is its bus as four bytes little-endian, its multiplicity, its number of values likewise and its values.
 func (s *Statement) Transcript(p fri.Parameters, logRows int) *transcript.Transcript {
 	t := transcript.New(domain)
 	digest := s.Circuit.Digest()

@@ -1,4 +1,4 @@
-// Package transcript makes an interactive argument non-interactive (Fiat and Shamir, CRYPTO 1986): prover and verifier
+// Package transcript makes an interactive argument non-interactive (Fiat and Shamir, CRYPTO 1986). Prover and verifier
 // feed a SHA-256 chain the same messages and draw from it what the verifier would have said.
 //
 // The state is 32 bytes S, at first SHA-256(domain). Let H be SHA-256, LE64 eight bytes little-endian, and the tags 1

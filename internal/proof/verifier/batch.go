@@ -5,9 +5,9 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/stark"
 )
 
-// batch returns at each queried point x the function whose degree is tested: with the weights c_k = δ^k in the order of
-// stark.Shape, Σ c_k·(f_k(x) − f_k(z))/(x − z) over the functions opened at z, and the same at z·w over those opened
-// there. columns, aux and chunks are the points' rows, one after the other.
+// batch returns at each queried point x the function whose degree is tested. It is Σ c_k·(f_k(x) − f_k(z))/(x − z) over
+// the functions opened at z, and the same at z·w over those opened there. The weights are c_k = δ^k in the order of
+// stark.Shape. columns, aux and chunks are the points' rows, one after the other.
 func (a *argument) batch(indices []int, columns, aux, chunks field.Vector) []field.Ext {
 	split := a.shape.AtPoint()
 	atPoint := stark.InnerProduct(a.weights, a.values[:split])
@@ -45,9 +45,9 @@ func (a *argument) batch(indices []int, columns, aux, chunks field.Vector) []fie
 	return out
 }
 
-// rowWeights are what the rows at x of columns, helper columns and chunks, put together, are multiplied by to give
-// Σ c_k·f_k(x), over the functions opened at z and over those opened at z·w. A function over E takes as many elements
-// of the row as it has coordinates, whose coefficients are c_k times 1, u, v, uv, v² and uv².
+// rowWeights are multiplied by the rows at x of columns, helper columns and chunks, put together. That gives Σ
+// c_k·f_k(x), over the functions opened at z and over those opened at z·w. A function over E takes as many elements of
+// the row as it has coordinates, whose coefficients are c_k times 1, u, v, uv, v² and uv².
 func (a *argument) rowWeights() (here, next *field.Planar) {
 	split, width := a.shape.AtPoint(), a.shape.Columns
 	weights := make([]field.Ext, width+field.Degree*(a.shape.Aux+stark.Chunks))

@@ -1,5 +1,5 @@
-// Package verifier checks proofs. It knows circuits and nothing of what they are about, needs neither state nor node,
-// and does for every proof a bounded amount of work, in one pass over its bytes.
+// Package verifier checks proofs. It knows circuits and nothing of what they are about, and needs neither state nor
+// node. For every proof it does a bounded amount of work, in one pass over its bytes.
 package verifier
 
 import (
@@ -44,8 +44,8 @@ func Verify(s *stark.Statement, atLeast int, proof []byte) (bits int, err error)
 }
 
 // Screen refuses, for a few nanoseconds, a proof that [Verify] would refuse by its header, or because it is shorter
-// than any with that header: roots, values at the points, the low-degree test's roots and last polynomial, the nonce,
-// and one row of each table.
+// than any with that header. The shortest has roots, values at the points, the low-degree test's roots and last
+// polynomial, the nonce, and one row of each table.
 func Screen(c *air.Circuit, atLeast int, proof []byte) error {
 	header, err := stark.ReadHeader(transcript.NewReader(proof))
 	if err != nil {

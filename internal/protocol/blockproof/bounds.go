@@ -41,13 +41,13 @@ func (b *rowBounds) sum() {
 // changedIn is how many of entries low to high are changed.
 func (b *rowBounds) changedIn(low, high int) int { return b.changes[high] - b.changes[low] }
 
-// rows bounds the rows that the entries low to high take: one for each position above them, one more for each that they
-// change, and what is shown of halves that they do not touch.
+// rows bounds the rows of the entries low to high. There is one for each position above them, and one more for each
+// that they change. The others show halves that the entries do not touch.
 //
-// Where such a half is shown it is not empty, and what is beside it is, before or after. So there is something at the
-// position above both, before and after, and further up nothing is shown beside it: on the way to an entry at most one
-// half is shown. If there are entries of other segments in it, the way is that to the first or to the last entry here,
-// and it takes at most a row a level. Any other takes at most one row, if a deletion here empties what is beside it.
+// If such a half is shown it is not empty, and what is beside it is, before or after. So there is something at the
+// position above both, before and after. Further up nothing is shown beside it: on the way to an entry at most one half
+// is shown. If there are entries of other segments in it, the way is that to the first or to the last entry here. It
+// takes at most a row a level. Any other takes at most one row, if a deletion here empties what is beside it.
 func (b *rowBounds) rows(low, high int) int {
 	n := b.above.count(low, high) + b.changed.count(b.changes[low], b.changes[high])
 	return n + b.deletions[high] - b.deletions[low] + 2*b.depth

@@ -114,9 +114,9 @@ func (d *bundleDecoder) end() error {
 	return nil
 }
 
-// Verify checks the bundle, with a proof of at least so many bits: that the headers are signed by their producers and
-// follow each other, that the accesses' writes are the header's, and the proof. It returns the bits proven, and errors
-// as [VerifyProof] does. That the header is the chain's is for the caller to know.
+// Verify checks the bundle, with a proof of at least so many bits. The headers must be signed by their producers and
+// follow each other, the accesses' writes must be the header's, and the proof must hold. It returns the bits proven,
+// and errors as [VerifyProof] does. That the header is the chain's is for the caller to know.
 func (b *Bundle) Verify(bits int, parallel Parallel) (int, error) {
 	genesis := b.Parent.Header.Height == 0 && b.Parent.Signature == types.Signature{}
 	if !genesis && !b.Parent.VerifySignature() || !b.Header.VerifySignature() {

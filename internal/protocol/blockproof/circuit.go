@@ -13,7 +13,7 @@ const (
 )
 
 // The columns, each a row's. A row puts together the two halves, left and right, of a position in the tree. A position
-// that the segment does not change has one row, a same row; one that it changes has two, before the segment (the
+// that the segment does not change has one row, a same row. A position that it changes has two: before the segment (the
 // changed row) and after it (the next row). Level, prefix and step are those of the position, on its first row.
 const (
 	colChanged = 0                        // 1 on a changed row
@@ -104,8 +104,8 @@ var side = [2]string{"left", "right"}
 
 func (r *row) bit(name string, e air.Expr) { r.b.Constrain(name+" is a bit", e.Mul(e.Not())) }
 
-// constrainKinds says what two halves are together: nothing if both are empty; a leaf if one is empty and the other a
-// leaf, with its digest; else a node, with the hash of both.
+// constrainKinds says what two halves are together. They are nothing if both are empty. They are a leaf, with its
+// digest, if one is empty and the other a leaf. Else they are a node, with the hash of both.
 func (r *row) constrainKinds() {
 	left, right := &r.halves[0], &r.halves[1]
 	for s, h := range r.halves {
@@ -124,8 +124,8 @@ func (r *row) constrainKinds() {
 }
 
 // constrainPlace says that a row with an open right half has, in the element of the path that its level lies in, not
-// the prefix p − 1. Then no prefix ever passes p − 1: p − 1 has zeros in its last 24 bits, and the next 1 among them
-// would make an element of p or more, which as a field element is another path's.
+// the prefix p − 1. Then no prefix ever passes p − 1, which has zeros in its last 24 bits. The next 1 among them would
+// make an element of p or more, which as a field element is another path's.
 func (r *row) constrainPlace() {
 	right := &r.halves[1]
 	sum := r.b.Const(field.Element{})
@@ -183,7 +183,7 @@ func (r *row) constrainRoot() {
 	}
 }
 
-// interact says that each position but the root is received from the row above it, and each open half is sent to where
+// interact says that each position except the root is received from the row above it. Each open half is sent to where
 // it belongs: to its own rows or to the public side. A position's step is looked up by its level.
 func (r *row) interact() {
 	below := r.b.First().Not()

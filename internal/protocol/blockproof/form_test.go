@@ -10,8 +10,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// TestUncoveredAccessesRefused has a prover who makes his own arguments leave the last entry, by path, to none of the
-// segments: of the others all that he says is true, the context and the roots included, and of the last one nothing
+// TestUncoveredAccessesRefused has a prover who makes his own arguments. He leaves the last entry, by path, to none of
+// the segments. All that he says of the others is true, the context and the roots included. Of the last one nothing
 // need be.
 func TestUncoveredAccessesRefused(t *testing.T) {
 	s := newState()
@@ -58,8 +58,8 @@ func TestUncoveredAccessesRefused(t *testing.T) {
 	}
 }
 
-// TestListIsTheStatements has a prover who makes his own arguments give the entries of a block in another order than
-// that of their keys, and another digest than theirs: as a set they are the block's, and only the list is not the
+// TestListIsTheStatements has a prover who makes his own arguments. He gives the entries of a block in another order
+// than that of their keys, and another digest than theirs. As a set they are the block's. Only the list is not the
 // statement's.
 func TestListIsTheStatements(t *testing.T) {
 	s := newState()

@@ -21,7 +21,7 @@ var ErrWeak = verifier.ErrLevel
 const version = 1
 
 // Limits of decoding: what no honest proof passes. There are at most 2^24 accesses, and each adds at most 2·248 + 1 to
-// what bounds a segment's rows (trie.rows): a segment of 2^17 rows or more but the last has 262 at least.
+// a segment's rowBounds. So each segment of 2^17 rows or more has at least 262, except the last.
 const (
 	maxSegments     = 1 << 16
 	maxEntries      = 1 << maxLogRows

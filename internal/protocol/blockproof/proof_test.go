@@ -117,9 +117,9 @@ func TestProofOfBlocks(t *testing.T) {
 	}
 }
 
-// TestProofOfRefilledHalf proves, in segments of one entry, a block that deletes all keys of a part of the tree, reads
-// absent ones there and makes another that comes last: between segments that part is empty, beside one that the block
-// leaves alone.
+// TestProofOfRefilledHalf proves a block in segments of one entry. The block deletes all keys of a part of the tree,
+// reads absent ones there and makes another that comes last. Between segments that part is empty, beside one that the
+// block leaves alone.
 func TestProofOfRefilledHalf(t *testing.T) {
 	parts := map[uint32][]string{} // keys of each eighth of the tree, in the order of paths
 	for i := range 100 {
@@ -247,8 +247,8 @@ func TestOtherStatementsRefused(t *testing.T) {
 	}
 }
 
-// TestChangedBytesRefused changes every byte of what a proof says about its segments, and of the arguments one in many,
-// each of whose bytes the proof system's own tests change; and cuts and lengthens the proof.
+// TestChangedBytesRefused changes every byte of what a proof says about its segments. Of the arguments it changes one
+// byte in many, as the proof system's own tests change each. It also cuts and lengthens the proof.
 func TestChangedBytesRefused(t *testing.T) {
 	b := newProvenBlock(t, 1)
 	stated, n := make([]bool, len(b.proof)), 0

@@ -50,9 +50,9 @@ const (
 )
 
 // Trace makes the segments of a proof from a block's accesses and their witness in the tree before, one after the
-// other: none is kept, and memory is taken for the witness, the accesses and one of them. It ends with the first error,
-// which wraps ErrAccesses or ErrWitness (for a witness that does not lead from s.PreRoot to s.PostRoot, too): a block's
-// own accesses and witness always make segments.
+// other. None is kept, so the memory is that of the witness, the accesses and one segment. It ends with the first
+// error, which wraps ErrAccesses or ErrWitness. ErrWitness is also that of a witness that does not lead from s.PreRoot
+// to s.PostRoot. A block's own accesses and witness always make segments.
 func Trace(s Statement, accesses []types.Access, w tree.Witness, parallel Parallel) iter.Seq2[*Segment, error] {
 	return trace(s, accesses, w, largest, parallel)
 }
@@ -267,8 +267,8 @@ func (e *emitter) touched(i int32) {
 	}
 }
 
-// mustOpen reports whether the half h, which the segment does not touch, cannot stay closed: whether it is a leaf
-// matters where the other half is empty before or after, and that it is none where the other half is emptied.
+// mustOpen reports whether the half h, which the segment does not touch, cannot stay closed. If the other half is empty
+// before or after, it matters whether h is a leaf. If the other half is emptied, it matters that h is none.
 func (e *emitter) mustOpen(h, other *position) bool {
 	before, next := other.now.kind == empty, e.t.after(other).kind == empty
 	return h.now.kind == leaf && (before || next) || h.now.kind > leaf && !before && next

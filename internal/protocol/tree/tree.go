@@ -1,9 +1,9 @@
 // Package tree is the state tree: a sparse binary Merkle tree over 248-bit paths, whose root is in every header.
 //
 // A key stands at the path S(1, key) with the leaf S(3, path ‖ S(2, value)) (package poseidon). The root of a set of
-// entries at depth d is 8 zeros for none, the leaf for one, else node(root of those with bit d = 0 at d+1, root of
-// those with bit d = 1 at d+1); bit i of a path is bit 30 − i mod 31 of element ⌊i/31⌋. The root of all at depth 0 is
-// the state root.
+// entries at depth d is 8 zeros for none, and the leaf for one. Else it is node(root of those with bit d = 0 at d+1,
+// root of those with bit d = 1 at d+1). Bit i of a path is bit 30 − i mod 31 of element ⌊i/31⌋. The root of all at
+// depth 0 is the state root.
 //
 // The tree lives in memory, about 110 bytes a leaf, as a radix tree: nodes with one empty child are hashed but not
 // stored. It knows paths and leaf digests; keys, values and value hashes are the store's.

@@ -133,9 +133,9 @@ func (w *walker) keep(s *subtree, pos int, it *item) subtree {
 // branches are the shapes of a way.
 var branches = slices.Repeat([]Shape{ShapeBranch}, pathBits)
 
-// open finds the depth, at least pos, of the node at which items first part from each other or from s, whose topmost
-// stored node is at that depth or deeper. It sets the children there, which are empty before. It sets the children
-// there, which are empty before. known is the path of a leaf of s; nil: to be looked for, away from the items' ways.
+// open finds the depth, at least pos, of the node at which items first part from each other or from s. The topmost
+// stored node of s is at that depth or deeper. open sets the children there, which are empty before. known is the path
+// of a leaf of s; nil: to be looked for, away from the items' ways.
 func (n *nodes) open(s *subtree, pos int, items []item, known *poseidon.Digest, children *[2]subtree) (depth int) {
 	in := n.inner(s.node)
 	if depth = int(in.depth); pos < depth {

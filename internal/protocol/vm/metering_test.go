@@ -23,9 +23,9 @@ func hostOfRandom(f vm.Function, _ api.Memory, stack []uint64, gas *vm.Gas) vm.E
 	return vm.Returned
 }
 
-// Random contracts end the same way with the same gas and memory everywhere: in the interpreter of this test, which
-// runs what was submitted, and in both engines of wazero, which run what was rewritten. Nobody sees the memory of a
-// call that ran out of gas, and what was rewritten finds out later.
+// Random contracts end the same way with the same gas and memory everywhere. The interpreter of this test runs what was
+// submitted, and both engines of wazero run what was rewritten. Nobody sees the memory of a call that ran out of gas,
+// and what was rewritten finds out later.
 func TestRandomContracts(t *testing.T) {
 	compiler, interpreter := newMachine(t, wazero.NewRuntimeConfigCompiler()),
 		newMachine(t, wazero.NewRuntimeConfigInterpreter())

@@ -99,9 +99,9 @@ func requireNative(t *testing.T, code []byte) (share float64) {
 	return share
 }
 
-// A frame's slots bound the stack that wazero's machine code takes for it. That is tested of random contracts, of
-// functions with many locals whose values meet in many ways, and of the shapes that made it grow without bound when
-// only locals and operands were counted.
+// A frame's slots bound the stack that wazero's machine code takes for it. That is tested of random contracts and of
+// functions with many locals whose values meet in many ways. It is also tested of the shapes that made the stack grow
+// without bound when only locals and operands were counted.
 func TestNativeFrames(t *testing.T) {
 	for seed := range uint64(10) {
 		requireNative(t, Random(rand.New(rand.NewPCG(seed, 1))).Encode())

@@ -47,7 +47,7 @@ func use(n int) []byte {
 func never(zero int) []byte { return Concat(Op(LocalGet, uint32(zero)), []byte{I32WrapI64}) }
 
 // ladder is blocks inside each other, all named by a br_table that leaves the innermost, and behind it a rotation that
-// is never made: whoever goes on passes the merge of n locals at every end. zero pushes an i64 of 0.
+// is never made. What goes on passes the merge of n locals at every end. zero pushes an i64 of 0.
 func ladder(depth int, zero []byte, from, n int) []byte {
 	targets := make([]uint32, depth-1)
 	for i := range targets {

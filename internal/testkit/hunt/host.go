@@ -125,8 +125,8 @@ func buildHost(v values) Candidate {
 	return Candidate{Code: m.Encode(), Copies: 1}
 }
 
-// signatures is a BIP-340 key and, 64 bytes behind it, its signature of nothing; behind that a hash with an ECDSA
-// signature from which a key can be recovered: any s does, with the generator's x for r.
+// signatures is a BIP-340 key and, 64 bytes behind it, its signature of nothing. Behind that is a hash with an ECDSA
+// signature from which a key can be recovered. Any s does, with the generator's x for r.
 func signatures() string {
 	key, err := crypto.NewPrivateKey(sha256.Sum256([]byte("signer")))
 	if err != nil {

@@ -58,8 +58,8 @@ func buildArms(v values) Candidate {
 	return single(1, manyI64(n+1), forever(bytes.Repeat(b, fits(v.of("arms"), len(b), 0))))
 }
 
-// buildBackEdge is loops that go round with many locals: with an arm that is never taken, as a way on; nested, entered
-// and left at once; or with locals that do change.
+// buildBackEdge is loops that go round with many locals. One has an arm that is never taken, as a way on. Others are
+// nested, entered and left at once, or have locals that do change.
 func buildBackEdge(v values) Candidate {
 	n, counter := v.of("width"), uint32(v.of("width")+1)
 	again := Concat(Op(LocalGet, counter), Const(I64, 1), []byte{I64Add}, Op(LocalTee, counter),

@@ -1,5 +1,5 @@
-// Package program runs the program as a process of its own, as an operator does, for what measures or tests it from
-// outside: it waits until a node serves, ends it with a bound, and tells what it takes of the machine.
+// Package program runs the program as a process of its own, as an operator does. Tests and measurements from outside
+// use it. It waits until a node serves, ends it with a bound, and tells how much of the machine it uses.
 package program
 
 import (

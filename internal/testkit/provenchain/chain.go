@@ -48,8 +48,8 @@ type transaction struct {
 	payload types.Payload
 }
 
-// Make returns the blocks of a chain, each with a proof of so many bits: transfers, a deploy, calls of a token, a
-// change of the parameters, blocks that insert and delete, and one without transactions.
+// Make returns the blocks of a chain, each with a proof of so many bits. They have transfers, a deploy, calls of a
+// token, a change of the parameters, inserts and deletes; one has no transactions.
 func Make(tb testing.TB, bits int) []Block {
 	tb.Helper()
 	blocks, _ := mixed(tb, bits)

@@ -1,7 +1,7 @@
 // Package sim runs several nodes in one process on a fake clock, a faulty network and faulty disks, all drawn from one
 // seed. The nodes are the node's own parts (sequencer, mempool, ledger, contracts, store, replica) wired as package
-// node wires them; the network takes the place of JSON-RPC, and the disks are in memory and know what was synced.
-// Clients send payments, a deploy and calls of a token to the primary and through replicas.
+// node wires them. The network replaces JSON-RPC. The disks are in memory and know what was synced. Clients send
+// payments, a deploy and calls of a token to the primary and through replicas.
 //
 // A seed runs the same again, event for event, which [Report].Digest tells, however the goroutines of a run take turns.
 // For this nothing that shows may depend on which of two things at one moment of the clock comes first:

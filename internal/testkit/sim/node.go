@@ -177,8 +177,8 @@ func (p *process) newReplica(log *slog.Logger) (func(context.Context) error, err
 	return p.follow.Run, nil
 }
 
-// jitter is up to a second, whatever the node would wait: how long that is may depend on whether a block of this very
-// moment is imported already, and then a run would not be the same again. Only probes, which begin with the polls, have
+// jitter is up to a second, whatever the node would wait. How long that is may depend on whether a block of this very
+// moment is imported already. Then a run would not be the same again. Only probes, which begin with the polls, have
 // dice of their own: else the two would go on at one moment.
 func (n *node) jitter(d time.Duration) time.Duration {
 	const probeInterval = 2 * time.Second

@@ -9,12 +9,12 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// window is how many transactions a client has under way: as many signatures as a pool verifies without waiting for
-// others, so that no two requests are done at one moment.
+// window is how many transactions a client has under way. A pool verifies as many signatures without waiting for
+// others, so no two requests are done at one moment.
 const window = 8
 
-// payer is a client: it pays from an account of its own, in coins and in a token that the first client deploys, sends
-// each transaction to one node or another until a node says that a block has it, and remembers who said so.
+// payer is a client that pays from an account of its own, in coins and in a token that the first client deploys. It
+// sends each transaction to one node or another until a node says that a block has it. It remembers which node said so.
 type payer struct {
 	world *world
 	name  string

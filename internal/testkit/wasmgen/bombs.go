@@ -11,8 +11,8 @@ type Bomb struct {
 	Code []byte
 }
 
-// Bombs makes modules that take as much work to compile for their size as is known: with function bodies of at most so
-// many bytes, of which as many are in a module as its limit of bytes allows, but one at least. The limits of the
+// Bombs makes modules that take as much work to compile for their size as is known. Their function bodies have at most
+// so many bytes. A module has as many of them as its limit of bytes allows, and at least one. The limits of the
 // protocol are 32,768 and 262,144; a body has room for 2,048 at least.
 func Bombs(body, code int) []Bomb {
 	b := bombs{body, code}

@@ -22,8 +22,8 @@ func allOf(t byte, n int) (types []byte) {
 	return types
 }
 
-// Forger makes a contract that exports each host function under its own name: the export copies the call's arguments to
-// address 0, calls the host function with the 8-byte little-endian numbers there, and returns its result in 8 bytes.
+// Forger makes a contract that exports each host function under its own name. The export copies the call's arguments to
+// address 0 and calls the host function with the 8-byte little-endian numbers there. It returns the result in 8 bytes.
 func Forger(functions []HostImport) *Module {
 	m := Contract(1, 4)
 	procedure := m.AddType(nil, 0)

@@ -1,6 +1,6 @@
-// Package journal keeps payloads in an append-only file so that they survive the process: what [Journal.Append] has
-// written outlives a kill at once, and a loss of power as soon as it is synced, by default within 50 ms. The file is
-// replaced by a shorter one, atomically and while appending goes on, when its owner asks for it.
+// Package journal keeps payloads in an append-only file so that they survive the process. What [Journal.Append] has
+// written outlives a kill at once. It outlives a loss of power as soon as it is synced, by default within 50 ms. The
+// file is replaced by a shorter one, atomically and while appending goes on, when its owner asks for it.
 package journal
 
 import (

@@ -55,8 +55,8 @@ func (a *assembly) zero(r ...reg) {
 }
 
 // multiply sets dst to x·y, changed by adjust (if not nil) before the last reduction. The limbs of x and y must be
-// below 2^52, those of the result are, and the highest of them is at most 2^48 + 2^12: the form in which all
-// elements are stored, called reduced.
+// below 2^52. So are those of the result, and the highest of them is at most 2^48 + 2^12. All elements are stored in
+// this form, called reduced.
 func (a *assembly) multiply(dst, x, y element, adjust func(t []reg)) {
 	l, r := zs(0, limbs), zs(5, limbs)
 	lo, hi := zs(10, 9), zs(19, 9) // columns 0…8 and 1…9
@@ -120,8 +120,8 @@ func (a *assembly) reduce(dst element, column []reg, adjust func(t []reg)) {
 	a.carry(dst, t[:limbs], t5)
 }
 
-// carry stores the number with limbs t, each below 2^63, plus 2^256·above (if not empty) in reduced form: what is above
-// 2^256 is folded, then the limbs are carried, to the highest at most some 2^12.
+// carry stores the number with limbs t, each below 2^63, plus 2^256·above (if not empty) in reduced form. First it
+// folds what is above 2^256. Then it carries the limbs, to the highest at most some 2^12.
 func (a *assembly) carry(dst element, t []reg, above reg) {
 	temp := z(0)
 	a.op("VPSRLQ $48, %s, %s", t[4], temp)

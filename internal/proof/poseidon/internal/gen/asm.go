@@ -47,8 +47,8 @@ func (a *assembly) capture(free []reg, f func()) []string {
 	return captured
 }
 
-// interleave writes two independent streams of instructions, spreading the first over the first two thirds of the
-// second: the first is a chain of dependent operations whose latency the second hides.
+// interleave writes two independent streams of instructions, and spreads the first over the first two thirds of the
+// second. The first is a chain of dependent operations whose latency the second hides.
 func (a *assembly) interleave(chain, work []string) {
 	i := 0
 	for j, line := range work {

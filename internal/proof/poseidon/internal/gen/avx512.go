@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// avx512 writes the kernel for AVX-512 F and IFMA: two batches of 8 states, one element of each of a batch's states
-// in the 8 lanes of 64 bits of a register, a whole batch in 16 registers.
+// avx512 writes the kernel for AVX-512 F and IFMA. It works on two batches of 8 states, a whole batch in 16 registers.
+// The 8 lanes of a register, of 64 bits each, have one element of each of a batch's states.
 //
 // VPMADD52LUQ and VPMADD52HUQ multiply the low 52 bits of their operands and add the low or high half of the product.
-// So a number only has to be right mod 2^52, and below 2^52 as an operand whose high half matters: differences may go
-// negative on the way and nothing is masked.
+// So a number only has to be right mod 2^52, and below 2^52 as an operand whose high half matters. Differences may go
+// negative on the way, and nothing is masked.
 type avx512 struct {
 	assembly
 	x [width]reg // the batch

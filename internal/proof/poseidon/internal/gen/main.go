@@ -1,9 +1,9 @@
 // Command gen writes the tables and kernels of package poseidon; go generate runs it in that package's directory.
 //
-// All kernels share one evaluation order. The matrix of the full rounds is an integer convolution, split by
-// x^16 − 1 = (x^8 − 1)(x^8 + 1) and so on. The partial rounds run in the eigenbasis of the circulant matrix: with
-// T = F·state, replacing lane 0 by its cube y and then multiplying by M is T_i ← λ_i·(T_i + D), D = y − lane 0, and
-// lane 0 itself is (ΣT_i)/16. Factors left behind on the way are folded into the constants (see scales).
+// All kernels share one evaluation order. The matrix of the full rounds is an integer convolution, split by x^16 − 1 =
+// (x^8 − 1)(x^8 + 1) and so on. The partial rounds run in the eigenbasis of the circulant matrix. Let T = F·state. Then
+// to replace lane 0 by its cube y and to multiply by M is T_i ← λ_i·(T_i + D), D = y − lane 0. Lane 0 itself is
+// (ΣT_i)/16. Factors left behind on the way are folded into the constants (see scales).
 package main
 
 import (

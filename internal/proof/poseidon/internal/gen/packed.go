@@ -2,13 +2,13 @@ package main
 
 import "slices"
 
-// packed writes the kernels of 32-bit lanes, for AVX2 and for AVX-512 without IFMA: two batches of as many states as a
-// register has lanes, one element of each of a batch's states in a register. Batches live in the frame.
+// packed writes the kernels of 32-bit lanes, for AVX2 and for AVX-512 without IFMA. They work on two batches of as many
+// states as a register has lanes. A register has one element of each of a batch's states. Batches live in the frame.
 //
 // Products of 64 bits take the even and the odd lanes separately, and are reduced by Montgomery's 2^32. Between full
 // rounds numbers are signed. The matrix works on signed halves of 16 bits: VPMADDWD multiplies those of two elements by
-// two coefficients and adds the products; a number h·2^16 + l is reduced by 2^16 by one VPMADDWD as well, since
-// 2^−16 = −32512 mod p makes it h − 32512·l.
+// two coefficients and adds the products. One VPMADDWD also reduces a number h·2^16 + l by 2^16: since 2^−16 = −32512
+// mod p, it becomes h − 32512·l.
 type packed struct {
 	assembly
 	registerSet
@@ -256,8 +256,8 @@ func (k *packed) maddC(a reg, at int, to reg) {
 // odd copies the odd lanes of a to the even ones.
 func (k *packed) odd(a, to reg) { k.op("VMOVSHDUP %s, %s", a, to) }
 
-// highs is the high halves of the differences even − evenLess and odd − oddLess of numbers of 64 bits whose low halves
-// are equal, in the even and the odd lanes of to.
+// highs puts the high halves of even − evenLess and odd − oddLess into the even and the odd lanes of to. The numbers
+// have 64 bits, and the low halves of the two in a difference are equal.
 func (k *packed) highs(even, evenLess, odd, oddLess, to reg) {
 	k.op("VPSUBQ %s, %s, %s", evenLess, even, even)
 	if k.class == "Z" {

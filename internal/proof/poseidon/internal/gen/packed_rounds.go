@@ -49,7 +49,7 @@ func (k *packed) matrixInput() {
 }
 
 // convolve calls each with the low and the high accumulator of each of the 8 results of a convolution of the pairs at
-// the offset; the coefficients for result j and pair i are coefficient(j − 2i).
+// the offset. The coefficients for result j and pair i are coefficient(j − 2i).
 func (k *packed) convolve(pairs int, coefficient func(m int) int, each func(j int, low, high reg)) {
 	var in [8]reg
 	for i := range in {

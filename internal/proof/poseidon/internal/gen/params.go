@@ -36,8 +36,8 @@ func (x vector) times(k uint64) vector {
 	return x
 }
 
-// grain yields the round constants by the Grain LFSR in self-shrinking mode, as in appendix E of the Poseidon
-// paper (Grassi et al., eprint 2019/458): field 1, s-box 0, n = 31, t = 16, 8 full and 20 partial rounds.
+// grain yields the round constants by the Grain LFSR in self-shrinking mode, as in appendix E of the Poseidon paper
+// (Grassi et al., eprint 2019/458). Its parameters are field 1, s-box 0, n = 31, t = 16, 8 full and 20 partial rounds.
 func grain() (constants [rounds]vector) {
 	var state []byte
 	for _, f := range []struct{ value, bits int }{
@@ -82,8 +82,8 @@ func grain() (constants [rounds]vector) {
 
 // permutation holds what all kernels derive theirs from.
 //
-// The constants of partial rounds are pushed forward: whatever is added to lanes that no s-box touches commutes
-// with it, so each partial round keeps one constant for lane 0 and the rest joins the first full round after them.
+// The constants of partial rounds are pushed forward, as whatever is added to lanes that no s-box touches commutes with
+// it. So each partial round keeps one constant for lane 0. The rest joins the first full round after them.
 type permutation struct {
 	constants [rounds]vector
 	lane0     [partialRounds]uint64 // added to lane 0 before the s-box of a partial round

@@ -169,9 +169,9 @@ func scalarFromEigenbasis(f *goFile) {
 	f.line("}\n")
 }
 
-// butterflies calls f for each butterfly of a 16-point transform with the indices of its two points and the exponent
-// of the twiddle factor: from far points to near ones (decimation in frequency: twiddle after the butterfly, results
-// in bit-reversed order), or, as its inverse, from near to far (twiddle before).
+// butterflies calls f for each butterfly of a 16-point transform with the indices of its two points and the exponent of
+// the twiddle factor. It goes from far points to near ones (decimation in frequency): the twiddle comes after the
+// butterfly, and results are in bit-reversed order. The inverse goes from near to far, with the twiddle before.
 func butterflies(forward bool, f func(a, b, twiddle int)) {
 	for stage := range 4 {
 		h := 1 << stage
