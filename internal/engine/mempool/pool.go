@@ -35,8 +35,8 @@ type Options struct {
 	// Moment is what transactions arrive and expire by. It is Now unless it is set: members of a cluster go by the time
 	// of their log, so that all judge alike.
 	Moment func() time.Time
-	// Cluster is the name of that log, by which the journal says where it has brought the pool, and HeadAt what the pool
-	// must know of the head there: with an error the pool begins at the head of now, and judges anew.
+	// Cluster is the name of that log, by which the journal says where it has brought the pool. HeadAt is what the pool
+	// must know of the head there; with an error the pool begins at the head of now, and judges anew.
 	Cluster [16]byte
 	HeadAt  func(types.Height) (Head, error)
 	FS      journal.FS   // journal.OS{}

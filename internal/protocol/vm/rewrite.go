@@ -44,12 +44,12 @@ func (p *parsed) moved(function uint32) uint32 {
 // rewriter writes the body that is being read anew.
 //
 // Each metered block takes its price from the gas and goes on, below 0 too: a branch at each would make an engine
-// compile for much longer. Whether the gas is below 0 is looked at when a function is entered, before its first block
-// is paid, at its end, and in the first block of each loop. It is also looked at in a block that could otherwise run
-// with more than mostUnpaid gas not looked at. The engine looks at it at host functions, growth of memory and traps. So
-// what runs unpaid costs at most mostUnpaid. A branch back passes a loop's first block, and a call passes an entry. Of
-// each other place the most is known that any way to it can have taken since the last look. It has no effect outside
-// the instance, which is lost.
+// compile for much longer. The code looks whether the gas is below 0 when a function is entered, before its first block
+// is paid. It looks again at the function's end and in the first block of each loop. It also looks in a block that
+// could otherwise run with more than mostUnpaid gas not looked at. The engine looks at host functions, growth of memory
+// and traps. So what runs unpaid costs at most mostUnpaid. A branch back passes a loop's first block, and a call passes
+// an entry. Of each other place the most is known that any way to it can have taken since the last look. It has no
+// effect outside the instance, which is lost.
 //
 // A function keeps the gas in a local, which an engine has in a register: reading back a global that was just written
 // takes longer than most blocks. The global holds the same wherever somebody else can see it. That is from the

@@ -66,7 +66,7 @@ const namesAt = 1024 // where the hostile contract has the names of the function
 //   - grow: memory, a page at a time, each touched; growAll: more pages than there can be
 //   - storage, bigStorage, events, bigEvents, output: what the host keeps
 //   - relay, fork, growRelay: call the contract of the first 32 bytes of the arguments under the same name, with the
-//     next 32 bytes in front; once, twice, or after growing; they return the code of the last call
+//     next 32 bytes in front. They do it once, twice, or after growing, and return the code of the last call
 //   - arguments: calls function sink of the contract in the arguments with 64 KiB over and over
 //
 // A reentrant one may be entered while it is active.
