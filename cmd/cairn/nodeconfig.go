@@ -195,9 +195,8 @@ func (s nodeSettings) cluster() (*node.Cluster, error) {
 		return nil, output.Usage(fmt.Errorf("%s is of a cluster: --cluster-addr HOST:PORT is needed", s.DataDir))
 	case s.BlockTime <= 0:
 		return nil, output.Usage(errors.New("a cluster makes its blocks at an interval: --block-time is over 0"))
-	case s.Mode != string(api.ModePrimary) || len(s.Upstream) > 0 || s.Verify != verifyExecute:
-		return nil,
-			output.Usage(errors.New("a member of a cluster is a primary: --mode, --upstream and --verify are not for it"))
+	case s.Mode != string(api.ModePrimary) || s.Verify != verifyExecute:
+		return nil, output.Usage(errors.New("a member of a cluster is a primary: --mode and --verify are not for it"))
 	}
 	return &node.Cluster{Addr: s.ClusterAddr, MaxLag: s.MaxLag}, nil
 }

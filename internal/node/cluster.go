@@ -165,6 +165,7 @@ func (m *member) run(ctx context.Context) error {
 		return err
 	})
 	group.Go(func() error { return m.gatherProofs(ctx) })
+	group.Go(func() error { return m.handOn(ctx) })
 	group.Go(func() error { return m.probeSigner(ctx) })
 	group.Go(func() error {
 		defer m.link.Close()

@@ -41,6 +41,8 @@ func kindOf(answer *client.Error) replica.RefusalKind {
 	switch {
 	case errors.Is(answer, api.ErrAlreadyKnown):
 		return replica.RefusedKnown
+	case errors.Is(answer, api.ErrNonceTooLow):
+		return replica.RefusedUsed
 	case errors.Is(answer, api.ErrAboveHead):
 		return replica.RefusedEarly
 	case answer.Code == jsonrpc.CodeLimit:

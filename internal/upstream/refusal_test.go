@@ -28,7 +28,7 @@ func TestRefused(t *testing.T) {
 		{api.ErrAboveHead, replica.RefusedEarly},
 		{&client.Error{Code: jsonrpc.CodeMethodNotFound, Message: "no such method"}, replica.RefusedForGood},
 		{api.ErrPruned, replica.RefusedForGood},
-		{api.ErrNonceTooLow, replica.RefusedForGood},
+		{api.ErrNonceTooLow, replica.RefusedUsed},
 	} {
 		err := refused(fmt.Errorf("asked: %w", c.answer))
 		var refusal *replica.Refusal

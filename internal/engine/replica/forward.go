@@ -43,21 +43,17 @@ func (e *ElsewhereError) Unwrap() error { return e.Err }
 // that the upstream took are in the node's own pool too. So their senders find them here while they wait for a block,
 // and [Forwarder.Resend] may send them again. A node without state does not keep them, as its pool knows no account.
 type Forwarder struct {
-	pool    *mempool.Pool
+	resender
 	replica *Replica
 	slots   chan struct{}
 	flying  sync.Map // types.TxID → struct{}: transactions whose answer is waited for
-	sent    sentTimes
 }
 
 // NewForwarder returns what hands transactions on, and puts those that were taken into the pool.
 func NewForwarder(r *Replica, pool *mempool.Pool) *Forwarder {
-	return &Forwarder{
-		pool:    pool,
-		replica: r,
-		slots:   make(chan struct{}, maxForwards),
-		sent:    sentTimes{at: make(map[types.TxID]time.Time)},
-	}
+	f := &Forwarder{replica: r, slots: make(chan struct{}, maxForwards)}
+	f.resender = resender{pool: pool, send: f.sendOn, log: r.config.Log, at: make(map[types.TxID]time.Time)}
+	return f
 }
 
 // AddMany sends transactions to the upstream in use, or to another where that does not answer: a transaction is taken
@@ -111,7 +107,7 @@ func (f *Forwarder) forward(
 		known := refusal(errs[i])
 		if errs[i] == nil || known != nil && known.Why == RefusedKnown {
 			taken = append(taken, batch[i])
-			f.sent.note(results[index].Tx.ID(), begun)
+			f.note(results[index].Tx.ID(), begun)
 		}
 	}
 	if len(taken) > 0 {
@@ -120,7 +116,7 @@ func (f *Forwarder) forward(
 	}
 }
 
-func (f *Forwarder) send(ctx context.Context, batch [][]byte) []error {
+func (f *Forwarder) sendOn(ctx context.Context, batch [][]byte) []error {
 	select {
 	case f.slots <- struct{}{}:
 		defer func() { <-f.slots }()

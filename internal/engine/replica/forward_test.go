@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -166,14 +167,15 @@ func TestResendGoesByTheAnswer(t *testing.T) {
 			decided bool
 		}{
 			{nil, true}, {refusal(RefusedKnown), true}, {refusal(RefusedForGood), true}, {refusal(RefusedFailed), true},
+			{refusal(RefusedUsed), true},
 			{refusal(RefusedFull), false}, {refusal(RefusedBusy), false}, {refusal(RefusedReadOnly), false}, {errDropped, false},
 		} {
 			for i := range f.sources {
 				f.sources[i].set(func(s *faultySource) { s.sent = func([][]byte) []error { return []error{c.answer} } })
 			}
-			clear(pool.sent.at)
-			if decided := pool.resend(f.t.Context(), txs); decided != c.decided || len(pool.sent.at) == 1 != c.decided {
-				f.t.Errorf("answered with %v: decided %t, %d are noted", c.answer, decided, len(pool.sent.at))
+			clear(pool.at)
+			if decided := pool.resend(f.t.Context(), txs); decided != c.decided || len(pool.at) == 1 != c.decided {
+				f.t.Errorf("answered with %v: decided %t, %d are noted", c.answer, decided, len(pool.at))
 			}
 		}
 	})
@@ -370,5 +372,73 @@ func TestForwardedAsTheUpstreamEndsIsSentAgain(t *testing.T) {
 		}
 		stop()
 		check(f.t, <-ended)
+	})
+}
+
+// TestHandOn sends what waits, the oldest first, to a node that takes it, only while this one holds. It is sent once
+// more when that node might have lost it. What a block has there is not sent again.
+func TestHandOn(t *testing.T) {
+	in(t, 0, 2, func(f *fixture) {
+		pool, err := mempool.New(mempool.Options{}, mempool.HeadOf(f.chain))
+		check(f.t, err)
+		encoded := encodedPayments(3)
+		for _, r := range pool.AddMany(f.t.Context(), encoded, "somebody") {
+			check(f.t, r.Err)
+		}
+		answer := errDropped
+		var refused int
+		var order []types.TxID
+		f.sources[0].sent = func(batch [][]byte) []error {
+			refused++
+			return repeated(&Refusal{Why: RefusedReadOnly, Err: errors.New("the test")}, len(batch))
+		}
+		f.sources[1].sent = func(batch [][]byte) []error {
+			for _, b := range batch {
+				order = append(order, types.TransactionID(b))
+			}
+			return repeated(answer, len(batch))
+		}
+		var holds atomic.Bool
+		ctx, end := context.WithCancel(f.t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			HandOn(ctx, pool, []Source{f.sources[0], f.sources[1]}, holds.Load, slog.New(slog.DiscardHandler))
+		}()
+		f.pass(time.Minute)
+		if len(order) != 0 {
+			f.t.Errorf("%d are sent while it makes blocks", len(order))
+		}
+		holds.Store(true)
+		f.pass(5 * resendPause)
+		if len(order) < 2*len(encoded) || refused < 2 {
+			f.t.Errorf("%d are sent while nobody is reached", len(order))
+		}
+		used := &Refusal{Why: RefusedUsed, Err: errors.New("the test")}
+		for _, c := range []struct {
+			answer error
+			pass   time.Duration
+			times  int
+		}{
+			{nil, time.Minute, 1},       // taken
+			{nil, resendAfter, 1},       // and perhaps lost since
+			{used, resendAfter, 1},      // and once more
+			{used, 10 * resendAfter, 0}, // it is in a block
+			{errDropped, time.Hour, 0},  // whatever comes
+		} {
+			order, answer = nil, c.answer
+			f.pass(c.pass)
+			if len(order) != c.times*len(encoded) {
+				f.t.Errorf("answered %v, %d were sent in %s, not each %d times", c.answer, len(order), c.pass, c.times)
+			}
+			for i, id := range order {
+				if id != types.TransactionID(encoded[i%len(encoded)]) {
+					f.t.Errorf("%s was sent at place %d", id, i)
+				}
+			}
+		}
+		end()
+		<-ended
+		check(f.t, pool.Close())
 	})
 }

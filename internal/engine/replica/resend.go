@@ -2,10 +2,12 @@ package replica
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/engine/pause"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -20,18 +22,25 @@ const (
 	resendAfter = 2 * time.Minute
 )
 
-// sentTimes is when transactions were sent that an upstream answered for.
-type sentTimes struct {
+// resender sends what waits in a pool for a block to nodes that may make it.
+type resender struct {
+	pool *mempool.Pool
+	// send sends a batch to the first node that says what becomes of it.
+	send func(ctx context.Context, batch [][]byte) []error
+	log  *slog.Logger
+	// usedFor is for how much longer than other answers it is trusted that a transaction's nonce is used.
+	usedFor time.Duration
+
 	mu sync.Mutex
-	at map[types.TxID]time.Time
+	at map[types.TxID]time.Time // when transactions were sent that an upstream answered for
 }
 
 // note remembers when sending began: what an upstream answered just before it ended may be lost with it, though the
 // answer is read later.
-func (s *sentTimes) note(id types.TxID, begun time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.at[id] = begun
+func (r *resender) note(id types.TxID, begun time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.at[id] = begun
 }
 
 // Resend sends what is in the pool and in no block to the upstream in use, until ctx ends. Those are transactions that
@@ -57,15 +66,15 @@ func (f *Forwarder) Resend(ctx context.Context) error {
 }
 
 // resendAll sends the pending transactions that are due, the oldest first, and reports whether all got an answer.
-func (f *Forwarder) resendAll(ctx context.Context, session time.Time) bool {
-	due := f.due(session)
+func (r *resender) resendAll(ctx context.Context, session time.Time) bool {
+	due := r.due(session)
 	for len(due) > 0 {
 		n, size := 0, 0
 		for n < len(due) && n < forwardItems && (n == 0 || size+len(due[n].Encoded()) <= forwardBytes) {
 			size += len(due[n].Encoded())
 			n++
 		}
-		if !f.resend(ctx, due[:n]) {
+		if !r.resend(ctx, due[:n]) {
 			return false
 		}
 		due = due[n:]
@@ -75,14 +84,14 @@ func (f *Forwarder) resendAll(ctx context.Context, session time.Time) bool {
 
 // due are the pending transactions that were not sent since the session with an upstream began, or long ago. What is
 // not pending any more is forgotten.
-func (f *Forwarder) due(session time.Time) (due []*types.VerifiedTx) {
-	pending := f.pool.Pending(f.pool.Stats().Count)
-	f.sent.mu.Lock()
-	defer f.sent.mu.Unlock()
+func (r *resender) due(session time.Time) (due []*types.VerifiedTx) {
+	pending := r.pool.Pending(r.pool.Stats().Count)
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	at := make(map[types.TxID]time.Time, len(pending))
 	for _, p := range slices.Backward(pending) {
 		id := p.Tx.ID()
-		sent, was := f.sent.at[id]
+		sent, was := r.at[id]
 		if was {
 			at[id] = sent
 		}
@@ -90,13 +99,13 @@ func (f *Forwarder) due(session time.Time) (due []*types.VerifiedTx) {
 			due = append(due, p.Tx)
 		}
 	}
-	f.sent.at = at
+	r.at = at
 	return due
 }
 
 // resend sends some transactions as one batch, and reports whether an upstream decided about all of them. One that it
 // refused stays in the pool, whose own rules say when it is to leave.
-func (f *Forwarder) resend(ctx context.Context, txs []*types.VerifiedTx) bool {
+func (r *resender) resend(ctx context.Context, txs []*types.VerifiedTx) bool {
 	ctx, cancel := context.WithTimeout(ctx, forwardTime)
 	defer cancel()
 	batch := make([][]byte, len(txs))
@@ -104,19 +113,20 @@ func (f *Forwarder) resend(ctx context.Context, txs []*types.VerifiedTx) bool {
 		batch[i] = tx.Encoded()
 	}
 	answered, begun := true, time.Now()
-	for i, err := range f.send(ctx, batch) {
+	for i, err := range r.send(ctx, batch) {
 		refused := refusal(err)
+		at := begun
 		switch {
 		case err == nil || refused != nil && refused.Why == RefusedKnown:
+		case refused != nil && refused.Why == RefusedUsed:
+			at = begun.Add(r.usedFor)
 		case refused == nil || slices.Contains([]RefusalKind{RefusedBusy, RefusedFull, RefusedReadOnly}, refused.Why):
 			answered = false
 			continue
 		default:
-			f.replica.config.Log.Info(
-				"a pending transaction is refused by the producer", "transaction", txs[i].ID(), "error", err,
-			)
+			r.log.Info("a pending transaction is refused by the producer", "transaction", txs[i].ID(), "error", err)
 		}
-		f.sent.note(txs[i].ID(), begun)
+		r.note(txs[i].ID(), at)
 	}
 	return answered
 }

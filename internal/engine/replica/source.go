@@ -84,6 +84,7 @@ type RefusalKind int
 const (
 	RefusedForGood  RefusalKind = iota // it will not be otherwise
 	RefusedKnown                       // it has the very transaction
+	RefusedUsed                        // the sender has used its nonce: most often a block has the transaction
 	RefusedBusy                        // too much is asked of it at present
 	RefusedFull                        // its pool takes no transaction at present
 	RefusedReadOnly                    // it takes no transactions

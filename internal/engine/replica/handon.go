@@ -1,0 +1,47 @@
+package replica
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/engine/pause"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// HandOn sends what is in a pool to nodes that may make blocks of it, or lead to one that does, until ctx ends. It does
+// so only while holds tells that this node follows no chain and makes no block. As no block takes anything out of the
+// pool then, each transaction is sent until a node says that its nonce is used.
+func HandOn(ctx context.Context, pool *mempool.Pool, sources []Source, holds func() bool, log *slog.Logger) {
+	r := resender{pool: pool, log: log, at: make(map[types.TxID]time.Time), usedFor: forever}
+	r.send = func(ctx context.Context, batch [][]byte) []error { return sendToAny(ctx, sources, batch) }
+	for pause.For(ctx, resendPause) == nil {
+		if holds() {
+			r.resendAll(ctx, time.Time{})
+		}
+	}
+}
+
+// forever is longer than a process lives.
+const forever = 100 * 365 * 24 * time.Hour
+
+// sendToAny sends a batch to the first source that says what becomes of it, and not only that it takes none.
+func sendToAny(ctx context.Context, sources []Source, batch [][]byte) (errs []error) {
+	for _, s := range sources {
+		if errs = s.Send(ctx, batch); !unanswered(errs) && !takesNone(errs) {
+			break
+		}
+	}
+	return errs
+}
+
+// takesNone reports whether a node takes no transactions.
+func takesNone(errs []error) bool {
+	for _, err := range errs {
+		if refused := refusal(err); refused != nil && refused.Why == RefusedReadOnly {
+			return true
+		}
+	}
+	return false
+}
