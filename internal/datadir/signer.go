@@ -14,6 +14,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
 	"github.com/cairn-chain/cairn/internal/storage/heightlock"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/storage/slots"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -71,8 +72,9 @@ func InitSigner(dir string, genesis types.Genesis, key crypto.PrivateKey) (link.
 	return identity.Pin(), err
 }
 
-// ErrLockLost is the error of a signer's directory without its height lock: what the key signed is not known.
-var ErrLockLost = errors.New("the signer's height lock is missing")
+// ErrLockLost is the error of a signer's directory without its height lock, or with a damaged one: what the key signed
+// is not known.
+var ErrLockLost = errors.New("the signer's height lock is missing or damaged")
 
 // UnlockSigner makes the height lock of a signer anew, which does not run: it holds no block. Whoever does so knows
 // that nobody has a block of the key that the nodes' chain lacks. It returns the path of the lock.
@@ -104,19 +106,19 @@ func SignerLink(path string, mayMake bool) (link.Identity, error) {
 }
 
 // OpenSigner opens the directory of a signer. The caller closes it. The error is [ErrLockLost] where the height lock is
-// missing: another block may have been signed.
+// missing or damaged: another block may have been signed.
 func OpenSigner(dir string) (*Signer, error) {
 	s, err := readSigner(dir)
 	if err != nil {
 		return nil, err
 	}
 	path := s.lockPath(dir)
-	if _, err = os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w: %s. If nobody has a block that your nodes lack: `cairn signer unlock --data-dir %s`",
-			ErrLockLost, path, dir)
-	}
-	if err == nil {
+	if _, err = os.Lstat(path); err == nil {
 		s.Lock, err = heightlock.Open(kv.FS{}, path, s.Genesis)
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, slots.ErrDamaged) {
+		err = fmt.Errorf("%w: %w. If nobody has a block that your nodes lack: `cairn signer unlock --data-dir %s`",
+			ErrLockLost, err, dir)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.files.Close())

@@ -13,8 +13,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 )
 
-// ErrDamaged is the error of a file that holds no record.
-var ErrDamaged = errors.New("neither slot of the file holds a record")
+// ErrDamaged is the error of a file that no [File] leaves behind, crashes included.
+var ErrDamaged = errors.New("the file is damaged")
 
 // Distance is where the second slot begins, in bytes: each slot lies in a sector of its own. A slot is the record and
 // its SHA-256. A new file has the same record in both, and its length never changes.
@@ -60,22 +60,23 @@ func Open(files kv.FS, path string, size int, later func(record, than []byte) bo
 // read takes the newer record of the two slots.
 func (f *File) read(size int, later func(record, than []byte) bool) (newest []byte, err error) {
 	slotSize := size + sha256.Size
-	content, err := io.ReadAll(io.NewSectionReader(f.file, 0, int64(Distance+slotSize)))
+	whole := Distance + slotSize
+	content, err := io.ReadAll(io.NewSectionReader(f.file, 0, int64(whole+1)))
 	if err != nil {
 		return nil, err
 	}
+	if len(content) != whole { // no crash does that, and what is gone may be the newest
+		return nil, fmt.Errorf("%w: %s was cut off or made longer: it has not %d bytes", ErrDamaged, f.path, whole)
+	}
 	for slot := range 2 {
 		from := slot * Distance
-		if len(content) < from+slotSize {
-			break
-		}
 		record := content[from : from+size]
 		if bytes.Equal(seal(record), content[from:from+slotSize]) && (newest == nil || later(record, newest)) {
 			newest, f.next = record, 1-slot
 		}
 	}
 	if newest == nil {
-		return nil, fmt.Errorf("%w: %s", ErrDamaged, f.path)
+		return nil, fmt.Errorf("%w: neither slot of %s has a record", ErrDamaged, f.path)
 	}
 	return newest, nil
 }

@@ -77,7 +77,8 @@ func TestRefused(t *testing.T) {
 	if _, _, err := Open(kv.FS{}, path, 4, later); !errors.Is(err, ErrDamaged) {
 		t.Errorf("a record of another size: %v", err)
 	}
-	for _, n := range []int64{0, 10, 34} {
+	whole := int64(Distance + len(seal(make([]byte, 3))))
+	for _, n := range []int64{whole + 1, whole - 1, Distance, 34, 10, 0} {
 		check(t, os.Truncate(path, n))
 		if _, _, err := Open(kv.FS{}, path, 3, later); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%d bytes are left: %v", n, err)
