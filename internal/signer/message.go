@@ -49,8 +49,8 @@ const (
 	verdictsEnd         // no verdict
 )
 
-// answer is a signature, or why there is none. On the wire it is the verdict and 64 bytes: of the signature, or for
-// locked the height that is held as 8 little-endian bytes and the block's hash, or zeros.
+// answer is a signature, or why there is none. On the wire it is the verdict and 64 bytes. They are the signature, or
+// for locked the height that is held as 8 little-endian bytes and the block's hash, or zeros.
 type answer struct {
 	verdict   verdict
 	signature types.Signature

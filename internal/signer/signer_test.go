@@ -142,8 +142,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// Wherever the power goes while a block is signed: what was answered is refused to any other block of its height by
-// whoever starts from that disk, and gets the same signature again.
+// The power goes anywhere while a block is signed. What was answered gets the same signature again from whoever starts
+// on that disk, and any other block of its height none.
 func TestCrashes(t *testing.T) {
 	const path = "signed"
 	chain := headers(producerKey(t), 3)

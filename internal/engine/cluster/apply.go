@@ -15,15 +15,15 @@ import (
 
 // apply applies what is decided, one entry after the other, until one needs work that is not done here.
 func (m *Member) apply() error {
-	for !m.working && len(m.applying) > 0 {
-		message := m.applying[0]
-		if entries := message.GetEntries(); m.next < len(entries) {
-			if err := m.applyEntry(entries[m.next]); err != nil {
+	for !m.applying.working && len(m.applying.messages) > 0 {
+		message := m.applying.messages[0]
+		if entries := message.GetEntries(); m.applying.next < len(entries) {
+			if err := m.applyEntry(entries[m.applying.next]); err != nil {
 				return err
 			}
 			continue
 		}
-		m.applying, m.next = m.applying[1:], 0
+		m.applying.messages, m.applying.next = m.applying.messages[1:], 0
 		for _, response := range message.GetResponses() {
 			if err := m.raw.Step(response); err != nil {
 				return err
@@ -35,8 +35,8 @@ func (m *Member) apply() error {
 
 // applyEntry applies an entry, or begins to.
 func (m *Member) applyEntry(e *raftpb.Entry) error {
-	if e.GetIndex() <= m.order.Applied() { // a snapshot came instead
-		m.next++
+	if e.GetIndex() <= m.decisions.order.Applied() { // a snapshot came instead
+		m.applying.next++
 		return nil
 	}
 	var entry Entry
@@ -46,7 +46,7 @@ func (m *Member) applyEntry(e *raftpb.Entry) error {
 			return &Diverged{Index: e.GetIndex(), Err: err}
 		}
 	}
-	outcome, err := m.order.Apply(e.GetIndex(), entry)
+	outcome, err := m.decisions.order.Apply(e.GetIndex(), entry)
 	if err != nil {
 		return &Diverged{Index: e.GetIndex(), Err: err}
 	}
@@ -59,13 +59,13 @@ func (m *Member) applyEntry(e *raftpb.Entry) error {
 		m.Clock.advance(1000 * entry.Header.Timestamp)
 		m.leading.proposed = false
 		if outcome == Decided {
-			if err := m.decided(m.order.Candidate()); err != nil {
+			if err := m.decided(m.decisions.order.Candidate()); err != nil {
 				return err
 			}
 		}
 	case Release:
 		if outcome == Released {
-			m.working, m.releasing = true, &entry
+			m.applying.working, m.applying.releasing = true, &entry
 			return m.release()
 		}
 	}
@@ -77,8 +77,8 @@ func (m *Member) applyEntry(e *raftpb.Entry) error {
 	if err := m.applied(e); err != nil {
 		return err
 	}
-	if e.GetType() != raftpb.EntryType_EntryNormal && m.order.Candidate() == nil {
-		m.places = append(m.places, m.place())
+	if e.GetType() != raftpb.EntryType_EntryNormal && m.decisions.order.Candidate() == nil {
+		m.decisions.places = append(m.decisions.places, m.place())
 	}
 	return nil
 }
@@ -92,13 +92,13 @@ func (m *Member) decode(e *raftpb.Entry) (Entry, error) {
 }
 
 // current is the entry that is being applied.
-func (m *Member) current() *raftpb.Entry { return m.applying[0].GetEntries()[m.next] }
+func (m *Member) current() *raftpb.Entry { return m.applying.messages[0].GetEntries()[m.applying.next] }
 
 // applied ends the applying of an entry.
 func (m *Member) applied(e *raftpb.Entry) error {
-	m.working = false
-	m.next++
-	m.done, m.doneAt, m.appliedTerm = e.GetIndex(), m.world.Now(), e.GetTerm()
+	m.applying.working = false
+	m.applying.next++
+	m.decisions.done, m.decisions.doneAt, m.decisions.term = e.GetIndex(), m.world.Now(), e.GetTerm()
 	m.sends.passed(m, e)
 	return nil
 }
@@ -111,7 +111,7 @@ func (m *Member) keep(e *raftpb.Entry, intake Intake) {
 			verified[s.verified.ID()] = s.verified
 		}
 	}
-	m.working = true
+	m.applying.working = true
 	m.world.Do(Applier, func() Event {
 		results, err := m.Pool.Keep(e.GetIndex(), intake.Transactions, func(id types.TxID) *types.VerifiedTx {
 			return verified[id]
@@ -128,14 +128,14 @@ func (m *Member) keep(e *raftpb.Entry, intake Intake) {
 
 // decided begins to derive a candidate, unless this member has made it, or has it in the chain.
 func (m *Member) decided(c *Candidate) error {
-	m.candidate = &candidate{Candidate: c}
+	m.decisions.candidate = &candidate{Candidate: c}
 	head := m.Ledger.Tip().Header.Header.Height
 	if c.Header.Height <= head {
-		m.candidate.known = true
+		m.decisions.candidate.known = true
 		return m.checkKnown(c.Index, c.Header.Height, c.Header.Hash())
 	}
 	if d := m.leading.made; d != nil && d.Header().Hash() == c.Header.Hash() {
-		m.candidate.draft, m.candidate.proposed, m.leading.made = d, m.leading.madeAt, nil
+		m.decisions.candidate.draft, m.decisions.candidate.proposed, m.leading.made = d, m.leading.madeAt, nil
 		return nil
 	}
 	m.world.Do(Executor, func() Event {
@@ -144,10 +144,10 @@ func (m *Member) decided(c *Candidate) error {
 			if err != nil {
 				return &Diverged{Index: c.Index, Block: c.Encoded, Err: err}
 			}
-			if m.candidate != nil && m.candidate.Index == c.Index {
-				m.candidate.draft = d
+			if m.decisions.candidate != nil && m.decisions.candidate.Index == c.Index {
+				m.decisions.candidate.draft = d
 			}
-			if m.releasing != nil {
+			if m.applying.releasing != nil {
 				return m.release()
 			}
 			return nil
@@ -184,25 +184,25 @@ func (m *Member) checkKnown(index uint64, height types.Height, hash types.BlockH
 
 // release makes the candidate the head, once it is derived.
 func (m *Member) release() error {
-	c, r := m.candidate, *m.releasing
+	c, r := m.decisions.candidate, *m.applying.releasing
 	if c == nil || c.Index != r.Index {
-		return fmt.Errorf("entry %d releases candidate %d, of which nothing is known", m.order.Applied(), r.Index)
+		return fmt.Errorf("entry %d releases candidate %d, of which nothing is known", m.decisions.order.Applied(), r.Index)
 	}
 	if c.draft == nil && !c.known {
 		return nil
 	}
-	m.releasing = nil
+	m.applying.releasing = nil
 	m.world.Do(Applier, func() Event {
 		err := m.append(c, r)
 		return func(m *Member) error {
 			if err != nil {
 				return err
 			}
-			m.candidate = nil
+			m.decisions.candidate = nil
 			if err := m.applied(m.current()); err != nil {
 				return err
 			}
-			m.places = append(m.places, m.place())
+			m.decisions.places = append(m.decisions.places, m.place())
 			if m.OnRelease != nil && !c.proposed.IsZero() {
 				m.OnRelease(m.world.Now().Sub(c.proposed))
 			}
@@ -256,9 +256,9 @@ type place struct {
 // place is that of the entry that was applied last, which left no candidate.
 func (m *Member) place() place {
 	return place{
-		index: m.done,
-		Place: Place{m.order.Head(), uint64(m.Clock.Now().UnixMilli()), slices.Clone(m.members)},
-		conf:  m.conf,
+		index: m.decisions.done,
+		Place: Place{m.decisions.order.Head(), uint64(m.Clock.Now().UnixMilli()), slices.Clone(m.members.records)},
+		conf:  m.members.conf,
 	}
 }
 
@@ -299,10 +299,10 @@ func (c Cutting) withDefaults() Cutting {
 func (m *Member) cut() {
 	c := m.Cutting.withDefaults()
 	first, err := m.Log.FirstIndex()
-	if err != nil || m.busy.cutting || m.working {
+	if err != nil || m.decisions.cutting || m.applying.working {
 		return
 	}
-	applied := m.done
+	applied := m.decisions.done
 	if m.Log.Bytes() < c.Bytes && applied < first+c.Keep+c.Every {
 		return
 	}
@@ -313,22 +313,22 @@ func (m *Member) cut() {
 	if m.Log.Bytes() < 2*c.Bytes {
 		limit = min(limit, m.reached())
 	}
-	i := len(m.places) - 1
-	for ; i >= 0 && m.places[i].index > limit; i-- {
+	i := len(m.decisions.places) - 1
+	for ; i >= 0 && m.decisions.places[i].index > limit; i-- {
 	}
-	if i < 0 || m.places[i].index < first {
+	if i < 0 || m.decisions.places[i].index < first {
 		return
 	}
-	at := m.places[i]
-	m.busy.cutting = true
+	at := m.decisions.places[i]
+	m.decisions.cutting = true
 	m.world.Do(Applier, func() Event {
 		err := m.Pool.SyncJournal()
 		return func(m *Member) error {
-			m.busy.cutting = false
+			m.decisions.cutting = false
 			if first, _ := m.Log.FirstIndex(); err != nil || at.index < first {
 				return err
 			}
-			m.places = slices.DeleteFunc(m.places, func(p place) bool { return p.index < at.index })
+			m.decisions.places = slices.DeleteFunc(m.decisions.places, func(p place) bool { return p.index < at.index })
 			return m.Log.Cut(at.index, at.conf, at.Encode())
 		}
 	})
@@ -336,8 +336,8 @@ func (m *Member) cut() {
 
 // reached is the index that all voters have which a leader has heard of lately.
 func (m *Member) reached() uint64 {
-	least := m.done
-	if m.soft.RaftState == raft.StateLeader {
+	least := m.decisions.done
+	if m.standing.soft.RaftState == raft.StateLeader {
 		for _, p := range m.peers() {
 			if p.Voter && p.Active {
 				least = min(least, p.Match)
@@ -353,13 +353,13 @@ func (m *Member) restart(s *raftpb.Snapshot) error {
 	if err != nil {
 		return &Diverged{Index: s.GetMetadata().GetIndex(), Err: err}
 	}
-	m.order = StartOrder(s.GetMetadata().GetIndex(), at.Head)
-	m.done, m.appliedTerm = s.GetMetadata().GetIndex(), s.GetMetadata().GetTerm()
-	m.conf, m.members = s.GetMetadata().GetConfState(), at.Members
-	m.candidate, m.releasing, m.working = nil, nil, false
-	m.places = nil
+	m.decisions.order = StartOrder(s.GetMetadata().GetIndex(), at.Head)
+	m.decisions.done, m.decisions.term = s.GetMetadata().GetIndex(), s.GetMetadata().GetTerm()
+	m.members.conf, m.members.records = s.GetMetadata().GetConfState(), at.Members
+	m.decisions.candidate, m.applying.releasing, m.applying.working = nil, nil, false
+	m.decisions.places = nil
 	m.Clock.advance(at.Time)
-	m.sends.lost(m, m.done)
+	m.sends.lost(m, m.decisions.done)
 	return nil
 }
 

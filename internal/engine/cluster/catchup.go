@@ -39,7 +39,8 @@ func (m *Member) catchUp(message *raftpb.Message) error {
 		m.Logger.Warn("a snapshot is refused", "from", fmt.Sprintf("%x", message.GetFrom()), "error", err)
 		return nil
 	}
-	if m.catching != nil || message.GetTerm() < m.term || message.GetSnapshot().GetMetadata().GetIndex() <= m.done {
+	if m.catching != nil || message.GetTerm() < m.standing.term ||
+		message.GetSnapshot().GetMetadata().GetIndex() <= m.decisions.done {
 		if m.catching == nil {
 			return m.receive(message) // it says where this member is
 		}
@@ -66,7 +67,7 @@ func (m *Member) retryCatching() {
 // giveUp leaves a snapshot alone.
 func (m *Member) giveUp() {
 	if m.catching.begun {
-		m.working = false
+		m.applying.working = false
 	}
 	m.catching = nil
 }
@@ -77,10 +78,10 @@ func (m *Member) goOn() error {
 	switch {
 	case c == nil || c.asking:
 		return nil
-	case !c.begun && m.working:
+	case !c.begun && m.applying.working:
 		return nil // what is being applied comes first; a tick comes back to it
 	}
-	c.begun, m.working = true, true
+	c.begun, m.applying.working = true, true
 	c.asking, c.asked = true, m.world.Now()
 	from := c.message.GetFrom()
 	if c.pending == nil {
@@ -179,7 +180,7 @@ func (m *Member) caughtUp(c *catching) error {
 		return err
 	}
 	m.giveUp()
-	m.busy.restarting = true
+	m.applying.restarting = true
 	return m.receive(c.message)
 }
 

@@ -32,7 +32,7 @@ func TestOldPoolIsNotTaken(t *testing.T) {
 		},
 	} {
 		// Another entry is being applied, so nothing follows.
-		m := &Member{world: still{}, working: true, catching: &catching{
+		m := &Member{world: still{}, applying: applying{working: true}, catching: &catching{
 			message: &raftpb.Message{Snapshot: &raftpb.Snapshot{Metadata: &raftpb.SnapshotMetadata{Index: &at}}},
 			place:   Place{Head: Head{Height: height}},
 			asking:  true,

@@ -37,22 +37,34 @@ var (
 
 // change is a change of members on its way, whose outcome is told once.
 type change struct {
-	term uint64
-	tell func(error)
+	term     uint64
+	proposal *raftpb.ConfChangeV2
+	fate     fate
+	tell     func(error)
 }
+
+// fate is what raft has made of a change. It takes none before it knows that the one before is applied everywhere in
+// its own books: instead of the change it writes an empty entry then, and says nothing.
+type fate int
+
+const (
+	proposed fate = iota
+	logged        // it is in the log
+	dropped       // an empty entry is there instead: it is to be proposed again
+)
 
 // Add is the event of an operator's wish for a new member. It is a learner, and becomes a voter by itself once it is
 // near. tell is told once: nil when it was decided and applied here.
 func Add(r Record, tell func(error)) Event {
 	return func(m *Member) error {
-		for _, other := range m.members {
+		for _, other := range m.members.records {
 			if other.ID == r.ID || other.Name == r.Name {
 				tell(fmt.Errorf("%w: %s, %x", ErrMemberExists, other.Name, other.ID))
 				return nil
 			}
 		}
-		if _, err := DecodeRecord(r.Encode()); err != nil || len(m.members) >= maxRecords {
-			tell(fmt.Errorf("%w: %d members, %w", ErrRecord, len(m.members), err))
+		if _, err := DecodeRecord(r.Encode()); err != nil || len(m.members.records) >= maxRecords {
+			tell(fmt.Errorf("%w: %d members, %w", ErrRecord, len(m.members.records), err))
 			return nil
 		}
 		return m.proposeChange(raftpb.ConfChangeType_ConfChangeAddLearnerNode, r, tell)
@@ -98,20 +110,51 @@ func (m *Member) proposeChange(kind raftpb.ConfChangeType, r Record, tell func(e
 		tell(ErrChanging)
 		return nil
 	}
-	err := m.raw.ProposeConfChange(&raftpb.ConfChangeV2{
-		Changes: []*raftpb.ConfChangeSingle{{Type: &kind, NodeId: &r.ID}},
-		Context: r.Encode(),
-	})
-	if errors.Is(err, raft.ErrProposalDropped) {
-		tell(ErrChanging)
+	m.members.wanted = &change{
+		term: m.standing.term,
+		tell: tell,
+		proposal: &raftpb.ConfChangeV2{
+			Changes: []*raftpb.ConfChangeSingle{{Type: &kind, NodeId: &r.ID}},
+			Context: r.Encode(),
+		},
+	}
+	return m.proposeWanted()
+}
+
+// proposeWanted proposes the change that is wanted.
+func (m *Member) proposeWanted() error {
+	w := m.members.wanted
+	w.fate = proposed
+	err := m.raw.ProposeConfChange(w.proposal)
+	if errors.Is(err, raft.ErrProposalDropped) { // leadership is being handed on, or too much is under way
+		m.members.wanted = nil
+		w.tell(ErrChanging)
 		return nil
 	}
-	m.wanted = &change{term: m.term, tell: tell}
 	return err
 }
 
+// noted notes what came into the log for the change that was proposed. Other empty entries are of the beginning of a
+// term, before any change.
+func (s *membership) noted(entries []*raftpb.Entry) {
+	w := s.wanted
+	for _, e := range entries {
+		switch {
+		case w == nil || w.fate != proposed:
+			return
+		case e.GetTerm() != w.term:
+		case e.GetType() == raftpb.EntryConfChangeV2:
+			w.fate = logged
+		case e.GetType() == raftpb.EntryNormal && len(e.GetData()) == 0:
+			w.fate = dropped
+		}
+	}
+}
+
 // changing tells whether a change is on its way.
-func (m *Member) changing() bool { return m.wanted != nil && m.wanted.term == m.term }
+func (m *Member) changing() bool {
+	return m.members.wanted != nil && m.members.wanted.term == m.standing.term
+}
 
 // applyChange applies a change of members.
 func (m *Member) applyChange(e *raftpb.Entry) error {
@@ -122,11 +165,13 @@ func (m *Member) applyChange(e *raftpb.Entry) error {
 	if err := proto.Unmarshal(e.GetData(), &c); err != nil {
 		return &Diverged{Index: e.GetIndex(), Err: fmt.Errorf("%w: %w", ErrEntry, err)}
 	}
-	m.conf = m.raw.ApplyConfChange(&c)
+	m.members.conf = m.raw.ApplyConfChange(&c)
 	for _, single := range c.GetChanges() {
-		m.members = slices.DeleteFunc(slices.Clone(m.members), func(r Record) bool { return r.ID == single.GetNodeId() })
+		m.members.records = slices.DeleteFunc(slices.Clone(m.members.records), func(r Record) bool {
+			return r.ID == single.GetNodeId()
+		})
 		if single.GetType() == raftpb.ConfChangeType_ConfChangeRemoveNode {
-			if delete(m.learners, single.GetNodeId()); single.GetNodeId() == m.self {
+			if delete(m.members.learners, single.GetNodeId()); single.GetNodeId() == m.self {
 				return ErrRemoved
 			}
 			continue
@@ -135,11 +180,11 @@ func (m *Member) applyChange(e *raftpb.Entry) error {
 		if err != nil {
 			return &Diverged{Index: e.GetIndex(), Err: err}
 		}
-		m.members = append(m.members, r)
-		slices.SortFunc(m.members, func(a, b Record) int { return cmp.Compare(a.ID, b.ID) })
+		m.members.records = append(m.members.records, r)
+		slices.SortFunc(m.members.records, func(a, b Record) int { return cmp.Compare(a.ID, b.ID) })
 	}
-	if w := m.wanted; w != nil && w.term == e.GetTerm() {
-		m.wanted = nil
+	if w := m.members.wanted; w != nil && w.term == e.GetTerm() && w.fate == logged {
+		m.members.wanted = nil
 		w.tell(nil)
 	}
 	return nil
@@ -147,10 +192,18 @@ func (m *Member) applyChange(e *raftpb.Entry) error {
 
 // forsake tells that it is not known what became of a change that an earlier leader had proposed.
 func (m *Member) forsake() {
-	if w := m.wanted; w != nil && (w.term != m.term || m.soft.RaftState != raft.StateLeader) {
-		m.wanted = nil
+	if w := m.members.wanted; w != nil && (w.term != m.standing.term || m.standing.soft.RaftState != raft.StateLeader) {
+		m.members.wanted = nil
 		w.tell(ErrNoLeader)
 	}
+}
+
+// insist proposes a change again that raft has dropped.
+func (m *Member) insist() error {
+	if w := m.members.wanted; w != nil && w.fate == dropped && m.leads() {
+		return m.proposeWanted()
+	}
+	return nil
 }
 
 // promote makes a voter of the learner that has been near for a while.
@@ -158,15 +211,15 @@ func (m *Member) promote() error {
 	now := m.world.Now()
 	for _, p := range m.peers() {
 		if p.Voter {
-			delete(m.learners, p.ID)
+			delete(m.members.learners, p.ID)
 			continue
 		}
-		since, near := m.learners[p.ID]
+		since, near := m.members.learners[p.ID]
 		switch {
 		case !p.Active || p.Behind > nearBytes:
-			delete(m.learners, p.ID)
+			delete(m.members.learners, p.ID)
 		case !near:
-			m.learners[p.ID] = now
+			m.members.learners[p.ID] = now
 		case now.Sub(since) >= nearTime && !m.changing():
 			m.Logger.Info("a member becomes a voter", "name", p.Name, "member", fmt.Sprintf("%x", p.ID))
 			return m.proposeChange(raftpb.ConfChangeType_ConfChangeAddNode, p.Record, func(error) {})

@@ -14,7 +14,7 @@ import (
 )
 
 // Where new logs begin. That of a cluster begins after that of a member which is to be added: so the others' log never
-// reaches back to where the newcomer's ends, and it is sent a snapshot first, which says what its chain must have.
+// reaches back to where the newcomer's ends. It is sent a snapshot first, which says what its chain must have.
 const (
 	firstIndex  = 2
 	beforeIndex = 1
@@ -82,8 +82,8 @@ func Recover(log *raftlog.Log) error {
 	return log.Alone(NewCluster(), at.Encode())
 }
 
-// namedBy are the members of a place and all that the log names after it, decided or not, removed since or not, by ID;
-// and the index of the last entry that names one.
+// namedBy are the members of a place and all that the log names after it, by ID: decided or not, removed since or not.
+// It has the index of the last entry that names one, too.
 func namedBy(log *raftlog.Log, at Place) (names named, err error) {
 	changes, err := log.Changes()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/raftlog"
 )
 
-// A member that starts reaches, and is reached by, everybody whom its log names, before it has applied that: with a log
+// A member that starts reaches, and is reached by, everybody whom its log names, before it has applied that. With a log
 // that begins when it was alone it would refuse all others.
 func TestPeersAfterAStart(t *testing.T) {
 	disk := kv.NewCrashDisk().FS()
@@ -49,12 +49,12 @@ func TestPeersAfterAStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &Member{members: records[:1], done: firstIndex, conf: snapshot.GetMetadata().GetConfState()}
-	if m.named, err = namedBy(log, Place{Members: m.members}); err != nil {
+	m := &Member{members: membership{records: records[:1], conf: snapshot.GetMetadata().GetConfState()}}
+	if m.members.named, err = namedBy(log, Place{Members: records[:1]}); err != nil {
 		t.Fatal(err)
 	}
 	for applied, want := range map[uint64][]uint64{firstIndex: {3, 7, 9}, firstIndex + 1: {3, 7, 9}, firstIndex + 2: {7}} {
-		m.done = applied
+		m.decisions.done = applied
 		var got []uint64
 		for _, p := range m.peers() {
 			got = append(got, p.ID)

@@ -20,9 +20,11 @@ import (
 const (
 	// waitTime is how long transactions wait until they are decided on, over all tries.
 	waitTime = 5 * time.Second
-	// maxSends bounds the sends that are under way, maxFlying the intakes that are not applied. One of these is not
-	// decided at a time: what comes meanwhile is the next.
-	maxSends  = 4096
+	// Bounds of the sends that are under way: how many, and their transactions' bytes.
+	maxSends     = 4096
+	maxSendBytes = 64 << 20
+	// maxFlying bounds the intakes that are not applied. One of these is not decided at a time: what comes meanwhile is
+	// the next.
 	maxFlying = 4
 )
 
@@ -31,17 +33,27 @@ const (
 // if this one leads.
 func Sent(encoded [][]byte, source string, handedOn bool, reply func([]mempool.Result, Answer)) Event {
 	return func(m *Member) error {
+		size := 0
+		for _, b := range encoded {
+			size += len(b)
+		}
+		live := &m.sends.live
+		if live.count >= maxSends || live.bytes+size > maxSendBytes {
+			reply(nil, Answer{Refused: ErrBusy})
+			return nil
+		}
+		live.count, live.bytes = live.count+1, live.bytes+size
 		s := &send{
 			encoded:  encoded,
 			source:   source,
 			handedOn: handedOn,
 			until:    m.world.Now().Add(waitTime),
-			reply:    reply,
+			reply: func(r []mempool.Result, a Answer) {
+				live.count, live.bytes = live.count-1, live.bytes-size
+				reply(r, a)
+			},
 		}
-		if m.sends.prune(); len(m.sends.all) >= maxSends {
-			s.end(Answer{Refused: ErrBusy})
-			return nil
-		}
+		m.sends.prune()
 		m.sends.all = append(m.sends.all, s)
 		m.sends.waiting = append(m.sends.waiting, s)
 		m.sends.route(m)
@@ -98,7 +110,9 @@ type proposal struct {
 
 // sends are all that are under way.
 type sends struct {
-	all       []*send
+	live struct{ count, bytes int } // of those that have not ended
+
+	all       []*send // by their end; some may have ended
 	waiting   []*send // for a leader
 	queue     []item  // of a leader, to be proposed
 	proposed  []*proposal
@@ -119,11 +133,11 @@ func (s *sends) route(m *Member) {
 			send.end(Answer{Refused: ErrHolds})
 		case m.leads():
 			m.screen(send)
-		case m.soft.Lead == m.self:
+		case m.standing.soft.Lead == m.self:
 			s.waiting = append(s.waiting, send)
 		case send.handedOn:
 			send.end(Answer{Refused: ErrNotLeader})
-		case m.soft.Lead == raft.None:
+		case m.standing.soft.Lead == raft.None:
 			s.waiting = append(s.waiting, send)
 		default:
 			m.forward(send)
@@ -150,8 +164,8 @@ func (m *Member) screen(s *send) {
 				m.sends.again(s)
 				return nil
 			}
-			s.results, s.open, s.index = make([]mempool.Result, len(screened)), 0, m.done
-			if m.working { // what the pool knows may be of the entry that is being applied
+			s.results, s.open, s.index = make([]mempool.Result, len(screened)), 0, m.decisions.done
+			if m.applying.working { // what the pool knows may be of the entry that is being applied
 				s.index++
 			}
 			for i, r := range screened {
@@ -193,7 +207,7 @@ func (s *sends) propose(m *Member) error {
 			size += len(s.queue[n].verified.Encoded())
 			n++
 		}
-		p := &proposal{at: m.world.Now(), term: m.term, items: s.queue[:n:n]}
+		p := &proposal{at: m.world.Now(), term: m.standing.term, items: s.queue[:n:n]}
 		p.intake.Time = uint64(max(0, m.fairTime().UnixMilli()))
 		for _, i := range p.items {
 			p.intake.Transactions = append(p.intake.Transactions, i.verified.Tx())
@@ -293,7 +307,7 @@ func (s *sends) passed(m *Member, e *raftpb.Entry) {
 // tell ends the sends that this member has applied.
 func (s *sends) tell(m *Member) {
 	s.behind = slices.DeleteFunc(s.behind, func(send *send) bool {
-		if send.index > m.done {
+		if send.index > m.decisions.done {
 			return false
 		}
 		for i := range send.results {
@@ -318,7 +332,7 @@ func (s *sends) lost(m *Member, index uint64) {
 // forward hands a send on to the leader.
 func (m *Member) forward(s *send) {
 	try := s.try
-	m.world.Forward(m.soft.Lead, s.encoded, func(a Answer, err error) Event {
+	m.world.Forward(m.standing.soft.Lead, s.encoded, func(a Answer, err error) Event {
 		return func(m *Member) error {
 			if s.reply == nil || s.try != try {
 				return nil
@@ -358,11 +372,14 @@ func (m *Member) expireSends() {
 	}
 }
 
-// prune forgets the sends at the front that have ended.
+// prune forgets the sends at the front that have ended, and all that have where they are most.
 func (s *sends) prune() {
 	n := 0
 	for n < len(s.all) && s.all[n].reply == nil {
 		n++
 	}
 	s.all = slices.Delete(s.all, 0, n)
+	if len(s.all) > 2*s.live.count+64 {
+		s.all = slices.DeleteFunc(s.all, func(one *send) bool { return one.reply == nil })
+	}
 }

@@ -47,8 +47,8 @@ func (m *Member) lead() error {
 		m.sends.giveBack()
 		return nil
 	}
-	if l := &m.leading; l.term != m.term {
-		l.term, l.proposed, l.made, l.finishing, l.failed, l.last = m.term, false, nil, 0, nil, time.Time{}
+	if l := &m.leading; l.term != m.standing.term {
+		l.term, l.proposed, l.made, l.finishing, l.failed, l.last = m.standing.term, false, nil, 0, nil, time.Time{}
 		l.snapshots = make(map[uint64]time.Time)
 		m.sends.last = 0
 		m.sends.route(m)
@@ -60,7 +60,7 @@ func (m *Member) lead() error {
 	if m.Sign == nil {
 		return nil
 	}
-	if m.order.Candidate() != nil {
+	if m.decisions.order.Candidate() != nil {
 		return m.finish()
 	}
 	return m.begin()
@@ -90,19 +90,22 @@ func (m *Member) barred() string {
 // begin begins the next block when it is due.
 func (m *Member) begin() error {
 	l, now, tip := &m.leading, m.world.Now(), m.Ledger.Tip()
-	if l.drafting || l.proposed || m.candidate != nil || tip.Hash != m.order.Head().Hash ||
+	if l.drafting || l.proposed || m.decisions.candidate != nil || tip.Hash != m.decisions.order.Head().Hash ||
 		now.Sub(l.last) < m.BlockTime || m.holding() != "" || m.raw.BasicStatus().LeadTransferee != raft.None {
 		return nil
 	}
 	l.last = sequencer.NextTick(l.last, now, m.BlockTime)
 	l.drafting = true
 	at := max(tip.Header.Header.Timestamp, uint64(max(0, m.fairTime().Unix())))
-	term := m.term
+	term := m.standing.term
 	m.world.Do(Executor, func() Event {
 		d, encoded, err := m.draft(at)
 		return func(m *Member) error {
 			l.drafting = false
-			if err != nil || !m.leads() || m.term != term || m.order.Candidate() != nil {
+			if !m.leads() || m.standing.term != term || m.decisions.order.Candidate() != nil {
+				return nil // also of an error: the head may have become another one before
+			}
+			if err != nil {
 				return err
 			}
 			err := m.raw.Propose(Encode(Block{d.Header(), encoded}))
@@ -128,7 +131,7 @@ func (m *Member) wait() (time.Duration, bool) {
 
 // makes tells whether a block is under way.
 func (m *Member) makes() bool {
-	return m.leading.drafting || m.leading.proposed || m.candidate != nil
+	return m.leading.drafting || m.leading.proposed || m.decisions.candidate != nil
 }
 
 // draft makes the block of a time, in Unix seconds.
@@ -143,7 +146,7 @@ func (m *Member) draft(at uint64) (*ledger.Draft, []byte, error) {
 
 // finish signs the candidate of the applied log, once this member has come to the same block, and proposes its Release.
 func (m *Member) finish() error {
-	c, l := m.candidate, &m.leading
+	c, l := m.decisions.candidate, &m.leading
 	if c == nil || c.draft == nil && !c.known || l.finishing == c.Index {
 		return nil
 	}
@@ -163,7 +166,7 @@ func (m *Member) finish() error {
 				m.Logger.Error("a block that the cluster decided on cannot be signed", "height", c.Header.Height, "error", err)
 				return nil
 			}
-			if !m.leads() || m.candidate != c {
+			if !m.leads() || m.decisions.candidate != c {
 				return nil
 			}
 			return m.proposeRelease(c, signature)

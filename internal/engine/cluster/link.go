@@ -92,7 +92,7 @@ var (
 	ErrNotLeader = errors.New("this member does not lead the cluster")
 	// ErrBusy says that too many wait already.
 	ErrBusy = errors.New("too many transactions wait to be decided on")
-	// ErrHolds says that the cluster makes no blocks, and so takes nothing that would wait for one: the chain's producer
+	// ErrHolds says that the cluster makes no blocks, and so takes nothing that would wait for one. The chain's producer
 	// is another, or an unknown version of the protocol is active.
 	ErrHolds = errors.New("the cluster makes no blocks")
 	// ErrNoLeader says that there was no leader for so long that the sender was not kept waiting. The transactions

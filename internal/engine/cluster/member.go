@@ -76,8 +76,8 @@ func (d *Diverged) Unwrap() error { return d.Err }
 // ErrRemoved is the error of a member that the others have removed. Its ID is not used again.
 var ErrRemoved = errors.New("this member was removed from the cluster")
 
-// Member is one machine of a cluster, as a function of what happens to it: one event after the other, on a clock, a
-// disk and a link that it is given. A [Service] runs one.
+// Member is one machine of a cluster, as a function of what happens to it. That is one event after the other, on a
+// clock, a disk and a link that it is given. A [Service] runs one.
 //
 // Two things are never in question. A signature is made over nothing but the candidate of the applied log, by a leader
 // that has applied all of the terms before its own. And nobody is told of an entry before it is on this disk.
@@ -87,32 +87,51 @@ type Member struct {
 	raw   *raft.RawNode
 	self  uint64
 	own   Facts // but for what changes
-	soft  raft.SoftState
-	term  uint64
 
-	// What was applied.
-	order       *Order
-	done        uint64 // the last entry that is wholly applied
-	doneAt      time.Time
-	appliedTerm uint64 // its term
-	conf        *raftpb.ConfState
-	members     []Record // by ID
-	named       named
-	places      []place // where the log may be cut, ascending
-	candidate   *candidate
+	standing  standing
+	decisions decisions
+	applying  applying
+	members   membership
+	leading   leading   // production of blocks, and what else a leader does
+	sends     sends     // intake and acknowledgements
+	catching  *catching // nil unless blocks are fetched from another member
+}
 
-	// What is being applied.
-	applying  []*raftpb.Message // each a MsgStorageApply
+// standing is who leads in which term, as raft has said it last.
+type standing struct {
+	soft raft.SoftState
+	term uint64
+}
+
+// decisions are what the log came to until the last entry that is wholly applied. But for what this member has made of
+// the candidate they are a function of the log, the same on every member.
+type decisions struct {
+	order     *Order // of the entry that is being applied, too
+	candidate *candidate
+	done      uint64 // the last entry that is wholly applied
+	doneAt    time.Time
+	term      uint64  // of that entry
+	places    []place // where the log may be cut, ascending
+	cutting   bool    // it is being cut: no other cut begins
+}
+
+// applying are the decided entries that are not wholly applied. While something is done for one of them, or for a
+// snapshot, no other is begun.
+type applying struct {
+	messages  []*raftpb.Message // each a MsgStorageApply
 	next      int               // in the entries of the first
 	working   bool              // whether something is done for that entry, or a snapshot
-	releasing *Release          // waits for the candidate to be derived
+	releasing *Release          // of that entry: it waits for the candidate to be derived
+	// restarting says that raft has a snapshot that the member has not begun anew after: no event may see it so.
+	restarting bool
+}
 
-	leading  leading
-	sends    sends
-	wanted   *change // on its way
-	catching *catching
-	busy     busy
-
+// membership is who the members are by the applied log, the change of them that is on its way, and whom a leader hears.
+type membership struct {
+	conf     *raftpb.ConfState
+	records  []Record // by ID
+	named    named
+	wanted   *change              // nil: none is on its way
 	learners map[uint64]time.Time // since when each is near
 	heard    map[uint64]time.Time // by a leader, of each member
 }
@@ -121,13 +140,6 @@ type Member struct {
 type named struct {
 	members []Record
 	until   uint64
-}
-
-// busy is what must end before something else may begin.
-type busy struct {
-	cutting bool // the log
-	// restarting says that raft has a snapshot that the member has not begun anew after: no event may see it so.
-	restarting bool
 }
 
 // candidate is the block of the applied log that is not released yet, as this member has it.
@@ -162,18 +174,18 @@ func Open(c Config, w World) (*Member, error) {
 	}
 	index := snapshot.GetMetadata().GetIndex()
 	m := &Member{
-		Config:   c,
-		world:    w,
-		self:     c.Log.Member().ID,
-		order:    StartOrder(index, at.Head),
-		done:     index,
-		doneAt:   w.Now(),
-		term:     hard.GetTerm(), // raft says only what changes
-		conf:     snapshot.GetMetadata().GetConfState(),
-		members:  at.Members,
-		named:    names,
-		learners: make(map[uint64]time.Time),
-		heard:    make(map[uint64]time.Time),
+		Config:    c,
+		world:     w,
+		self:      c.Log.Member().ID,
+		standing:  standing{term: hard.GetTerm()}, // raft says only what changes
+		decisions: decisions{order: StartOrder(index, at.Head), done: index, doneAt: w.Now()},
+		members: membership{
+			conf:     snapshot.GetMetadata().GetConfState(),
+			records:  at.Members,
+			named:    names,
+			learners: make(map[uint64]time.Time),
+			heard:    make(map[uint64]time.Time),
+		},
 	}
 	m.own = Facts{
 		Cluster: c.Log.Member().Cluster,
@@ -216,16 +228,16 @@ type storage struct {
 	member *Member
 }
 
-// Snapshot is the newest place at which the log may be cut: a member that is behind needs what the log said of members
-// until then, and the chain is all else. While the members have changed since, there is none: who was added takes no
+// Snapshot is the newest place at which the log may be cut. A member that is behind needs what the log said of members
+// until then, and the chain is all else. While the members have changed since, there is none. Who was added takes no
 // snapshot that does not name it, and would be sent another only after a while. The next block's end is a place.
 func (s storage) Snapshot() (snapshot *raftpb.Snapshot, err error) {
-	if places := s.member.places; len(places) > 0 {
+	if places := s.member.decisions.places; len(places) > 0 {
 		snapshot, err = places[len(places)-1].snapshot(s.Log)
 	} else {
 		snapshot, err = s.Log.Snapshot()
 	}
-	if err == nil && !proto.Equal(snapshot.GetMetadata().GetConfState(), s.member.conf) {
+	if err == nil && !proto.Equal(snapshot.GetMetadata().GetConfState(), s.member.members.conf) {
 		return nil, raft.ErrSnapshotTemporarilyUnavailable
 	}
 	return snapshot, err
@@ -238,7 +250,7 @@ func (m *Member) Step(events ...Event) error {
 		if err := e(m); err != nil {
 			return err
 		}
-		if !m.busy.restarting {
+		if !m.applying.restarting {
 			continue
 		}
 		if err := m.follow(); err != nil {
@@ -263,7 +275,7 @@ func (m *Member) follow() error {
 			return err
 		}
 		if !m.raw.HasReady() {
-			m.busy.restarting = false
+			m.applying.restarting = false
 			return nil
 		}
 	}
@@ -278,6 +290,9 @@ func Tick() Event {
 		m.cut()
 		m.forsake()
 		m.keepOn()
+		if err := m.insist(); err != nil {
+			return err
+		}
 		return m.tend()
 	}
 }
@@ -304,8 +319,8 @@ func (m *Member) receive(message *raftpb.Message) error {
 	return err
 }
 
-// handle does what raft says, in this order: a leader's messages, which need not be on its own disk; the log, synced;
-// the messages that say so; and then what is decided is applied.
+// handle does what raft says, in this order. A leader's messages come first, which need not be on its own disk; then
+// the log, synced, and the messages that say so. What is decided is applied last.
 func (m *Member) handle(rd raft.Ready) error {
 	var kept *raftpb.Message
 	var messages []*raftpb.Message
@@ -314,7 +329,7 @@ func (m *Member) handle(rd raft.Ready) error {
 		case raft.LocalAppendThread:
 			kept = message
 		case raft.LocalApplyThread:
-			m.applying = append(m.applying, message)
+			m.applying.messages = append(m.applying.messages, message)
 		default:
 			if !m.spare(message) {
 				messages = append(messages, message)
@@ -323,12 +338,13 @@ func (m *Member) handle(rd raft.Ready) error {
 	}
 	m.world.Send(messages)
 	if rd.SoftState != nil {
-		m.soft = *rd.SoftState
+		m.standing.soft = *rd.SoftState
 	}
 	if !raft.IsEmptyHardState(rd.HardState) {
-		m.term, m.sends.committed = rd.HardState.GetTerm(), rd.HardState.GetCommit()
+		m.standing.term, m.sends.committed = rd.HardState.GetTerm(), rd.HardState.GetCommit()
 	}
 	m.sends.placed(rd.Entries)
+	m.members.noted(rd.Entries)
 	if kept == nil {
 		return nil
 	}
@@ -368,13 +384,15 @@ func (m *Member) spare(message *raftpb.Message) bool {
 
 // leads tells whether this member is the leader and has applied all of the terms before its own: what it knows of
 // blocks is then all that was decided.
-func (m *Member) leads() bool { return m.soft.RaftState == raft.StateLeader && m.appliedTerm == m.term }
+func (m *Member) leads() bool {
+	return m.standing.soft.RaftState == raft.StateLeader && m.decisions.term == m.standing.term
+}
 
 // record is what the log says of a member.
 func (m *Member) record(id uint64) (Record, bool) {
-	i := slices.IndexFunc(m.members, func(r Record) bool { return r.ID == id })
+	i := slices.IndexFunc(m.members.records, func(r Record) bool { return r.ID == id })
 	if i < 0 {
 		return Record{}, false
 	}
-	return m.members[i], true
+	return m.members.records[i], true
 }

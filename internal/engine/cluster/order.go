@@ -20,7 +20,7 @@ type Candidate struct {
 }
 
 // Order is what the log says of blocks as far as it was applied. It is a function of the log, the same on every
-// member. For a height there is one candidate at a time, which ends by its Release: so a signature over nothing but
+// member. For a height there is one candidate at a time, which ends by its Release. So a signature over nothing but
 // the candidate of an applied log is never over two blocks of a height, whoever leads. The zero Order is none; begin
 // with [StartOrder].
 type Order struct {

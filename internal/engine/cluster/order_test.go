@@ -151,7 +151,7 @@ func (m *machines) run(steps int) {
 	}
 }
 
-// However far members are, and whoever thinks that it leads: no two blocks of a height are signed, members that
+// Members are anywhere, and any of them thinks that it leads. No two blocks of a height are signed, members that
 // applied the same have the same order, and blocks follow one another. A leader that signs what is not decided is
 // found at once.
 func TestOneSignatureOfAHeight(t *testing.T) {

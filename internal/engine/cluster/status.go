@@ -40,45 +40,45 @@ type Peer struct {
 func (m *Member) Status() Status {
 	last, err := m.Log.LastIndex()
 	if err != nil {
-		last = m.done // the log's is never an error
+		last = m.decisions.done // the log's is never an error
 	}
 	return Status{
 		ID:        m.self,
-		Term:      m.term,
-		Leader:    m.soft.Lead,
+		Term:      m.standing.term,
+		Leader:    m.standing.soft.Lead,
 		Leads:     m.leads(),
 		Holding:   m.holding(),
-		Applied:   m.done,
-		AppliedAt: m.doneAt,
+		Applied:   m.decisions.done,
+		AppliedAt: m.decisions.doneAt,
 		Last:      last,
 		Bytes:     m.Log.Bytes(),
-		Waiting:   len(m.sends.all),
-		Candidate: m.order.Candidate() != nil,
+		Waiting:   m.sends.live.count,
+		Candidate: m.decisions.order.Candidate() != nil,
 		Catching:  m.catching != nil,
 		Peers:     m.peers(),
 	}
 }
 
 // peers are the members, by ID. Until a member that starts has applied what its log says of them it goes by the whole
-// log: the others must be able to reach it, or nothing more is decided.
+// log. The others must be able to reach it, or nothing more is decided.
 func (m *Member) peers() []Peer {
-	members := m.members
-	if m.done < m.named.until {
-		members = m.named.members
+	members := m.members.records
+	if m.decisions.done < m.members.named.until {
+		members = m.members.named.members
 	}
 	peers := make([]Peer, len(members))
 	for i, r := range members {
-		peers[i] = Peer{Record: r, Voter: slices.Contains(m.conf.GetVoters(), r.ID)}
+		peers[i] = Peer{Record: r, Voter: slices.Contains(m.members.conf.GetVoters(), r.ID)}
 	}
-	if m.soft.RaftState != raft.StateLeader {
+	if m.standing.soft.RaftState != raft.StateLeader {
 		return peers
 	}
 	m.raw.WithProgress(func(id uint64, _ raft.ProgressType, p tracker.Progress) {
 		if i := slices.IndexFunc(peers, func(p Peer) bool { return p.ID == id }); i >= 0 {
 			if p.RecentActive || id == m.self { // raft looks anew whom it hears, at each election timeout
-				m.heard[id] = m.world.Now()
+				m.members.heard[id] = m.world.Now()
 			}
-			peers[i].Active, peers[i].Match = m.world.Now().Sub(m.heard[id]) <= silentTime, p.Match
+			peers[i].Active, peers[i].Match = m.world.Now().Sub(m.members.heard[id]) <= silentTime, p.Match
 			peers[i].Behind = m.Log.BytesAfter(p.Match)
 		}
 	})
@@ -89,7 +89,7 @@ func (m *Member) peers() []Peer {
 func (m *Member) facts() (Facts, error) {
 	last, err := m.Log.LastIndex()
 	facts := m.own
-	facts.Term, facts.Last = m.term, last
+	facts.Term, facts.Last = m.standing.term, last
 	return facts, err
 }
 

@@ -35,7 +35,7 @@ func Transfer(to uint64, tell func(error)) Event {
 		if to == 0 {
 			to = m.successor()
 		}
-		if i := slices.Index(m.conf.GetVoters(), to); i < 0 {
+		if i := slices.Index(m.members.conf.GetVoters(), to); i < 0 {
 			tell(fmt.Errorf("%w: no voter %x", ErrUnknownMember, to))
 			return nil
 		}
@@ -43,7 +43,7 @@ func Transfer(to uint64, tell func(error)) Event {
 			tell(ErrChanging)
 			return nil
 		}
-		m.leading.passing = &passing{m.term, to, m.order.Head().Height, m.world.Now().Add(patience), tell}
+		m.leading.passing = &passing{m.standing.term, to, m.decisions.order.Head().Height, m.world.Now().Add(patience), tell}
 		return nil
 	}
 }
@@ -51,7 +51,7 @@ func Transfer(to uint64, tell func(error)) Event {
 // passOn hands leadership on if that is wished and a block has just been released, or the next is not due soon.
 func (m *Member) passOn() {
 	p, now := m.leading.passing, m.world.Now()
-	if p == nil || p.term != m.term || now.Before(p.until) && !m.between(p.after) {
+	if p == nil || p.term != m.standing.term || now.Before(p.until) && !m.between(p.after) {
 		return
 	}
 	m.leading.passing = nil
@@ -66,12 +66,12 @@ func (m *Member) between(after types.Height) bool {
 		return true
 	}
 	left := m.leading.last.Add(m.BlockTime).Sub(m.world.Now())
-	return !m.makes() && (m.order.Head().Height > after || left >= min(m.BlockTime/2, transferTime))
+	return !m.makes() && (m.decisions.order.Head().Height > after || left >= min(m.BlockTime/2, transferTime))
 }
 
 // keepOn ends a wish that another leader is not to have heard of.
 func (m *Member) keepOn() {
-	if p := m.leading.passing; p != nil && (p.term != m.term || !m.leads()) {
+	if p := m.leading.passing; p != nil && (p.term != m.standing.term || !m.leads()) {
 		m.leading.passing = nil
 		p.tell(ErrNotLeader)
 	}

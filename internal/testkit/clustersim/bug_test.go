@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// planted is a mistake in the code of a member: a piece of it that is replaced by another one, which does the wrong
-// thing when the bug's name is in the environment.
+// planted is a mistake in the code of a member. A piece of that is replaced by another one, which does the wrong thing
+// when the bug's name is in the environment.
 type planted struct {
 	name   string
 	soon   bool        // whether it is found within seconds
@@ -45,8 +45,8 @@ var bugs = []planted{
 	{
 		name:   "signs without applying",
 		breaks: []Invariant{OneSignature, Decided},
-		in: []edit{{memberFile, "m.soft = *rd.SoftState\n", `m.soft = *rd.SoftState
-		if planted == "signs without applying" && m.soft.RaftState == raft.StateLeader {
+		in: []edit{{memberFile, "m.standing.soft = *rd.SoftState\n", `m.standing.soft = *rd.SoftState
+		if planted == "signs without applying" && m.standing.soft.RaftState == raft.StateLeader {
 			m.signLast()
 		}
 `}},
@@ -55,10 +55,12 @@ var bugs = []planted{
 		name:   "proposes beside a candidate",
 		breaks: []Invariant{Convergence},
 		in: []edit{
-			{leadFile, "if m.order.Candidate() != nil {", `if m.order.Candidate() != nil && planted != "proposes beside a candidate" {`},
-			{leadFile, "|| m.candidate != nil ||", `|| m.candidate != nil && planted != "proposes beside a candidate" ||`},
-			{leadFile, "m.term != term || m.order.Candidate() != nil {",
-				`m.term != term || m.order.Candidate() != nil && planted != "proposes beside a candidate" {`},
+			{leadFile, "if m.decisions.order.Candidate() != nil {",
+				`if m.decisions.order.Candidate() != nil && planted != "proposes beside a candidate" {`},
+			{leadFile, "|| m.decisions.candidate != nil ||",
+				`|| m.decisions.candidate != nil && planted != "proposes beside a candidate" ||`},
+			{leadFile, "!= term || m.decisions.order.Candidate() != nil {",
+				`!= term || m.decisions.order.Candidate() != nil && planted != "proposes beside a candidate" {`},
 		},
 	},
 	{
@@ -118,8 +120,8 @@ var bugs = []planted{
 	{
 		name:   "answers a send before its own index",
 		breaks: []Invariant{OwnWrites},
-		in: []edit{{intakeFile, "if send.index > m.done {",
-			`if send.index > m.done && planted != "answers a send before its own index" {`}},
+		in: []edit{{intakeFile, "if send.index > m.decisions.done {",
+			`if send.index > m.decisions.done && planted != "answers a send before its own index" {`}},
 	},
 	{name: ExpiresByClock, breaks: []Invariant{Acknowledged, EqualPools}},
 	{

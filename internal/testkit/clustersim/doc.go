@@ -1,6 +1,6 @@
-// Package clustersim runs the members of a cluster in one process: the real loop, log, ledger, pool and store, with a
-// clock, disks and links that are drawn from one seed. Everything happens in one goroutine, one event after the other
-// on a clock of the world's own, so a seed runs the same again, event for event; [Report].Digest tells.
+// Package clustersim runs the members of a cluster in one process. Loop, log, ledger, pool and store are the real ones;
+// clock, disks and links are drawn from one seed. Everything happens in one goroutine, one event after the other
+// on a clock of the world's own. So a seed runs the same again, event for event; [Report].Digest tells.
 //
 // raft draws how long it waits for a leader from crypto/rand.Reader, which is a variable of the process. While a member
 // is stepped it is that member's own stream, and a lock keeps the worlds of other seeds out. A raft that draws

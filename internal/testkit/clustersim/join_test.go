@@ -1,11 +1,13 @@
 package clustersim
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/cluster"
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
 )
 
 // A member that is added follows the first snapshot that it is sent: one from before it was added would not name it.
@@ -45,6 +47,54 @@ func TestAddedMemberFollowsItsFirstSnapshot(t *testing.T) {
 		}
 		if w.report.Caught != 5 {
 			t.Errorf("%d snapshots were followed by 5 members", w.report.Caught)
+		}
+	})
+}
+
+// Changes of members that are asked for one right after the other are all told of. Raft lets a leader that has just
+// applied one not propose the next at once.
+func TestChangesInARow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(Setup{Seed: 1, Members: 3})
+		defer w.close()
+		if err := w.begin(); err != nil {
+			t.Fatal(err)
+		}
+		w.sending = true
+		for _, c := range w.clients {
+			w.after(w.upTo(time.Second), c.act)
+		}
+		w.runUntil(3 * time.Second)
+		leader, told, busy := w.leader(), 0, w.clients[1]
+		send := func() {
+			busy.sign()
+			last := busy.sent[len(busy.sent)-1].Encode()
+			leader.step(cluster.Sent([][]byte{last}, "somebody", false, func([]mempool.Result, cluster.Answer) {}))
+		}
+		leader.slow = 20 * time.Millisecond // so that much is decided together
+		const rounds = 20
+		for i := range rounds {
+			r := cluster.Record{ID: uint64(1000 + i), Name: fmt.Sprint("absent ", i)}
+			var change func(error)
+			change = func(err error) {
+				if err != nil {
+					t.Errorf("change %d: %v", told, err)
+				}
+				if told++; told%2 == 1 {
+					leader.step(cluster.Remove(r.ID, change))
+				}
+			}
+			for d := range time.Duration(60) { // what is decided together with a change
+				w.after(d*time.Millisecond, send)
+			}
+			w.after(w.upTo(50*time.Millisecond), func() { leader.step(cluster.Add(r, change)) })
+			w.runUntil(w.now + time.Second + w.upTo(blockTime))
+			if told != 2*(i+1) {
+				t.Fatalf("of %d changes %d were told of", 2*(i+1), told)
+			}
+		}
+		for _, v := range w.report.Violations {
+			t.Error(v.Invariant, v.Text)
 		}
 	})
 }

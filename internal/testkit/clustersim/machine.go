@@ -328,7 +328,7 @@ func (p *process) moment() bool {
 
 // die leaves a disk behind as the crash of a machine does, or, with its power, of a process: without what was not
 // synced, or with all that was written. Whether the database's log has what it does not wait for in memory or in its
-// file is a race, which a seed must not see: all of it is in the file.
+// file is a race, which a seed must not see. So all of it is in the file.
 func (p *process) die(power bool) {
 	p.dead, p.power = true, power
 	kept := 0

@@ -1,6 +1,6 @@
-// Package link carries what the members of a cluster tell one another: TLS 1.3 with a key of each member's own, no
-// authority, and three connections from each member to each other. What a stranger can make a member do is bounded by
-// a Hello: before it nothing is read that is longer, and nobody is told why he is refused whose key is not known.
+// Package link carries what the members of a cluster tell one another, over TLS 1.3 with a key of each member's own and
+// no authority. There are three connections from each member to each other. What a stranger can make a member do is
+// bounded by a Hello: before it nothing is read that is longer. Whose key is not known is not told why he is refused.
 package link
 
 import (

@@ -98,7 +98,11 @@ func New(config Config) *Link {
 	}
 	ctx, end := context.WithCancel(context.Background())
 	return &Link{
-		config: config, self: config.Identity.pin.Member(), ctx: ctx, end: end, peers: make(map[uint64]*peer),
+		config:  config,
+		self:    config.Identity.pin.Member(),
+		ctx:     ctx,
+		end:     end,
+		peers:   make(map[uint64]*peer),
 		removed: make(map[uint64]bool),
 	}
 }

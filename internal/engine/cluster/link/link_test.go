@@ -105,8 +105,15 @@ func newIdentity(t *testing.T) Identity {
 
 func testHello() Hello {
 	return Hello{
-		Version: version, Chain: types.BlockHash{1}, Cluster: [16]byte{2}, Boot: 10, Term: 5, LastIndex: 100, Kinds: 7,
-		Pool: [32]byte{3}, Program: "cairn test",
+		Version:   version,
+		Chain:     types.BlockHash{1},
+		Cluster:   [16]byte{2},
+		Boot:      10,
+		Term:      5,
+		LastIndex: 100,
+		Kinds:     7,
+		Pool:      [32]byte{3},
+		Program:   "cairn test",
 	}
 }
 
