@@ -4,8 +4,10 @@ import "github.com/cairn-chain/cairn/types"
 
 // Methods on snapshots of the state.
 var (
-	GetStateSnapshot = define[GetStateSnapshotParams, *StateSnapshot]("svc_getStateSnapshot",
-		"The newest snapshot of the state at or below a height that the node offers; null if there is none.")
+	GetStateSnapshot = define[GetStateSnapshotParams, StateSnapshot]("svc_getStateSnapshot",
+		"The state after a block: its root, how much is in it, and the files of its snapshot if the node has them. "+
+			"A development chain on a disk makes those of the latest block when they are asked for.",
+		ErrAboveHead, ErrPruned, ErrNoState)
 )
 
 // GetStateSnapshotParams are the parameters of [GetStateSnapshot].
@@ -13,8 +15,8 @@ type GetStateSnapshotParams struct {
 	Block BlockRef `json:"block" jsonrpc:"optional" doc:"the height; the latest by default"`
 }
 
-// StateSnapshot describes a snapshot (docs/protocol.md, "Snapshots"): the result of [GetStateSnapshot], and a
-// snapshot's manifest.
+// StateSnapshot describes a state, and the files of its snapshot (docs/protocol.md, "Snapshots"): the result of
+// [GetStateSnapshot], and a snapshot's manifest, which lacks the last field.
 type StateSnapshot struct {
 	Height         types.Height    `json:"height" doc:"of the block after which the state is"`
 	BlockHash      types.BlockHash `json:"block_hash" doc:"that block's hash"`
@@ -25,11 +27,13 @@ type StateSnapshot struct {
 	StorageEntries uint64          `json:"storage_entries" doc:"keys of contracts' storage"`
 	SizeBytes      uint64          `json:"size_bytes" doc:"of all chunks"`
 	ChunkCount     uint64          `json:"chunk_count" doc:"how many chunks there are"`
-	Chunks         []SnapshotChunk `json:"chunks" doc:"the chunks, in the order in which they are read"`
-	CreatedAt      uint64          `json:"created_at" doc:"when the snapshot was made, in Unix seconds"`
+	Chunks         []SnapshotChunk `json:"chunks" doc:"the files, in the order in which they are read; none if the node has no files of this state"`
+	CreatedAt      uint64          `json:"created_at" doc:"when the files were made, in Unix seconds; 0 if there are none"`
 	ChainID        uint64          `json:"chainId" doc:"the chain id"`
 	GenesisHash    types.BlockHash `json:"genesisHash" doc:"the hash of block 0, which names the chain"`
 	Header         Data            `json:"header" doc:"bincode(SignedHeader) of the block: the root's signature"`
+
+	NewestFiles *types.Height `json:"newest_files" doc:"the newest height up to this one that the node has files of"`
 }
 
 // SnapshotChunk is a file of a snapshot.

@@ -12,9 +12,26 @@ import (
 	"github.com/cairn-chain/cairn/api"
 )
 
-// StateSnapshot is the newest snapshot of the state at or below a block that the node offers, nil where there is none.
-func (c *Client) StateSnapshot(ctx context.Context, block api.BlockRef) (*api.StateSnapshot, error) {
+// StateSnapshot describes the state after a block, with the files of its snapshot where the node has them.
+func (c *Client) StateSnapshot(ctx context.Context, block api.BlockRef) (api.StateSnapshot, error) {
 	return Invoke(ctx, c, api.GetStateSnapshot, api.GetStateSnapshotParams{Block: block})
+}
+
+// OfferedSnapshot is the newest snapshot at or below a block that the node has files of, nil where there is none.
+func (c *Client) OfferedSnapshot(ctx context.Context, block api.BlockRef) (*api.StateSnapshot, error) {
+	s, err := c.StateSnapshot(ctx, block)
+	if err == nil && len(s.Chunks) == 0 && s.NewestFiles != nil {
+		s, err = c.StateSnapshot(ctx, api.AtHeight(*s.NewestFiles))
+	}
+	switch {
+	case errors.Is(err, api.ErrAboveHead), errors.Is(err, api.ErrPruned), errors.Is(err, api.ErrNoState):
+		return nil, nil // without files it would be asked of the state
+	case err != nil:
+		return nil, err
+	case len(s.Chunks) == 0:
+		return nil, nil
+	}
+	return &s, nil
 }
 
 // maxRefusal is how many bytes of a refusal are kept to be shown.

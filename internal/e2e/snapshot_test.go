@@ -181,7 +181,7 @@ func TestSnapshotKilled(t *testing.T) {
 	if left := halfMade(); left > 0 {
 		t.Errorf("%d half made snapshots are left", left)
 	}
-	if offered, err := connect(t, node).StateSnapshot(t.Context(), api.Latest()); err != nil || offered == nil {
+	if offered, err := connect(t, node).OfferedSnapshot(t.Context(), api.Latest()); err != nil || offered == nil {
 		t.Errorf("it offers %v, %v", offered, err)
 	}
 	if err := node.Stop(); err != nil {
@@ -193,7 +193,7 @@ func TestSnapshotKilled(t *testing.T) {
 func waitSnapshot(ctx context.Context, t *testing.T, c *client.Client) *api.StateSnapshot {
 	t.Helper()
 	for {
-		offered, err := c.StateSnapshot(ctx, api.Latest())
+		offered, err := c.OfferedSnapshot(ctx, api.Latest())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,12 +9,14 @@ import (
 	"log/slog"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/internal/engine/snapshot"
 	"github.com/cairn-chain/cairn/internal/protocol/fees"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/server/front"
@@ -48,7 +50,7 @@ func (n *Node) newRPCServer() (*rpc.Server, error) {
 		config.About.Override = &api.Override{Height: o.Height, SHA256: sha256.Sum256(o.Parameters.Encode())}
 	}
 	if n.snapshots != nil {
-		config.Snapshots = n.snapshots
+		config.Snapshots = offers{n.snapshots, n}
 	}
 	if n.dir.Options().Stateless {
 		config.About.Verification = api.VerificationStateless
@@ -86,6 +88,27 @@ func logIncidents(log *slog.Logger) func(context.Context, string, error) string 
 		log.Error("internal error", attributes...)
 		return incident
 	}
+}
+
+// offers are the node's snapshots, of which a development chain makes one when it is asked for.
+type offers struct {
+	*snapshot.Directory
+	node *Node
+}
+
+// Demand implements [rpc.Snapshots]. If files cannot be made, for lack of room for instance, the answer goes without.
+func (o offers) Demand(ctx context.Context) (m snapshot.Manifest, ok bool, err error) {
+	if o.node.config.Development == nil {
+		return m, false, nil
+	}
+	m, err = o.Directory.Demand(ctx, o.node.store, uint64(time.Now().Unix()), o.node.keptSnapshots())
+	if err != nil && ctx.Err() == nil {
+		if !errors.Is(err, snapshot.ErrNoBlock) {
+			o.node.config.Log.Error("no snapshot was made", "error", err)
+		}
+		return m, false, nil
+	}
+	return m, err == nil, err
 }
 
 // developer changes a development chain.

@@ -60,8 +60,11 @@ func (n *Node) keepSnapshots(ctx context.Context) error {
 	if n.snapshots == nil || keep.Interval == 0 {
 		return nil
 	}
-	return n.snapshots.Keep(ctx, n.store, keep.Interval, max(1, keep.Count), n.config.Log)
+	return n.snapshots.Keep(ctx, n.store, keep.Interval, n.keptSnapshots(), n.config.Log)
 }
+
+// keptSnapshots is how many snapshots are kept, the newest.
+func (n *Node) keptSnapshots() int { return max(1, n.config.Snapshots.Count) }
 
 // stop refuses new calls, lets the running ones end, and then stops making blocks, so that a caller who waits for a
 // receipt may still get it.

@@ -15,7 +15,7 @@ func (n *Node) Snapshot(ctx context.Context, atMost types.Height) (*snapshot.Man
 	if atMost == snapshot.AnyHeight {
 		block = api.Latest()
 	}
-	offered, err := n.client.StateSnapshot(ctx, block)
+	offered, err := n.client.OfferedSnapshot(ctx, block)
 	if offered == nil || err != nil {
 		return nil, err
 	}

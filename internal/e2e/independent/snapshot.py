@@ -76,11 +76,17 @@ def check_state(data, state_root):
     return chunk["entries"], before, last, not right
 
 
+def state_snapshot(source, params):
+    call = {"jsonrpc": "2.0", "id": 1, "method": "svc_getStateSnapshot", "params": params}
+    return json.loads(fetch(source, json.dumps(call).encode()))["result"]
+
+
 def check(source):
     """Checks a snapshot of the node at a URL, or in a directory."""
     if "://" in source:
-        call = {"jsonrpc": "2.0", "id": 1, "method": "svc_getStateSnapshot", "params": []}
-        manifest = json.loads(fetch(source, json.dumps(call).encode()))["result"]
+        manifest = state_snapshot(source, [])
+        if not manifest["chunks"]:
+            manifest = state_snapshot(source, [manifest["newest_files"]])
     else:
         manifest = json.loads(fetch(source + "/manifest.json"))
     header = decode(SIGNED_HEADER, bytes.fromhex(manifest["header"][2:]))

@@ -139,7 +139,7 @@ func (c *creator) create(g types.Genesis, now uint64) (Manifest, error) {
 		Height:      header.Header.Height,
 		BlockHash:   header.Header.Hash(),
 		StateRoot:   header.Header.StateRoot,
-		Format:      format,
+		Format:      Format,
 		CreatedAt:   now,
 		ChainID:     header.Header.ChainID,
 		GenesisHash: zero.Header.Hash(),

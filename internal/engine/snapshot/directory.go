@@ -29,6 +29,7 @@ type Directory struct {
 
 	path string
 
+	making    sync.Mutex // held while one is made; taken before mu
 	mu        sync.Mutex
 	manifests []Manifest // ascending by height
 }
@@ -104,6 +105,47 @@ func (d *Directory) Newest(height types.Height) (m Manifest, ok bool) {
 
 // Create makes a snapshot of the store's head, as [Create] does, while there is room.
 func (d *Directory) Create(ctx context.Context, store *chain.Store, now uint64) (Manifest, error) {
+	d.making.Lock()
+	defer d.making.Unlock()
+	return d.create(ctx, store, now)
+}
+
+// Demand returns the snapshot of the store's head, which it makes unless there is one, and keeps the newest. It is for
+// a development chain: snapshots of blocks that were taken back go. Of block 0 none can be made: [ErrNoBlock].
+func (d *Directory) Demand(ctx context.Context, store *chain.Store, now uint64, keep int) (Manifest, error) {
+	d.making.Lock()
+	defer d.making.Unlock()
+	if err := d.dropReverted(store); err != nil {
+		return Manifest{}, err
+	}
+	if m, ok := d.Newest(store.Head().Header.Height); ok && m.BlockHash == store.HeadHash() {
+		return m, nil
+	}
+	m, err := d.create(ctx, store, now)
+	if err == nil {
+		err = d.prune(keep)
+	}
+	return m, err
+}
+
+// dropReverted removes the snapshots of blocks that are not of the chain any more.
+func (d *Directory) dropReverted(store *chain.Store) error {
+	for _, m := range d.List() {
+		header, err := store.Header(m.Height)
+		if err == nil && header.Header.Hash() == m.BlockHash || errors.Is(err, chain.ErrPruned) {
+			continue
+		}
+		if err != nil && !errors.Is(err, chain.ErrNotFound) {
+			return err
+		}
+		if err := d.remove(m.Height); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Directory) create(ctx context.Context, store *chain.Store, now uint64) (Manifest, error) {
 	m, err := createIn(ctx, store, d.path, now, runBytes, d.Space)
 	if err != nil {
 		return m, err
@@ -117,6 +159,12 @@ func (d *Directory) Create(ctx context.Context, store *chain.Store, now uint64) 
 
 // Prune removes all but the newest snapshots.
 func (d *Directory) Prune(keep int) error {
+	d.making.Lock()
+	defer d.making.Unlock()
+	return d.prune(keep)
+}
+
+func (d *Directory) prune(keep int) error {
 	for {
 		d.mu.Lock()
 		if len(d.manifests) <= keep {
@@ -124,14 +172,21 @@ func (d *Directory) Prune(keep int) error {
 			return nil
 		}
 		oldest := d.manifests[0].Height
-		d.manifests = slices.Delete(d.manifests, 0, 1)
 		d.mu.Unlock()
-		name := filepath.Join(d.path, strconv.FormatUint(uint64(oldest), 10))
-		// What is half removed is no snapshot: it is named like one that is half made.
-		if err := errors.Join(os.Rename(name, name+newSuffix), os.RemoveAll(name+newSuffix)); err != nil {
+		if err := d.remove(oldest); err != nil {
 			return err
 		}
 	}
+}
+
+// remove removes the snapshot of a height. The caller holds making.
+func (d *Directory) remove(height types.Height) error {
+	d.mu.Lock()
+	d.manifests = slices.DeleteFunc(d.manifests, func(m Manifest) bool { return m.Height == height })
+	d.mu.Unlock()
+	name := filepath.Join(d.path, strconv.FormatUint(uint64(height), 10))
+	// What is half removed is no snapshot: it is named like one that is half made.
+	return errors.Join(os.Rename(name, name+newSuffix), os.RemoveAll(name+newSuffix))
 }
 
 // Keep makes a snapshot whenever the head has passed a multiple of interval, which is at least 1, and keeps the newest,

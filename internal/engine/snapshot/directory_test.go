@@ -80,6 +80,40 @@ func TestDirectory(t *testing.T) {
 
 // A crash at any point of making a snapshot leaves none under its name: that is given last, to a directory whose files
 // are all synced.
+// A snapshot that is asked for is made once, and one of a block that was taken back gives way.
+func TestDemand(t *testing.T) {
+	c := newTestChain(t, 1)
+	d := openDirectory(t, t.TempDir())
+	demand := func() Manifest {
+		t.Helper()
+		m, err := d.Demand(t.Context(), c.store, 1, 2)
+		must(t, err)
+		if m.BlockHash != c.store.HeadHash() {
+			t.Errorf("it is of %s, the head is %s", m.BlockHash, c.store.HeadHash())
+		}
+		return m
+	}
+	_, err := d.Demand(t.Context(), c.store, 1, 2)
+	requireIs(t, "of block 0", err, ErrNoBlock)
+	for range 4 {
+		c.grow(blockOf{accounts: 3})
+		if first, again := demand(), demand(); identify(first) != identify(again) {
+			t.Errorf("made twice: %+v, %+v", first, again)
+		}
+	}
+	requireHeights(t, d, 3, 4)
+	undo, err := c.store.Rewind(2)
+	must(t, err)
+	change, err := c.tree.Prepare(undo, inOrder)
+	must(t, err)
+	c.tree.Commit(change, inOrder)
+	c.remember(undo)
+	c.grow(blockOf{accounts: 5})
+	demand()
+	requireHeights(t, d, 3)
+	requireHeights(t, openDirectory(t, d.path), 3)
+}
+
 func TestCreateAppearsWhole(t *testing.T) {
 	c := newTestChain(t, 2)
 	c.grow(blockOf{accounts: 60, contracts: 2})

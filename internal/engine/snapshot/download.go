@@ -28,7 +28,7 @@ var ErrNone = errors.New("no upstream offers a snapshot")
 type Source interface {
 	// Name says which node it is, in messages.
 	Name() string
-	// Snapshot is its newest one at or below a height, or below none for [AnyHeight]; nil where there is none.
+	// Snapshot is its newest one at or below a height of its chain, or of all for [AnyHeight]; nil where there is none.
 	Snapshot(ctx context.Context, atMost types.Height) (*Manifest, error)
 	// Chunk reads a chunk's file at its url from a byte on; start is the byte that body begins with, from or 0.
 	Chunk(ctx context.Context, url string, from uint64) (body io.ReadCloser, start uint64, err error)

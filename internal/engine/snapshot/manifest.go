@@ -51,8 +51,8 @@ const (
 	KindHolders   Kind = "holders"   // who holds tokens, as Transfer events say
 )
 
-// format names the encoding of chunks.
-const format = "cairn-snapshot-1"
+// Format names the encoding of chunks.
+const Format = "cairn-snapshot-1"
 
 // ManifestFile is the file of the manifest in a snapshot's directory. Chunks are beside it.
 const ManifestFile = "manifest.json"
@@ -125,8 +125,8 @@ func checkManifest(m Manifest) (header types.SignedHeader, err error) {
 	refuse := func(text string, args ...any) (types.SignedHeader, error) {
 		return header, fmt.Errorf("%w: "+text, append([]any{ErrManifest}, args...)...)
 	}
-	if m.Format != format {
-		return refuse("its format is %q, this program knows %s", m.Format, format)
+	if m.Format != Format {
+		return refuse("its format is %q, this program knows %s", m.Format, Format)
 	}
 	if header, err = types.DecodeSignedHeader(m.Header); err != nil {
 		return refuse("its header: %w", err)

@@ -126,7 +126,7 @@ func (s *scenario) examples() []example {
 		{name: "getFeeMarket", method: "svc_getFeeMarket", params: nil},
 		{name: "getFeeHistory", method: "svc_getFeeHistory", params: []any{3}},
 		{name: "getStateSnapshot", method: "svc_getStateSnapshot", params: nil},
-		{name: "getStateSnapshot_none", method: "svc_getStateSnapshot", params: []any{1}},
+		{name: "getStateSnapshot_early", method: "svc_getStateSnapshot", params: []any{1}},
 		{name: "discover", method: "rpc.discover", params: nil},
 		{name: "dev_setBlockTime", method: "dev_setBlockTime", params: []any{nil}},
 		{name: "dev_increaseTime", method: "dev_increaseTime", params: []any{60}},

@@ -63,6 +63,9 @@ func New(c Config) (*Server, error) {
 	if c.Developer != nil && genesis.ChainID != api.DevelopmentChainID {
 		return nil, fmt.Errorf("the dev_ methods are for chain id %d, this is %d", api.DevelopmentChainID, genesis.ChainID)
 	}
+	if c.Snapshots == nil {
+		c.Snapshots = noSnapshots{}
+	}
 	c.ViewGas = cmp.Or(c.ViewGas, DefaultViewGas)
 	c.About.Verification = cmp.Or(c.About.Verification, api.VerificationExecuted)
 	c.Limits.Quota = request.Quota

@@ -2,11 +2,14 @@ package rpc
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"reflect"
 	"testing"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/snapshot"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -35,35 +38,94 @@ func (offered) Newest(height types.Height) (snapshot.Manifest, bool) {
 	return m, height >= 2
 }
 
-// The height asked for is a bound; a node that offers no snapshots says so with null.
+// offered makes nothing.
+func (offered) Demand(context.Context) (m snapshot.Manifest, ok bool, err error) {
+	return m, false, nil
+}
+
+// demanded has the files of the head, as if they were made now.
+type demanded struct{ c *testChain }
+
+func (d demanded) Newest(types.Height) (snapshot.Manifest, bool) {
+	m, _ := offered{}.Newest(2)
+	head := d.c.store.Head().Header
+	m.Height, m.BlockHash, m.StateRoot = head.Height, head.Hash(), head.StateRoot
+	return m, true
+}
+
+func (d demanded) Demand(context.Context) (snapshot.Manifest, bool, error) {
+	d.c.mine() // a block comes meanwhile
+	m, ok := d.Newest(0)
+	return m, ok, nil
+}
+
+// Every state that the node has is described, with files or without, and files of a pruned one too.
 func TestGetStateSnapshot(t *testing.T) {
-	c := newTestChain(t)
-	if m := call[*api.StateSnapshot](c, "svc_getStateSnapshot"); m != nil {
-		t.Errorf("at the head, 0: %v", m)
+	c := newTokenScenario(t)
+	c.serve(func(config *Config) { config.Snapshots = nil })
+	for height := range c.store.Head().Header.Height + 1 {
+		header := must(c.store.Header(height))(t)
+		s := call[api.StateSnapshot](c.testChain, "svc_getStateSnapshot", height)
+		if s.Height != height || s.BlockHash != header.Header.Hash() || s.StateRoot != header.Header.StateRoot ||
+			!bytes.Equal(s.Header, header.Encode()) || s.NewestFiles != nil || len(s.Chunks) > 0 || s.CreatedAt != 0 {
+			t.Errorf("at %d: %+v", height, s)
+		}
 	}
+	before := call[api.StateSnapshot](c.testChain, "svc_getStateSnapshot", 0)
+	after := call[api.StateSnapshot](c.testChain, "svc_getStateSnapshot")
+	if before.Accounts == 0 || before.Contracts != 0 || after.Contracts != 1 || after.StorageEntries == 0 {
+		t.Errorf("with a token deployed: %+v, before %+v", after, before)
+	}
+	c.refused(api.ErrAboveHead, "svc_getStateSnapshot", after.Height+1)
+}
+
+// The files are those of the block that the chain has, and the newest below others are named.
+func TestStateSnapshotWithFiles(t *testing.T) {
+	c := newTestChain(t)
 	for range 3 {
 		c.mine()
 	}
-	for name, params := range map[string][]any{
-		"at the head": nil, "latest": {"latest"}, "at its height": {2}, "above the head": {"0x63"},
-	} {
-		if m := call[*api.StateSnapshot](c, "svc_getStateSnapshot", params...); m == nil || m.Height != 2 ||
-			len(m.Chunks) != 1 {
-			t.Errorf("%s: %v", name, m)
+	two := types.Height(2)
+	for height, newest := range map[types.Height]*types.Height{1: nil, 2: &two, 3: &two} {
+		s := call[api.StateSnapshot](c, "svc_getStateSnapshot", height)
+		if (s.NewestFiles == nil) != (newest == nil) || newest != nil && *s.NewestFiles != *newest {
+			t.Errorf("at %d the newest files are of %v", height, s.NewestFiles)
+		}
+		if len(s.Chunks) > 0 {
+			t.Errorf("at %d: files of a block that is not the chain's", height)
 		}
 	}
-	if m := call[*api.StateSnapshot](c, "svc_getStateSnapshot", 1); m != nil {
-		t.Errorf("below it: %v", m)
+	c.serve(func(config *Config) { config.Snapshots = demanded{c} })
+	head := c.store.Head().Header.Height
+	if s := call[api.StateSnapshot](c, "svc_getStateSnapshot"); s.Height != head+1 || len(s.Chunks) != 1 {
+		t.Errorf("made when the head was %d: %+v", head, s)
 	}
-	// The answer reads as the manifest on disk does.
-	manifest, _ := offered{}.Newest(2)
-	disk, wire := must(json.Marshal(manifest))(t),
-		must(json.Marshal(call[*api.StateSnapshot](c, "svc_getStateSnapshot")))(t)
-	if !bytes.Equal(disk, wire) {
-		t.Errorf("on disk %s, answered %s", disk, wire)
-	}
-	c.serve(func(config *Config) { config.Snapshots = nil })
-	if m := call[*api.StateSnapshot](c, "svc_getStateSnapshot"); m != nil {
-		t.Errorf("of a node without: %v", m)
+	// One that is named stays what it is, though it was the head.
+	if s := call[api.StateSnapshot](c, "svc_getStateSnapshot", head+1); s.Height != head+1 || len(s.Chunks) > 0 {
+		t.Errorf("block %d, asked for while it was the head: %+v", head+1, s)
 	}
 }
+
+// The answer reads as the manifest on disk does, and says in addition which files there are.
+func TestStateSnapshotOfPrunedState(t *testing.T) {
+	c := newTestChain(t)
+	c.mine()
+	c.serve(func(config *Config) { config.Chain = pruned{config.Chain.(*chain.Store)} })
+	c.refused(api.ErrPruned, "svc_getStateSnapshot", 1)
+	manifest, _ := offered{}.Newest(2)
+	answer := call[map[string]any](c, "svc_getStateSnapshot", 2)
+	if answer["newest_files"] != 2.0 {
+		t.Errorf("newest files: %v", answer["newest_files"])
+	}
+	delete(answer, "newest_files")
+	var disk map[string]any
+	check(t, json.Unmarshal(must(json.Marshal(manifest))(t), &disk))
+	if !reflect.DeepEqual(disk, answer) {
+		t.Errorf("on disk %v, answered %v", disk, answer)
+	}
+}
+
+// pruned is a chain that has no state any more.
+type pruned struct{ *chain.Store }
+
+func (pruned) StateAt(types.Height) (*chain.State, error) { return nil, chain.ErrPruned }

@@ -140,6 +140,9 @@ func (v *view) putBlock(b *kv.Batch, e Entry) error {
 		return err
 	}
 	putFailures(b, h, e.Reasons)
+	if err := v.putCounts(b, h, writes); err != nil {
+		return err
+	}
 	b.Set(tableHeaders.atHeight(h), e.Signed().Encode())
 	putAccesses(b, h, e.Accesses)
 	b.Set(keyHead, encodeHeight(h))

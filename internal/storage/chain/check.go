@@ -80,12 +80,13 @@ type checker struct {
 	tokens   tokenCheck
 	// contracts is the state's contracts less those that are listed.
 	contracts contractList
+	counted   Counts // what the head's state has
 }
 
 func (c *checker) run() error {
 	parts := []func() error{
 		c.strayRows, c.countRows, c.codesThemselves, c.codeSizes, c.flatState, c.deployments, c.allListed, c.blocks,
-		c.surplusRows, c.holders, c.leaves,
+		c.surplusRows, c.holders, c.leaves, c.counts,
 	}
 	if c.view.stateless {
 		parts = []func() error{
@@ -148,7 +149,7 @@ func (c *checker) strayRows() error {
 	}
 	for _, t := range []table{
 		tableHeaders, tableFailures, tableTransactions, tableReceipts, tableAccesses, tableWitnesses, tableProofs,
-		tableSpent,
+		tableSpent, tableCounts,
 	} {
 		lower, upper := t.bounds()
 		if t == tableHeaders {

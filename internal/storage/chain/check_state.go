@@ -43,6 +43,9 @@ func (c *checker) flatState() error {
 	lower, upper := tableState.bounds()
 	err := kv.Scan(c.view.snapshot, lower, upper, func(key, value []byte) error {
 		c.report.StateKeys++
+		if len(key) > 1 {
+			c.counted.write(types.Access{Key: key[1:], New: value})
+		}
 		if err := f.record(key[1:], value); err != nil {
 			c.add("state", "key %x: %v", key[1:], err)
 		}

@@ -26,6 +26,7 @@
 //	o  token, sum, account      nothing: the same, the largest sum first
 //	w  height                   what the block's proof is to be made of, while it has none
 //	q  height                   the block's proof
+//	g  height                   how many accounts, contracts and storage entries the state after the block has, u64 each
 //
 // The value of a key after block H is that of its first y row above H, else that of its s row. Only kept blocks have
 // rows, but the header of block 0 and the tables c, z, d, b and o, which are of the whole chain, always stay. A store

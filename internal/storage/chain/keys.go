@@ -38,6 +38,7 @@ const (
 	tableProofs       table = 'q'
 	tableSpent        table = 'u' // witnesses of blocks that are proven
 	tableRanges       table = 'k' // proofs of spans of several blocks
+	tableCounts       table = 'g'
 )
 
 // allTables names the tables in messages.
@@ -64,6 +65,7 @@ var allTables = map[table]string{
 	tableProofs:       "proofs",
 	tableSpent:        "spent witnesses",
 	tableRanges:       "proofs of ranges",
+	tableCounts:       "counts",
 }
 
 // The rows of the meta table.

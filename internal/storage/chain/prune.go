@@ -186,6 +186,7 @@ func deleteBody(b *kv.Batch, h types.Height) {
 	if h > 0 {
 		b.Delete(tableHeaders.atHeight(h))
 	}
+	b.Delete(tableCounts.atHeight(h))
 	for _, t := range []table{tableFailures, tableTransactions, tableReceipts, tableAccesses, tableProofs} {
 		b.DeleteRange(t.heightBounds(h))
 	}

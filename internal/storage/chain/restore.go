@@ -19,6 +19,7 @@ type Restore struct {
 	store *Store
 	batch *kv.Batch
 	held  int // bytes in the batch
+	has   Counts
 }
 
 // Restore begins to fill the store, which must be empty. Nothing else may be done with it until the restore is
@@ -33,6 +34,7 @@ func (s *Store) Restore() (*Restore, error) {
 // PutState adds a state key.
 func (r *Restore) PutState(e StateEntry) error {
 	path := e.Path.Bytes()
+	r.has.write(types.Access{Key: e.Key, New: e.Value})
 	return errors.Join(
 		r.put(tableState.key(e.Key), e.Value), r.put(tableLeaves.key(path[:]), leafRow{e.Leaf, e.Key}.encode()),
 	)
@@ -124,6 +126,8 @@ func (r *Restore) putHead(v *view, g types.Genesis, zero types.SignedHeader, e E
 			return err
 		}
 		putSizes(b, sizes)
+	} else {
+		b.Set(tableCounts.atHeight(h), r.has.encode())
 	}
 	r.store.putProof(b, h, e.Proof)
 	b.Set(keyFormat, encodeFormat())

@@ -105,7 +105,7 @@ func (c *checker) codesOfBlocks() error {
 
 // noState checks that a stateless store has no rows of state but the parameters'.
 func (c *checker) noState() error {
-	for _, t := range []table{tableState, tableLeaves, tableHistory, tableDeploys, tableHolders, tableRanks} {
+	for _, t := range []table{tableState, tableLeaves, tableHistory, tableDeploys, tableHolders, tableRanks, tableCounts} {
 		lower, upper := t.bounds()
 		err := kv.Scan(c.view.snapshot, lower, upper, func(key, _ []byte) error {
 			if t == tableState && bytes.Equal(key[1:], parametersKey) {

@@ -351,6 +351,22 @@ func requireState(t tester, st *State, want memory, c *toyChain) {
 	if got, err := st.Get([]byte{3, 1}); err != nil || got != nil {
 		t.Fatalf("state %d, a key that never was: %x, %v", st.Height(), got, err)
 	}
+	requireCounts(t, st, want, c)
+}
+
+// requireCounts compares what a state says of itself with the state's keys, one by one.
+func requireCounts(t tester, st *State, want memory, c *toyChain) {
+	t.Helper()
+	var counts Counts
+	for key := range want {
+		if count := counts.of([]byte(key)); count != nil {
+			*count++
+		}
+	}
+	header, got, err := st.Summary()
+	if err != nil || got != counts || header != c.blocks[st.Height()].Signed() {
+		t.Fatalf("state %d has %+v, %v, want %+v", st.Height(), got, err, counts)
+	}
 }
 
 func TestLeaves(t *testing.T) {

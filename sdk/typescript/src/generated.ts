@@ -640,11 +640,11 @@ export interface StateSnapshot {
   chainId: number;
   /** how many chunks there are */
   chunk_count: number;
-  /** the chunks, in the order in which they are read */
+  /** the files, in the order in which they are read; none if the node has no files of this state */
   chunks: (SnapshotChunk)[];
   /** contracts in the state */
   contracts: number;
-  /** when the snapshot was made, in Unix seconds */
+  /** when the files were made, in Unix seconds; 0 if there are none */
   created_at: number;
   /** how chunks are written: cairn-snapshot-1 */
   format: string;
@@ -654,6 +654,8 @@ export interface StateSnapshot {
   header: Hex;
   /** of the block after which the state is */
   height: number;
+  /** the newest height up to this one that the node has files of */
+  newest_files: number | null;
   /** of all chunks */
   size_bytes: number;
   /** that block's state root */
@@ -974,8 +976,8 @@ export interface Methods {
   svc_getProof: { params: [block: BlockRef]; result: BlockProof };
   /** A Merkle proof of what any key of the state has, or of its absence, under a block's state root. The block is the latest one, or one within the window of proofs. The keys, also those of contracts' records, are in docs/protocol.md, "State". */
   svc_getStateProof: { params: [key: Hex, block?: BlockRef | null]; result: AccountProof };
-  /** The newest snapshot of the state at or below a height that the node offers; null if there is none. */
-  svc_getStateSnapshot: { params: [block?: BlockRef | null]; result: StateSnapshot | null };
+  /** The state after a block: its root, how much is in it, and the files of its snapshot if the node has them. A development chain on a disk makes those of the latest block when they are asked for. */
+  svc_getStateSnapshot: { params: [block?: BlockRef | null]; result: StateSnapshot };
   /** The value under a key of a contract's storage; 0x if there is none. */
   svc_getStorageAt: { params: [contract: Hash, key: Hex, block?: BlockRef | null]; result: Hex };
   /** A Merkle proof of a value in a contract's storage, or of its absence, under a block's state root: of the latest block, or one within the window of proofs. */
@@ -1119,7 +1121,7 @@ export const shapes: Record<string, Record<string, string>> = {
   RangeProofs: { blocks: "n", newest: "n", oldest: "n" },
   Receipt: { blockHeight: "n", effectiveGasPrice: "q", gasUsed: "q", logs: "[Log", status: "q", transactionIndex: "n" },
   SnapshotChunk: { index: "n", size_bytes: "n" },
-  StateSnapshot: { accounts: "n", chainId: "n", chunk_count: "n", chunks: "[SnapshotChunk", contracts: "n", created_at: "n", height: "n", size_bytes: "n", storage_entries: "n" },
+  StateSnapshot: { accounts: "n", chainId: "n", chunk_count: "n", chunks: "[SnapshotChunk", contracts: "n", created_at: "n", height: "n", newest_files: "n", size_bytes: "n", storage_entries: "n" },
   SyncStatus: { blocks_behind: "n", eta_secs: "n", local_height: "n", primary_height: "n", sync_rate_blocks_per_sec: "f", upstreams: "[Upstream" },
   TokenBalance: { balance: "q", balanceDecimal: "f" },
   TokenHolder: { balance: "q", block_height: "n" },

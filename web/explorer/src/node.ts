@@ -54,14 +54,18 @@ export async function older(): Promise<void> {
     blocks.value = [...blocks.value, ...found.reverse()];
 }
 
-/** start asks the node who it is, and follows it for as long as the page is there. It tries again until that goes well. */
+/**
+ * start asks the node who it is, and follows it for as long as the page is there. It tries again until that goes well. The newest block is
+ * asked for at the same time, by a request of its own: neither waits for the other. Those before it come once it is shown.
+ */
 export async function start(): Promise<void> {
+  let newest: Promise<rpc.Block | null>;
   for (;;) {
     try {
-      info.value = await client.call("svc_getNodeInfo");
-      const head = info.value.block_height;
-      const first = await headersOf(Math.max(info.value.oldestHeight, head - FIRST + 1), head);
-      blocks.value = first.reverse();
+      const node = client.call("svc_getNodeInfo");
+      await null; // calls of one moment are one request
+      newest = client.call("svc_getBlockByNumber", "latest", false, true).catch(() => null); // then the stream brings it
+      info.value = await node;
       refused.value = null;
       break;
     } catch (error) {
@@ -71,11 +75,19 @@ export async function start(): Promise<void> {
   }
   setInterval(() => (now.value = Math.floor(Date.now() / 1000)), 1000);
   void followSync();
-  await followBlocks();
+  const head = await newest;
+  if (head) blocks.value = [head];
+  void fill();
+  await followBlocks(head ? head.height + 1 : info.value.block_height);
 }
 
-async function followBlocks(): Promise<void> {
-  const follow = watchBlocks(client, (blocks.value[0]?.height ?? -1) + 1, { headersOnly: true });
+/** fill reads the blocks before the newest, if they are not there. What is refused is asked for with the next block. */
+async function fill(): Promise<void> {
+  if (blocks.value.length < FIRST) await older().catch(() => undefined);
+}
+
+async function followBlocks(from: number): Promise<void> {
+  const follow = watchBlocks(client, from, { headersOnly: true });
   follow.status.subscribe((status) => {
     const came = stream.value.state === "reconnecting" && status.state !== "reconnecting";
     stream.value = status;
@@ -93,7 +105,7 @@ async function followBlocks(): Promise<void> {
     }
     waiting = [];
     blocks.value = list;
-    if (list.length < FIRST) void older().catch(() => undefined); // the rest was of another branch; its absence is no error
+    void fill(); // the rest may have been of another branch
   };
   for await (const block of follow) {
     waiting.push(block);

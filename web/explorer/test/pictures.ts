@@ -41,7 +41,7 @@ test("pictures", async (t) => {
   };
   const wide: [number, number, boolean] = [1200, 860, false];
   await shot("blocks", "", wide, "document.querySelectorAll('tbody tr').length > 8");
-  await shot("transaction", `tx/${transfer!.hash}`, [1200, 1000, false], "document.querySelector('.tree')");
+  await shot("transaction", `tx/${transfer!.hash}`, [1200, 1420, false], "document.querySelector('.tree')");
   await shot("account", `account/${dev[1]!.account}`, [1200, 1240, false], "document.querySelectorAll('tbody tr').length > 3",
     "document.querySelector('.verified summary').click(); document.querySelector('.by-proof button').click()");
   await shot("token", `token/${gold}`, [1200, 1000, true], "document.querySelectorAll('.verified').length > 5");

@@ -178,6 +178,39 @@ export function Mempool(): JSX.Element {
   );
 }
 
+/** StateSnapshot asks once: a development chain makes the files of a snapshot when it is asked. */
+function StateSnapshot(): JSX.Element {
+  const loaded = useLoad("state", () => client.call("svc_getStateSnapshot"));
+  return (
+    <Section title="State">
+      <Show of={loaded} what="The state">
+        {(state) => (
+          <Fields
+            rows={[
+              ["After block", thousands(state.height)],
+              ["Accounts", thousands(state.accounts)],
+              ["Contracts", thousands(state.contracts)],
+              ["Storage entries", thousands(state.storage_entries)],
+              [
+                "Snapshot",
+                state.newest_files === null ? (
+                  <>
+                    none (<code>--snapshot-interval</code>)
+                  </>
+                ) : state.chunk_count > 0 ? (
+                  bytes(state.size_bytes)
+                ) : (
+                  <>of block {thousands(state.newest_files)}</>
+                ),
+              ],
+            ]}
+          />
+        )}
+      </Show>
+    </Section>
+  );
+}
+
 export function Node(): JSX.Element {
   const head = blocks.value[0]?.hash;
   const loaded = useLoad(`node@${head}`, () =>
@@ -185,7 +218,6 @@ export function Node(): JSX.Element {
       client.call("svc_getNodeInfo"),
       client.call("svc_getSyncStatus"),
       client.call("svc_getParameters"),
-      client.call("svc_getStateSnapshot"),
     ]),
   );
   return (
@@ -202,7 +234,7 @@ export function Node(): JSX.Element {
         Node
       </Title>
       <Show of={loaded} what="The node">
-        {([node, status, parameters, snapshot]) => (
+        {([node, status, parameters]) => (
           <>
             {(status.state === "halted" || status.state === "holding") && (
               <p class="banner bad" role="alert">
@@ -335,23 +367,7 @@ export function Node(): JSX.Element {
                 ]}
               />
             </Section>
-            <Section title="Snapshot of the state">
-              {snapshot ? (
-                <Fields
-                  rows={[
-                    ["Block", thousands(snapshot.height)],
-                    ["Accounts", thousands(snapshot.accounts)],
-                    ["Contracts", thousands(snapshot.contracts)],
-                    ["Storage entries", thousands(snapshot.storage_entries)],
-                    ["Size", bytes(snapshot.size_bytes)],
-                  ]}
-                />
-              ) : (
-                <Empty>
-                  This node offers none (<code>--snapshot-interval</code>).
-                </Empty>
-              )}
-            </Section>
+            <StateSnapshot />
           </>
         )}
       </Show>

@@ -43,7 +43,7 @@ export function Proof({ height }: { height: number }): JSX.Element {
           {
             name: "Roots",
             holds: verdict.postRoot === header?.stateRoot,
-            says: "the root that the proof ends at is the header's",
+            says: "the root that the proof ends at is the header’s",
           },
           {
             name: "Signature",
