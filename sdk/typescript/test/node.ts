@@ -21,11 +21,22 @@ export function directory(t: TestContext): string {
   return path;
 }
 
-/** startNode runs a development chain until the test ends. */
-export async function startNode(t: TestContext, ...flags: string[]): Promise<{ client: Client; url: string; process: ChildProcess }> {
+export interface RunningNode {
+  client: Client;
+  url: string;
+  process: ChildProcess;
+}
+
+/** startNode runs a development chain in memory until the test ends. */
+export function startNode(t: TestContext, ...flags: string[]): Promise<RunningNode> {
+  return launch(t, "--ephemeral", "--rpc-addr", "127.0.0.1:0", ...flags);
+}
+
+/** launch runs a development chain, which the flags say the place of, until the test ends. */
+export async function launch(t: TestContext, ...flags: string[]): Promise<RunningNode> {
   if (!program) throw new Error("CAIRN names no program: run test.sh");
   const ready = join(directory(t), "ready.json");
-  const args = ["dev", "--ephemeral", "--prove", "off", "--rate-limit", "0", "--rpc-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0"];
+  const args = ["dev", "--prove", "off", "--rate-limit", "0", "--admin-addr", "127.0.0.1:0"];
   const node = spawn(program, [...args, "--ready-file", ready, ...flags], { stdio: ["ignore", "ignore", "pipe"] });
   let said = "";
   node.stderr!.on("data", (data) => (said += data));
