@@ -20,7 +20,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
 go build -o "$work/cairn" ../cmd/cairn
-mkdir "$work/out"
+mkdir -m 777 "$work/out"
 
 from=$PWD
 user=""
@@ -54,6 +54,11 @@ if [ "${1:-}" = --check ]; then
 		exit 1
 	fi
 	case $told in *'the invariant "solvent" does not hold'*) ;; *) echo "$told" >&2; exit 1 ;; esac
+	for counted in "rust - src/lib.rs" "assemblyscript {\"start\":0} assembly/index.ts"; do
+		set -- $counted
+		$user "$work/cairn" contract test "$from/$1/examples/counter" --fuzz 1s --init "${2#-}" --coverage "$work/out/$1.info" >/dev/null
+		grep -q "^SF:.*$3\$" "$work/out/$1.info" && grep -q '^DA:[0-9]*,1$' "$work/out/$1.info"
+	done
 	sed -i 's/the count overflows/the count overflowz/' "$from/rust/examples/counter/src/lib.rs" \
 		"$from/assemblyscript/examples/counter/assembly/index.ts"
 	for changed in rust:counter assemblyscript:as-counter; do

@@ -35,6 +35,7 @@ type Chain struct {
 	t       testing.TB
 	machine exec.Machine
 	gas     *gasReport
+	covers  bool // its engine notes what runs
 	present
 }
 

@@ -102,6 +102,7 @@ func (c *Chain) TryDeploy(from Account, code []byte, args any, options ...Option
 	o := only(options)
 	payload, err := client.Deploy(o.Name, code, args, o.Value)
 	c.must(err)
+	c.prepareCover(code)
 	id, result := c.send(from, payload, o.Gas)
 	label := o.Name
 	if label == "" {

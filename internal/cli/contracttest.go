@@ -25,6 +25,7 @@ type testedContract struct {
 	Invariants []string                       `json:"invariants"`
 	Calls      int                            `json:"calls"`
 	Functions  map[string]*fuzz.FunctionCalls `json:"functions"`
+	Coverage   *coverage                      `json:"coverage,omitempty"`
 }
 
 // contractTest is what a test is made with.
@@ -36,6 +37,9 @@ type contractTest struct {
 	callbacks  []string
 	config     fuzz.Config
 	log        func(string, ...any)
+	coverage   string                   // the file that it is written to; empty: none is taken
+	sources    *contractbuild.SourceMap // nil of a module that was given
+	own        string                   // what the paths of the contract's own sources begin with
 }
 
 // testActors call the contract.
@@ -68,6 +72,9 @@ same seed makes the same calls. A failure is exit code 1.`,
 		if err != nil {
 			return err
 		}
+		if err := o.cover(&tested); err != nil {
+			return err
+		}
 		if failure == nil {
 			return s.Result(tested, tested.people)
 		}
@@ -85,6 +92,8 @@ same seed makes the same calls. A failure is exit code 1.`,
 	set.Uint64Var(&o.config.Seed, "seed", 1, "what is tried")
 	set.IntVar(&o.config.Depth, "depth", fuzz.DefaultDepth, "calls of a sequence, at most")
 	set.StringVar(&o.init, "init", "", "the arguments of init as JSON, accounts by the names of who calls")
+	set.StringVar(&o.coverage, "coverage", "",
+		"write which functions, branches and lines ran to a `FILE` in the format of lcov, and tell it in short")
 	set.StringArrayVar(&o.callbacks, "callback", nil,
 		"a function that the contract calls of others, as NAME, or NAME:TYPE with what it returns")
 	return command
@@ -98,6 +107,12 @@ func (c *contractTest) take(ctx context.Context, from string, o contractbuild.Op
 	}
 	c.name, c.module = taken.name, taken.module
 	c.config.Corpus = filepath.Join(taken.dir, "testdata", "fuzz", c.name)
+	if taken.source != nil && c.coverage != "" {
+		if c.sources, err = contractbuild.Map(ctx, *taken.source, o, c.module); err != nil {
+			return err
+		}
+		c.own = taken.source.Own()
+	}
 	if taken.source == nil || !declaresInvariants(*taken.source) {
 		return nil
 	}
@@ -172,6 +187,9 @@ func (c *contractTest) setUp(w *fuzz.World) []string {
 	if err != nil {
 		w.T.Fatal(err)
 	}
+	if c.coverage != "" {
+		w.Chain.Cover()
+	}
 	k := w.Deploy(w.Chain.Account(testActors[0]), c.name, c.module, given)
 	w.Target(k)
 	w.Adversary("stranger", c.adversary(w.T))
@@ -225,6 +243,9 @@ func failurePeople(t *output.Text, failure *fuzz.Failure) {
 
 func (c testedContract) people(t *output.Text) {
 	t.Line("%s", fuzz.Report{Calls: c.Calls, Functions: c.Functions})
+	if c.Coverage != nil {
+		c.Coverage.people(t)
+	}
 	if len(c.Invariants) == 0 {
 		t.Line("\nNo call trapped.")
 		return

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,6 +40,73 @@ func TestContractTest(t *testing.T) {
 		if o := d.run(t, args...); o.exit != 1 || !strings.Contains(o.err, want) {
 			t.Errorf("%q: %d %s", args, o.exit, o.err)
 		}
+	}
+}
+
+// TestCoverageOfAModule has no sources: functions and blocks are counted, and there are no lines.
+func TestCoverageOfAModule(t *testing.T) {
+	d := newDesk(t, nil)
+	dir := t.TempDir()
+	file, to := filepath.Join(dir, "gold.wasm"), filepath.Join(dir, "coverage.info")
+	if err := os.WriteFile(file, contracts.Token(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tested := d.run(t, "contract", "test", file, "--init",
+		`{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":1000}`, "--coverage", to, "--json")
+	var result testedContract
+	if err := json.Unmarshal(tested.document(t).Result, &result); err != nil {
+		t.Fatal(err)
+	}
+	c := result.Coverage
+	if c == nil || c.Functions.Ran == 0 || c.Blocks.Ran <= c.Functions.Ran || c.Blocks.Ran >= c.Blocks.Of ||
+		c.Lines.Of != 0 {
+		t.Errorf("%+v", c)
+	}
+	if _, err := os.Stat(to); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCoverageOfLines counts a line that two blocks have once, and as one that ran if one of them did.
+func TestCoverageOfLines(t *testing.T) {
+	at := func(file string, line int) contractbuild.Position {
+		return contractbuild.Position{File: file, Line: line}
+	}
+	functions := []coveredFunction{
+		{"add", at("src/lib.rs", 3), []coveredBlock{
+			{[]contractbuild.Position{at("src/lib.rs", 3), at("src/lib.rs", 4)}, true},
+			{[]contractbuild.Position{at("src/lib.rs", 4), at("src/more.rs", 9)}, false},
+		}, true},
+		{"never", at("src/more.rs", 11), []coveredBlock{{[]contractbuild.Position{at("src/more.rs", 11)}, false}}, false},
+	}
+	sum, lines := summed(functions)
+	if sum.Functions != (ran{1, 2}) || sum.Blocks != (ran{1, 3}) || sum.Lines != (ran{2, 4}) ||
+		!slices.Equal(sum.Missed, []string{"src/more.rs: 9, 11"}) {
+		t.Errorf("%+v", sum)
+	}
+	want := `TN:
+SF:src/lib.rs
+FN:3,add
+FNDA:1,add
+BRDA:3,0,0,1
+BRDA:4,0,1,0
+DA:3,1
+DA:4,1
+end_of_record
+TN:
+SF:src/more.rs
+FN:11,never
+FNDA:0,never
+BRDA:11,1,0,0
+DA:9,0
+DA:11,0
+end_of_record
+`
+	if got := string(lcov(functions, lines)); got != want {
+		t.Errorf("%s", got)
+	}
+	if got := spans([]int{1, 3, 4, 5, 9, 10}); got != "1, 3–5, 9–10" {
+		t.Errorf("%s", got)
 	}
 }
 

@@ -179,14 +179,14 @@ func readCompiler(modules string) (map[string][]byte, string, error) {
 
 // compile makes the linked module of a source that is unpacked in dir. Where the compiler may be beside its own place,
 // the options have a directory to look above.
-func (t scriptTools) compile(ctx context.Context, dir string, o Options) ([]byte, error) {
+func (t scriptTools) compile(ctx context.Context, dir string, o Options) (made compiled, err error) {
 	node, err := findNode(ctx)
 	if err != nil {
-		return nil, err
+		return made, err
 	}
 	compiler, err := t.find(o.From)
 	if err != nil {
-		return nil, err
+		return made, err
 	}
 	modules := Source{Files: map[string][]byte{}}
 	for file, content := range compiler {
@@ -197,10 +197,10 @@ func (t scriptTools) compile(ctx context.Context, dir string, o Options) ([]byte
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return made, err
 	}
 	if err := modules.unpack(dir); err != nil {
-		return nil, err
+		return made, err
 	}
 	run := tool{file: node, env: []string{"PATH=/usr/bin:/bin", "HOME=" + dir, "LC_ALL=C"}, log: o.Log}
 	asc := "node_modules/" + scriptSDK + "/bin/cairn-asc.mjs"
@@ -208,10 +208,16 @@ func (t scriptTools) compile(ctx context.Context, dir string, o Options) ([]byte
 	if o.Invariants {
 		args = append(args, "--invariants")
 	}
-	if _, err := run.run(ctx, dir, args...); err != nil {
-		return nil, err
+	if o.debug {
+		args = append(args, "--sourceMap")
 	}
-	return os.ReadFile(filepath.Join(dir, "out.wasm"))
+	if _, err := run.run(ctx, dir, args...); err != nil {
+		return made, err
+	}
+	if made.module, err = os.ReadFile(filepath.Join(dir, "out.wasm")); err == nil && o.debug {
+		made.sourceMap, err = os.ReadFile(filepath.Join(dir, "out.wasm.map"))
+	}
+	return made, err
 }
 
 // findNode finds Node.js in PATH. Which version it is does not show in what the compiler writes.

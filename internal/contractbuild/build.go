@@ -22,6 +22,7 @@ type Options struct {
 	WithSource bool      // whether the module says the hash of its source
 	// Invariants makes a module that has the contract's invariants as functions, which tools ask.
 	Invariants bool
+	debug      bool // with debug information
 }
 
 // Result is what a build makes.
@@ -43,10 +44,11 @@ func Build(ctx context.Context, s Source, o Options) (Result, error) {
 	if err := s.checkToolchain(ctx); err != nil {
 		return Result{}, err
 	}
-	linked, dir, err := s.compile(ctx, o)
+	made, dir, err := s.compile(ctx, o)
 	if err != nil {
 		return Result{}, err
 	}
+	linked := made.module
 	var hash *Hash
 	if o.WithSource {
 		h := HashOf(archive)
@@ -90,10 +92,10 @@ func (s Source) checkToolchain(ctx context.Context) error {
 }
 
 // compile makes the linked module in a new directory, which it names.
-func (s Source) compile(ctx context.Context, o Options) (linked []byte, dir string, err error) {
+func (s Source) compile(ctx context.Context, o Options) (made compiled, dir string, err error) {
 	top, err := os.MkdirTemp("", "cairn-build-")
 	if err != nil {
-		return nil, "", err
+		return made, "", err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(top)) }()
 	dir, home := filepath.Join(top, "source"), filepath.Join(top, "home")
@@ -101,22 +103,22 @@ func (s Source) compile(ctx context.Context, o Options) (linked []byte, dir stri
 	if err := os.WriteFile(
 		filepath.Join(top, cargoFile), []byte("[workspace]\nexclude = [\"source\"]\n"), 0o600,
 	); err != nil {
-		return nil, "", err
+		return made, "", err
 	}
 	for _, d := range []string{dir, home} {
 		if err := os.Mkdir(d, 0o700); err != nil {
-			return nil, "", err
+			return made, "", err
 		}
 	}
 	if err := s.unpack(dir); err != nil {
-		return nil, "", err
+		return made, "", err
 	}
 	if s.Manifest.Language == Rust {
-		linked, err = debianRust.compile(ctx, s, dir, home, o)
+		made.module, err = debianRust.compile(ctx, s, dir, home, o)
 	} else {
-		linked, err = scriptCompiler.compile(ctx, dir, o)
+		made, err = scriptCompiler.compile(ctx, dir, o)
 	}
-	return linked, top, err
+	return made, top, err
 }
 
 // holdsPath looks for a path of this machine in a module: where it was built, and whose it is.

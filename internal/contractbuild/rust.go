@@ -291,8 +291,13 @@ func (r rustTools) compile(ctx context.Context, s Source, dir, home string, o Op
 	}
 	flags := []string{
 		"-Ctarget-cpu=mvp", "-Clink-arg=-zstack-size=16384", "-Clink-arg=--initial-memory=65536",
-		"-Clink-arg=--compress-relocations",
 		"--remap-path-prefix=" + dir + "=.",
+	}
+	settings := profile
+	if o.debug { // the linker does not write short numbers beside debug information
+		settings = append(slices.Clone(profile), "strip=false", "debug=1")
+	} else {
+		flags = append(flags, "-Clink-arg=--compress-relocations")
 	}
 	encoded, err := json.Marshal(flags)
 	if err != nil {
@@ -303,7 +308,7 @@ func (r rustTools) compile(ctx context.Context, s Source, dir, home string, o Op
 		"--manifest-path", filepath.Join(dir, filepath.FromSlash(s.at(cargoFile))),
 		"--config", "target." + wasmTarget + ".rustflags=" + string(encoded),
 	}
-	for _, setting := range profile {
+	for _, setting := range settings {
 		args = append(args, "--config", "profile.release."+setting)
 	}
 	if o.Invariants {

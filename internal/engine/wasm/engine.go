@@ -36,6 +36,9 @@ type Options struct {
 	// Interpreter runs modules in wazero's interpreter instead of compiling them: the second opinion. It implies Fresh
 	// and uses no Dir.
 	Interpreter bool
+	// Covered is told after each call which blocks of the code ran, as [vm.Module.Blocks] numbers them: for tests. It
+	// needs Fresh, and each module is to be asked for ([Engine.Module]) before it is compiled or run.
+	Covered func(code types.CodeHash, ran []uint64)
 
 	Log *slog.Logger // discards
 }
@@ -233,7 +236,11 @@ func (e *Engine) Module(hash types.CodeHash, read func() ([]byte, error)) (*vm.M
 		if err != nil {
 			return nil, err
 		}
-		if module, err = vm.Check(binary); err != nil {
+		check := vm.Check
+		if e.opts.Covered != nil {
+			check = vm.CheckCovered
+		}
+		if module, err = check(binary); err != nil {
 			return nil, err
 		}
 	}

@@ -70,6 +70,9 @@ func (i *instance) run(function string, host vm.Host, gas *vm.Gas) (vm.Exit, err
 	i.gasGlobal.Set(gas.Lend())
 	err := i.code.call(i, f)
 	i.host, i.gas = nil, nil
+	if covered := i.code.engine.opts.Covered; covered != nil {
+		covered(i.code.hash, i.ran())
+	}
 
 	exit := i.exit
 	switch {
@@ -89,6 +92,15 @@ func (i *instance) run(function string, host vm.Host, gas *vm.Gas) (vm.Exit, err
 		gas.Forfeit()
 	}
 	return exit, nil
+}
+
+// ran reads which blocks of a covered module ran.
+func (i *instance) ran() []uint64 {
+	words := make([]uint64, i.code.module.CoverWords())
+	for word := range words {
+		words[word] = i.module.ExportedGlobal(vm.CoverName(word)).Get()
+	}
+	return words
 }
 
 // entry finds an export of the guest; nil if there is none.

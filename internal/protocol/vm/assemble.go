@@ -21,8 +21,8 @@ func (p *parsed) assemble() []byte {
 
 	out = p.appendTableAndMemory(out)
 
-	out = appendSection(out, globalSection, p.ownGlobals()+2, p.globalsWith())
-	out = appendSection(out, exportSection, len(p.exports)+3, p.appendExports(nil, &add))
+	out = appendSection(out, globalSection, p.ownGlobals()+2+coverWords(len(p.blocks)), p.globalsWith())
+	out = appendSection(out, exportSection, len(p.exports)+3+coverWords(len(p.blocks)), p.appendExports(nil, &add))
 	if p.start >= 0 {
 		start := appendU32(nil, p.moved(uint32(p.start)))
 		out = append(appendU32(append(out, startSection), uint32(len(start))), start...)
@@ -51,7 +51,11 @@ func appendAddedImports(imports []byte, add *added) []byte {
 // globalsWith are the globals with those that are added.
 func (p *parsed) globalsWith() []byte {
 	globals := append(p.copyOf(globalSection), I64, 1, opI64Const, 0, opEnd)
-	return append(appendS64(append(globals, I64, 1, opI64Const), fullStack), opEnd)
+	globals = append(appendS64(append(globals, I64, 1, opI64Const), fullStack), opEnd)
+	for range coverWords(len(p.blocks)) {
+		globals = append(globals, I64, 1, opI64Const, 0, opEnd)
+	}
+	return globals
 }
 
 // copyOf gives the entries of a section with room for those that are added.
@@ -91,11 +95,14 @@ func (p *parsed) appendExports(out []byte, add *added) []byte {
 		}
 		out = appendU32(append(appendName(out, GuestPrefix+e.name), e.kind), index)
 	}
-	return appendOwnExports(out, add)
+	return p.appendOwnExports(out, add)
 }
 
 // appendOwnExports writes the exports that are added.
-func appendOwnExports(out []byte, add *added) []byte {
+func (p *parsed) appendOwnExports(out []byte, add *added) []byte {
+	for i := range coverWords(len(p.blocks)) {
+		out = appendU32(append(appendName(out, CoverName(i)), globalKind), add.stack+1+uint32(i))
+	}
 	out = appendU32(append(appendName(out, GasName), globalKind), add.gas)
 	out = appendU32(append(appendName(out, StackName), globalKind), add.stack)
 	return appendU32(append(appendName(out, ResetName), functionKind), add.resetFunction)

@@ -1,6 +1,10 @@
 package vm
 
-import "github.com/cairn-chain/cairn/types"
+import (
+	"strconv"
+
+	"github.com/cairn-chain/cairn/types"
+)
 
 // An Engine runs checked modules. Results, gas and exits are the same for every engine. It is safe for concurrent use.
 type Engine interface {
@@ -82,6 +86,9 @@ const (
 	// ResetName is a function () → () that sets every mutable global but the gas as it is after instantiation.
 	ResetName = "reset"
 )
+
+// CoverName is an exported mutable i64 global of a module from [CheckCovered]: [Module.Blocks] says what its bits mean.
+func CoverName(word int) string { return "cover." + strconv.Itoa(word) }
 
 // MaxSlice is the most gas that a guest holds at a time: about a millisecond. When it is used up the guest asks for
 // more, and the asking is where the Go runtime can stop the goroutine.

@@ -61,15 +61,37 @@ type Module struct {
 	hasInit      bool
 	reentrant    bool
 	skeleton     Skeleton
+	blocks       []Block
 }
+
+// Block is a metered block of a module's code: instructions that run one after the other, up to a branch.
+type Block struct {
+	Function int // in the order of the code; imported ones are not counted
+	From, To int // where its instructions are in the code as submitted, in bytes
+}
+
+// Blocks are the metered blocks of a module from [CheckCovered], but for those that cost nothing or that nothing leads
+// to. The bit i mod 64 of the global i / 64 says whether block i ran.
+func (m *Module) Blocks() []Block { return m.blocks }
+
+// CoverWords is how many globals say which blocks ran.
+func (m *Module) CoverWords() int { return coverWords(len(m.blocks)) }
+
+func coverWords(blocks int) int { return (blocks + 63) / 64 }
 
 // Check validates code by the module rules and rewrites it. An error is a [*Refused]. It takes time and memory linear
 // in the length of the code: what it writes has at most ten times its length and 384 KiB.
-func Check(code []byte) (*Module, error) {
+func Check(code []byte) (*Module, error) { return check(code, false) }
+
+// CheckCovered is [Check] for tests: the rewritten module notes which of its blocks run, in globals that an engine can
+// read ([CoverName]). Its price, what it does, and the gas that it uses are those of the other.
+func CheckCovered(code []byte) (*Module, error) { return check(code, true) }
+
+func check(code []byte, covered bool) (*Module, error) {
 	if len(code) > types.MaxCodeBytes {
 		return nil, &Refused{reasonSize, types.MaxCodeBytes}
 	}
-	p, err := parse(code, contractBounds)
+	p, err := parse(code, contractBounds, covered)
 	if err != nil {
 		return nil, err
 	}
@@ -87,6 +109,7 @@ func Check(code []byte) (*Module, error) {
 		pages:        memory.least,
 		maxPages:     memory.most,
 		callable:     make(map[string]struct{}),
+		blocks:       p.blocks,
 	}
 	_, m.hasInit = p.names[InitFunction]
 	_, m.reentrant = p.names[reentrantMark]

@@ -71,6 +71,7 @@ type rewriter struct {
 // metered is the metered block that is being rewritten.
 type metered struct {
 	run      int    // where in out it begins
+	from     int    // where in the code
 	looped   bool   // whether it is the first of a loop
 	alive    bool   // whether it can be reached
 	observed bool   // whether the global must hold the gas in it: it may trap, or it calls
@@ -133,7 +134,7 @@ func (b *body) begin() {
 
 // next begins a metered block behind an instruction.
 func (b *body) next(opcode byte) {
-	b.run, b.looped, b.observed, b.cost = len(b.out), opcode == opLoop, false, b.mergePrice
+	b.run, b.from, b.looped, b.observed, b.cost = len(b.out), b.at, opcode == opLoop, false, b.mergePrice
 	b.mergePrice, b.loop = 0, len(b.controls)-1
 }
 
@@ -205,11 +206,24 @@ func (b *body) settle(opcode byte) {
 	if b.checked {
 		b.charge = b.appendSettleIfNegative(appendU32(append(b.charge, opLocalGet), b.gasLocal))
 	}
+	if b.covered && b.alive && b.cost > 0 {
+		b.charge = b.appendCover(b.charge)
+	}
 	if b.alive {
 		b.out = slices.Insert(b.out, b.run, b.charge...)
 	}
 	b.next(opcode)
 	b.alive = len(b.controls) > 0 && !b.top().dead
+}
+
+// appendCover writes what notes that the metered block runs.
+func (b *body) appendCover(out []byte) []byte {
+	n := len(b.blocks)
+	b.blocks = append(b.blocks, Block{b.bodyCount, b.from, b.at})
+	word := b.stack + 1 + uint32(n/64)
+	out = appendU32(append(out, opGlobalGet), word)
+	out = appendS64(append(out, opI64Const), int64(uint64(1)<<(n%64)))
+	return appendU32(append(out, opI64Or, opGlobalSet), word)
 }
 
 // finish puts the code entry together from the declarations of locals and the rewritten instructions. The entry takes

@@ -109,6 +109,8 @@ type rewritten struct {
 	allLocals uint64    // declared locals
 	calls     int       // in bodies, growth of memory included
 	deployGas types.Gas // what the functions cost in a deploy
+	covered   bool      // whether blocks note that they run
+	blocks    []Block   // these
 }
 
 // bounds are limits that parsing itself keeps, so that it stays linear in the code.
@@ -133,8 +135,9 @@ type bounds struct {
 
 // parse reads and validates code by WebAssembly 1.0 with the sign-extension operators, within bounds, and rewrites the
 // bodies of its functions. It takes time and memory linear in the length of the code.
-func parse(code []byte, bounds bounds) (p *parsed, err error) {
+func parse(code []byte, bounds bounds, covered bool) (p *parsed, err error) {
 	p = &parsed{reader: reader{code: code, end: len(code)}, bounds: bounds, declared: declared{start: -1}}
+	p.covered = covered
 	defer func() {
 		if fault := recover(); fault != nil {
 			refused, ok := fault.(*Refused)

@@ -22,13 +22,14 @@ class WithInvariants extends ContractTransform {
 }
 
 /**
- * Compiles a contract's entry file to a module, with the names of its functions and with its invariants if asked to. Errors carry
- * what the compiler said.
+ * Compiles a contract's entry file to a module, with the names of its functions and with its invariants if asked to. A function
+ * `sourceMap` gets the text of the source map. Errors carry what the compiler said.
  */
-export async function compile(entry, { names = false, invariants = false } = {}) {
+export async function compile(entry, { names = false, invariants = false, sourceMap } = {}) {
   let code;
-  const written = { "out.wasm": (contents) => (code = contents) };
-  const { error, stderr } = await asc.main([entry, ...FLAGS, ...(names ? ["--debug"] : []), "--outFile", "out.wasm"], {
+  const written = { "out.wasm": (contents) => (code = contents), "out.wasm.map": sourceMap };
+  const flags = [...(names ? ["--debug"] : []), ...(sourceMap ? ["--sourceMap"] : [])];
+  const { error, stderr } = await asc.main([entry, ...FLAGS, ...flags, "--outFile", "out.wasm"], {
     transforms: [invariants ? WithInvariants : ContractTransform],
     writeFile: (name, contents) => written[name]?.(contents),
   });
