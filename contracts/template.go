@@ -34,7 +34,7 @@ var languages = map[string]language{
 			"rust/cairn": "cairn", "rust/.cargo/config.toml": ".cargo/config.toml", "rust/examples/counter/src": "src",
 		},
 		files:  map[string]string{"Cargo.toml": rustManifest, ".gitignore": "build/\ntarget/\n"},
-		next:   []string{"cargo test", "cairn contract build"},
+		next:   []string{"cairn contract test", "cairn contract build"},
 		module: "build/NAME.wasm",
 	},
 	"assemblyscript": {
@@ -43,7 +43,7 @@ var languages = map[string]language{
 			"assemblyscript/examples/counter/test": "test",
 		},
 		files:  map[string]string{"package.json": packageManifest, ".gitignore": "node_modules/\nbuild/\n"},
-		next:   []string{"npm install", "npm test", "cairn contract build"},
+		next:   []string{"npm install", "cairn contract test", "cairn contract build"},
 		module: "build/NAME.wasm",
 		init:   `{"start":0}`,
 	},

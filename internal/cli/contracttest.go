@@ -47,11 +47,13 @@ var testActors = []string{"alice", "bob", "carol"}
 
 func (a *app) newContractTest() *cobra.Command {
 	var o contractTest
+	var noTests bool
 	command := a.define(&cobra.Command{
 		Use:   "test [DIR|FILE.wasm]",
-		Short: "Search a contract for calls that break its invariants",
-		Long: `Compile the contract in a directory, or take a module, and search for sequences of calls after which one of the invariants
-does not hold that the source declares (docs/contracts.md, "Fuzzing"), or that trap. alice deploys it; alice, bob, carol and
+		Short: "Run a contract's tests, and search for calls that break its invariants",
+		Long: `Run the tests that the project in a directory has, with the toolchain that contracts are compiled with, whichever
+cargo is the first in PATH. Then compile it, or take a module, and search for sequences of calls after which one of the
+invariants does not hold that the source declares (docs/contracts.md, "Fuzzing"), or that trap. alice deploys it; alice, bob, carol and
 a contract of no good intentions call it, which answers to the functions that --callback names.
 
 What is found is shrunk to few calls and kept in testdata/fuzz below the directory, which every later run plays first. The
@@ -63,6 +65,11 @@ same seed makes the same calls. A failure is exit code 1.`,
 		source := "."
 		if len(args) > 0 {
 			source = args[0]
+		}
+		if !noTests && !strings.HasSuffix(source, ".wasm") {
+			if err := contractbuild.RunTests(ctx, source, command.ErrOrStderr()); err != nil {
+				return fmt.Errorf("the tests of the project: %w", err)
+			}
 		}
 		if err := o.take(ctx, source, contractbuild.Options{Log: command.ErrOrStderr()}); err != nil {
 			return err
@@ -88,6 +95,7 @@ same seed makes the same calls. A failure is exit code 1.`,
 		return broken
 	})
 	set := command.Flags()
+	set.BoolVar(&noTests, "no-tests", false, "do not run the tests of the project")
 	set.DurationVar(&o.config.Time, "fuzz", 0, "how long to search (default 20,000 calls)")
 	set.Uint64Var(&o.config.Seed, "seed", 1, "what is tried")
 	set.IntVar(&o.config.Depth, "depth", fuzz.DefaultDepth, "calls of a sequence, at most")

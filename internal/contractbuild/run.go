@@ -28,6 +28,8 @@ type tool struct {
 	file string
 	env  []string
 	log  io.Writer // what it tells people; nil keeps it for the error
+	// tells says that its standard output is for people too.
+	tells bool
 }
 
 // run gives what the tool writes to its standard output. Its working directory is dir.
@@ -38,6 +40,9 @@ func (t tool) run(ctx context.Context, dir string, args ...string) ([]byte, erro
 	command.Stdout, command.Stderr = out, told
 	if t.log != nil {
 		command.Stderr = t.log
+	}
+	if t.tells {
+		command.Stdout = t.log
 	}
 	err := command.Run()
 	switch {

@@ -314,3 +314,59 @@ func TestCollectTellsLanguages(t *testing.T) {
 		t.Errorf("both: %v", err)
 	}
 }
+
+// TestOwnTestsPassRustupBy has a rustup in front that ends with its error, as it does with an empty HOME. The right
+// cargo must run with the right compiler, in the project, and without RUSTFLAGS.
+func TestOwnTestsPassRustupBy(t *testing.T) {
+	rustup := t.TempDir()
+	no := "#!/bin/sh\necho 'error: rustup could not choose a version of cargo to run' >&2\nexit 1\n"
+	write(t, rustup, map[string]string{"cargo": no, "rustc": no, "rustdoc": no})
+	t.Setenv("PATH", rustup)
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("RUSTFLAGS", "-Cdebuginfo=2")
+	t.Setenv("CAIRN_FUZZ_SEED", "7")
+	project := t.TempDir()
+	write(t, project, map[string]string{cargoFile: "[package]\n"})
+	says := "#!/bin/sh\necho \"$@ in $PWD with $RUSTC $RUSTDOC seed $CAIRN_FUZZ_SEED flags $RUSTFLAGS\"\n"
+	good := fakeRust(t, map[string]string{"bin/cargo": says})
+	var told strings.Builder
+	if err := good.runTests(context.Background(), project, &told); err != nil {
+		t.Fatalf("%v\n%s", err, told.String())
+	}
+	want := fmt.Sprintf("test --quiet --offline in %s with %s %s seed 7 flags \n",
+		project, filepath.Join(good.bin, "rustc"), filepath.Join(good.bin, "rustdoc"))
+	if told.String() != want {
+		t.Errorf("got %q, want %q", told.String(), want)
+	}
+	err := fakeRust(t, map[string]string{"bin/cargo": ""}).runTests(context.Background(), project, &told)
+	if err == nil || !strings.Contains(err.Error(), rustInstall) {
+		t.Errorf("%v", err)
+	}
+	told.Reset()
+	failing := fakeRust(t, map[string]string{"bin/cargo": "#!/bin/sh\necho 'test adds ... FAILED'\nexit 101\n"})
+	if err := failing.runTests(context.Background(), project, &told); err == nil ||
+		told.String() != "test adds ... FAILED\n" {
+		t.Errorf("%v, told %q", err, told.String())
+	}
+}
+
+func TestOwnTestsInAssemblyScript(t *testing.T) {
+	bin := t.TempDir()
+	write(t, bin, map[string]string{
+		"node": "#!/bin/sh\n[ \"$1\" = --version ] && echo v20.0.0 && exit\necho \"ran $1 in $PWD\"\n",
+	})
+	t.Setenv("PATH", bin+":/bin:/usr/bin")
+	project := t.TempDir()
+	write(t, project, map[string]string{"package.json": "{}"})
+	var told strings.Builder
+	err := scriptCompiler.runTests(context.Background(), project, &told)
+	if err == nil || !strings.Contains(err.Error(), "npm install (in "+project) {
+		t.Errorf("%v", err)
+	}
+	script := filepath.Join(project, "node_modules", scriptSDK, "bin/cairn-test.mjs")
+	write(t, project, map[string]string{"node_modules/" + scriptSDK + "/bin/cairn-test.mjs": ""})
+	if err := RunTests(context.Background(), project, &told); err != nil ||
+		told.String() != "ran "+script+" in "+project+"\n" {
+		t.Errorf("%v, %q", err, told.String())
+	}
+}
