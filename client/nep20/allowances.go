@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/cairn-chain/cairn/abi"
+	"github.com/cairn-chain/cairn/client/conformance"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -22,7 +23,7 @@ func (c *checker) approveOf(owner, spender types.Account, amount uint64) error {
 func (c *checker) allows(owner, spender types.Account, want uint64) error {
 	got, err := c.allowance(owner, spender)
 	if err == nil && got != want {
-		err = breaks("the allowance is %d, not %d", got, want)
+		err = conformance.Breaks("the allowance is %d, not %d", got, want)
 	}
 	return err
 }
@@ -79,20 +80,20 @@ func (c *checker) allowanceLimits() error {
 	if err := c.transferOf(c.Holder, c.B, 5); err != nil {
 		return err
 	}
-	if err := c.moves(nothing, func() error { return c.refuses(c.A, "transferFrom", take(1)) }); err != nil {
+	if err := c.moves(nothing, func() error { return c.Refuses(c.A, "transferFrom", take(1)) }); err != nil {
 		return err
 	}
 	if err := c.approveOf(c.B, c.A, 3); err != nil {
 		return err
 	}
-	if err := c.moves(nothing, func() error { return c.refuses(c.A, "transferFrom", take(4)) }); err != nil {
+	if err := c.moves(nothing, func() error { return c.Refuses(c.A, "transferFrom", take(4)) }); err != nil {
 		return err
 	}
 	if err := c.approveOf(c.B, c.A, math.MaxUint64); err != nil {
 		return err
 	}
 	for _, amount := range []uint64{6, math.MaxUint64} {
-		if err := c.moves(nothing, func() error { return c.refuses(c.A, "transferFrom", take(amount)) }); err != nil {
+		if err := c.moves(nothing, func() error { return c.Refuses(c.A, "transferFrom", take(amount)) }); err != nil {
 			return err
 		}
 	}
@@ -108,7 +109,7 @@ func (c *checker) allowanceLimits() error {
 
 func (c *checker) allowanceOfOneself() error {
 	own := object{"from": c.Holder, "to": c.A, "amount": 1}
-	return c.moves(nothing, func() error { return c.refuses(c.Holder, "transferFrom", own) })
+	return c.moves(nothing, func() error { return c.Refuses(c.Holder, "transferFrom", own) })
 }
 
 func (c *checker) noInfinity() error {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/cairn-chain/cairn/abi"
+	"github.com/cairn-chain/cairn/client/conformance"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -72,8 +73,8 @@ var standardEvents = []string{
 }
 
 func (c *checker) declares() error {
-	if c.abi == nil {
-		return breaks("the contract carries no ABI (custom section %s)", abi.Section)
+	if c.ABI == nil {
+		return conformance.Breaks("the contract carries no ABI (custom section %s)", abi.Section)
 	}
 	var wrong []string
 	for _, want := range standard {
@@ -82,7 +83,7 @@ func (c *checker) declares() error {
 		if slices.Contains([]string{"transfer", "approve", "transferFrom"}, name) {
 			mode = abi.Write
 		}
-		f, ok := c.abi.Function(name)
+		f, ok := c.ABI.Function(name)
 		switch {
 		case !ok:
 			wrong = append(wrong, "there is no "+want)
@@ -94,23 +95,23 @@ func (c *checker) declares() error {
 	}
 	for _, want := range standardEvents {
 		name, _, _ := strings.Cut(want, "(")
-		if e, ok := c.abi.Event(name); !ok || e.String() != want {
+		if e, ok := c.ABI.Event(name); !ok || e.String() != want {
 			wrong = append(wrong, "the event "+want+" is not declared so")
 		}
 	}
 	if len(wrong) > 0 {
-		return broken(strings.Join(wrong, "; "))
+		return conformance.Breaks("%s", strings.Join(wrong, "; "))
 	}
 	return nil
 }
 
 func (c *checker) metadata() error {
 	for _, function := range []string{"name", "symbol"} {
-		if _, err := view[string](c, function, nil); err != nil {
+		if _, err := conformance.View[string](c.Calls, function, nil); err != nil {
 			return err
 		}
 	}
-	_, err := view[uint32](c, "decimals", nil)
+	_, err := conformance.View[uint32](c.Calls, "decimals", nil)
 	return err
 }
 
@@ -120,10 +121,10 @@ func (c *checker) balances() error {
 		return err
 	}
 	if s.a != 0 || s.b != 0 {
-		return breaks("new accounts have %d and %d units", s.a, s.b)
+		return conformance.Breaks("new accounts have %d and %d units", s.a, s.b)
 	}
 	if s.holder > s.supply {
-		return breaks("the holder has %d units, and there are %d in all", s.holder, s.supply)
+		return conformance.Breaks("the holder has %d units, and there are %d in all", s.holder, s.supply)
 	}
 	if s.holder < MinHolding {
 		return errors.New("the holder has too few tokens to test with")
@@ -139,12 +140,12 @@ func (c *checker) arguments() error {
 		`{"to":"TO","amount":null}`, `{"to":"TO","amount":1,"amount":1}`, `{"to":"TO","amount":1}x`,
 	} {
 		args = strings.ReplaceAll(args, "TO", c.A.String())
-		outcome, err := c.chain.Send(c.ctx, c.Holder, "transfer", []byte(args))
+		outcome, err := c.Chain.Send(c.Ctx, c.Holder, "transfer", []byte(args))
 		switch {
 		case err != nil:
 			return err
 		case outcome.OK || outcome.Reason != "reverted" || len(outcome.Output) == 0:
-			return breaks("transfer%s did not revert with a reason: %s", args, ending(outcome))
+			return conformance.Breaks("transfer%s did not revert with a reason: %s", args, ending(outcome))
 		}
 	}
 	return nil
@@ -154,7 +155,7 @@ func ending(o Outcome) string {
 	if o.OK {
 		return "it succeeded"
 	}
-	return o.why()
+	return o.Why()
 }
 
 // transferOf is a transfer that must do what it says.
@@ -184,7 +185,7 @@ func (c *checker) transferToOneself() error {
 	if err := c.moves(nothing, func() error { return c.transferOf(c.Holder, c.Holder, MinHolding) }); err != nil {
 		return err
 	}
-	return c.moves(nothing, func() error { return c.refuses(c.A, "transfer", object{"to": c.A, "amount": 1}) })
+	return c.moves(nothing, func() error { return c.Refuses(c.A, "transfer", object{"to": c.A, "amount": 1}) })
 }
 
 func (c *checker) transferTooMuch() error {
@@ -194,11 +195,11 @@ func (c *checker) transferTooMuch() error {
 	}
 	return c.moves(nothing, func() error {
 		if held < math.MaxUint64 {
-			if err := c.refuses(c.Holder, "transfer", object{"to": c.A, "amount": abi.Uint64(held + 1)}); err != nil {
+			if err := c.Refuses(c.Holder, "transfer", object{"to": c.A, "amount": abi.Uint64(held + 1)}); err != nil {
 				return err
 			}
 		}
-		return c.refuses(c.A, "transfer", object{"to": c.B, "amount": 1})
+		return c.Refuses(c.A, "transfer", object{"to": c.B, "amount": 1})
 	})
 }
 
@@ -208,7 +209,7 @@ func (c *checker) overflow() error {
 	}
 	return c.moves(func(s *books) { s.a--; s.holder++ }, func() error {
 		for _, amount := range []uint64{math.MaxUint64, math.MaxUint64 - 1, 1 << 63} {
-			if err := c.refuses(c.A, "transfer", object{"to": c.Holder, "amount": abi.Uint64(amount)}); err != nil {
+			if err := c.Refuses(c.A, "transfer", object{"to": c.Holder, "amount": abi.Uint64(amount)}); err != nil {
 				return err
 			}
 		}
@@ -227,16 +228,16 @@ func (c *checker) zeroAccount() error {
 			s.holder, s.supply = s.holder-1, s.supply-1
 		}
 	}, func() error {
-		outcome, encoded, err := c.send(c.Holder, "transfer", object{"to": Zero, "amount": 1})
+		outcome, encoded, err := c.Send(c.Holder, "transfer", object{"to": Zero, "amount": 1})
 		if err != nil || !outcome.OK {
 			if err == nil && (outcome.Reason != "reverted" || len(outcome.Output) == 0) {
-				return breaks("transfer%s did not revert with a reason: %s", encoded, outcome.why())
+				return conformance.Breaks("transfer%s did not revert with a reason: %s", encoded, outcome.Why())
 			}
 			return err
 		}
 		burns = true
-		if err := transferred(c.Holder, Zero, 1).only(c.token, outcome.Logs); err != nil {
-			return breaks("transfer%s: %s", encoded, err)
+		if err := transferred(c.Holder, Zero, 1).only(c.Token, outcome.Logs); err != nil {
+			return conformance.Breaks("transfer%s: %s", encoded, err)
 		}
 		return nil
 	})
@@ -245,7 +246,7 @@ func (c *checker) zeroAccount() error {
 	}
 	after, err := c.balance(Zero)
 	if err == nil && after != before {
-		err = breaks("the zero account has %d units, and had %d", after, before)
+		err = conformance.Breaks("the zero account has %d units, and had %d", after, before)
 	}
 	return err
 }
@@ -255,28 +256,28 @@ func (c *checker) viewContext() error {
 	if err != nil {
 		return err
 	}
-	outcome, err := c.chain.View(c.ctx, "transfer", args)
+	outcome, err := c.Chain.View(c.Ctx, "transfer", args)
 	if err == nil && outcome.OK {
-		err = breaks("a view call of transfer succeeded")
+		err = conformance.Breaks("a view call of transfer succeeded")
 	}
 	return err
 }
 
 // has reports whether the token declares a function that is not part of the standard.
 func (c *checker) has(function string) bool {
-	if c.abi == nil {
+	if c.ABI == nil {
 		return false
 	}
-	_, ok := c.abi.Function(function)
+	_, ok := c.ABI.Function(function)
 	return ok
 }
 
 func (c *checker) mint() error {
 	if !c.has("mint") {
-		return leftOut("the token has no function mint")
+		return conformance.NotTested("the token has no function mint")
 	}
 	if err := c.moves(nothing, func() error {
-		return c.refuses(c.A, "mint", object{"to": c.A, "amount": 1})
+		return c.Refuses(c.A, "mint", object{"to": c.A, "amount": 1})
 	}); err != nil {
 		return err
 	}
@@ -284,22 +285,22 @@ func (c *checker) mint() error {
 	if err != nil {
 		return err
 	}
-	outcome, encoded, err := c.send(c.Holder, "mint", object{"to": c.Holder, "amount": 7})
+	outcome, encoded, err := c.Send(c.Holder, "mint", object{"to": c.Holder, "amount": 7})
 	if err != nil {
 		return err
 	}
 	if !outcome.OK {
-		return leftOut("the holder may not mint: " + outcome.why())
+		return conformance.NotTested("the holder may not mint: " + outcome.Why())
 	}
-	if err := transferred(Zero, c.Holder, 7).only(c.token, outcome.Logs); err != nil {
-		return breaks("mint%s: %s", encoded, err)
+	if err := transferred(Zero, c.Holder, 7).only(c.Token, outcome.Logs); err != nil {
+		return conformance.Breaks("mint%s: %s", encoded, err)
 	}
 	after, err := c.books()
 	if err != nil {
 		return err
 	}
 	if after.supply != before.supply+7 || after.holder != before.holder+7 {
-		return breaks(
+		return conformance.Breaks(
 			"after a mint of 7 the supply is %d, was %d; the balance is %d, was %d",
 			after.supply,
 			before.supply,
@@ -308,27 +309,27 @@ func (c *checker) mint() error {
 		)
 	}
 	return c.moves(nothing, func() error {
-		return c.refuses(c.Holder, "mint", object{"to": c.Holder, "amount": abi.Uint64(math.MaxUint64)})
+		return c.Refuses(c.Holder, "mint", object{"to": c.Holder, "amount": abi.Uint64(math.MaxUint64)})
 	})
 }
 
 func (c *checker) burn() error {
 	if !c.has("burn") {
-		return leftOut("the token has no function burn")
+		return conformance.NotTested("the token has no function burn")
 	}
-	if err := c.moves(nothing, func() error { return c.refuses(c.A, "burn", object{"amount": 1}) }); err != nil {
+	if err := c.moves(nothing, func() error { return c.Refuses(c.A, "burn", object{"amount": 1}) }); err != nil {
 		return err
 	}
 	return c.moves(func(s *books) { s.supply -= 7; s.holder -= 7 }, func() error {
-		outcome, encoded, err := c.send(c.Holder, "burn", object{"amount": 7})
+		outcome, encoded, err := c.Send(c.Holder, "burn", object{"amount": 7})
 		switch {
 		case err != nil:
 			return err
 		case !outcome.OK:
-			return breaks("burn%s failed: %s", encoded, outcome.why())
+			return conformance.Breaks("burn%s failed: %s", encoded, outcome.Why())
 		}
-		if err := transferred(c.Holder, Zero, 7).only(c.token, outcome.Logs); err != nil {
-			return breaks("burn%s: %s", encoded, err)
+		if err := transferred(c.Holder, Zero, 7).only(c.Token, outcome.Logs); err != nil {
+			return conformance.Breaks("burn%s: %s", encoded, err)
 		}
 		return nil
 	})

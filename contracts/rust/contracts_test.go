@@ -197,6 +197,27 @@ func TestVesting(t *testing.T) {
 	})
 }
 
+func TestNFTMeetsTheStandard(t *testing.T) {
+	both(t, "nft", func(t *testing.T, module string) {
+		c := contracttest.New(t)
+		k := deploy(c, t, module, args{"symbol": "ART"})
+		for i := range 3 {
+			k.Call(c.Account("alice"), "mint", args{
+				"to": c.Account("alice"), "tokenId": fmt.Sprintf("0x%02x", i), "properties": `{"name":"one"}`,
+			}).Must(t)
+		}
+		report := k.CheckNFT(c.Account("alice"))
+		for _, r := range report.Results {
+			if r.Verdict != "pass" {
+				t.Errorf("%+v", r)
+			}
+		}
+		if len(report.Results) < 17 {
+			t.Errorf("%d rules were checked", len(report.Results))
+		}
+	})
+}
+
 func TestNFT(t *testing.T) {
 	both(t, "nft", func(t *testing.T, module string) {
 		c := contracttest.New(t)

@@ -34,10 +34,13 @@ var rows = map[string][]string{
 	"proof/wasm": {"proof"},
 
 	// A token's test, and the chain in memory that contracts are tested on: the protocol and the engine themselves.
-	"client/nep20":  {"abi", "types"},
-	"client/sender": {"api", "client", "types", "internal/protocol/fees", "internal/protocol/params"},
-	"client/bind":   {"abi", "api", "client", "codec", "types"},
-	"client/contracttest": {"abi", "api", "client", "client/nep20", "crypto", "types", "internal/engine/wasm",
+	"client/conformance": {"abi", "types"},
+	"client/nep20":       {"abi", "types", "client/conformance"},
+	"client/nep11":       {"abi", "types", "client/conformance"},
+	"client/sender":      {"api", "client", "types", "internal/protocol/fees", "internal/protocol/params"},
+	"client/bind":        {"abi", "api", "client", "codec", "types"},
+	"client/contracttest": {"abi", "api", "client", "client/conformance", "client/nep11", "client/nep20", "crypto",
+		"types", "internal/engine/wasm",
 		"internal/protocol/...", "internal/trace"},
 	"client/contracttest/fuzz": {"abi", "client/contracttest", "contracts", "types"},
 
@@ -140,7 +143,8 @@ var rows = map[string][]string{
 	"internal/node":    {"..."},
 	"internal/loadgen": {"contracts", "client", "api", "types", "crypto", "crypto/bip340"},
 	"internal/cli": {"internal/bindings", "internal/build", "internal/contractbuild", "abi", "proof",
-		"contracts", "client", "client/contracttest", "client/contracttest/fuzz", "client/nep20", "client/sender", "api",
+		"contracts", "client", "client/contracttest", "client/contracttest/fuzz", "client/conformance", "client/nep11",
+		"client/nep20", "client/sender", "api",
 		"types", "crypto", "wallet", "internal/config", "internal/loadgen", "internal/server/sources", "internal/cli/..."},
 	"internal/cli/argument": {"api", "types", "crypto", "crypto/bech32m", "internal/cli/keystore"},
 	"internal/cli/keystore": {"types", "crypto", "wallet"},

@@ -6,12 +6,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cairn-chain/cairn/abi"
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/client/conformance"
+	"github.com/cairn-chain/cairn/client/nep11"
 	"github.com/cairn-chain/cairn/client/nep20"
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/cli/argument"
@@ -21,23 +25,54 @@ import (
 
 // tokenReport is the result of cairn token check.
 type tokenReport struct {
-	nep20.Report
-	Conforms bool `json:"conforms"`
+	conformance.Report
+	Standard string `json:"standard"`
+	Conforms bool   `json:"conforms"`
 }
 
-// errBreaksRules is what a check of a token that does not conform ends with.
-var errBreaksRules = errors.New("the token does not conform to NEP-20")
+// standard is one that tokens are held to.
+type standard struct {
+	name  string
+	check func(
+		context.Context, conformance.Chain, types.ContractID, conformance.Accounts, func(conformance.Result),
+	) (conformance.Report, error)
+}
+
+// standards are those that tokens may say to keep, by the word of --standard.
+var standards = map[string]standard{"nep20": {"NEP-20", nep20.Check}, "nep11": {"NEP-11", nep11.Check}}
+
+// standardOf is the standard that was asked for, else the one that a token's ABI speaks of.
+func (s *session) standardOf(ctx context.Context, id types.ContractID, asked string) (standard, error) {
+	if asked == "" {
+		declared, err := s.client.ContractABI(ctx, id)
+		if err != nil {
+			return standard{}, err
+		}
+		asked = "nep20"
+		if declared != nil {
+			if _, ok := declared.Function("ownerOf"); ok {
+				asked = "nep11"
+			}
+		}
+	}
+	chosen, ok := standards[asked]
+	if !ok {
+		return standard{}, output.Usage(fmt.Errorf("there is no standard %q: it is nep20 or nep11", asked))
+	}
+	return chosen, nil
+}
 
 func (a *app) newTokenCheck() *cobra.Command {
-	var fund string
+	var fund, asked string
 	command := a.completeNames(a.define(&cobra.Command{
 		Use:   "check TOKEN",
-		Short: "Test a token against the NEP-20 standard",
+		Short: "Test a token against its standard, NEP-20 or NEP-11",
 		Long: `Test a deployed token against the NEP-20 standard: its functions and events, conservation of the supply, the rules of
-allowances, overflow, the zero account, and transfers to oneself.
+allowances, overflow, the zero account, and transfers to oneself. A contract that has ownerOf is tested against NEP-11, tokens
+of one each: who may move a token, approvals, lists in pages, IDs, mint and burn.
 
---from holds at least 100 smallest units of the token; mint is tested where it is the token's owner. Two new accounts act
-beside it. On a development chain the chain is taken back to where it was; elsewhere the tokens and the coins that
+--from holds at least 100 smallest units of the token, or one token of NEP-11; mint is tested where it is the token's owner.
+Two new accounts act beside it. On a development chain the chain is taken back to where it was; elsewhere the tokens and the coins that
 are left come back by transactions, and gas is spent. A token that breaks a rule is exit code 1.`,
 		Example: "  cairn token check gold --from dev0\n  cairn token check gold --from dev0 --json",
 		Args:    exactly("TOKEN"),
@@ -61,29 +96,36 @@ are left come back by transactions, and gas is spent. A token that breaks a rule
 		if err != nil {
 			return err
 		}
-		report, err := s.checkToken(ctx, id, chain, client.NewSigner(key), amount)
+		held, err := s.standardOf(ctx, id, asked)
 		if err != nil {
 			return err
 		}
+		report, err := s.checkToken(ctx, held, checked{id, chain, client.NewSigner(key), amount})
+		if err != nil {
+			return err
+		}
+		breaks := fmt.Errorf("the token does not conform to %s", held.name)
 		if !report.Conforms() && s.JSON() {
-			return output.WithData(errBreaksRules, map[string]any{"token": report.Token, "results": report.Results})
+			return output.WithData(breaks, map[string]any{"token": report.Token, "results": report.Results})
 		}
 		if err := s.Result(tokenReport{
-			report, report.Conforms(),
+			report, held.name, report.Conforms(),
 		}, func(t *output.Text) { reportPeople(t, report) }); err != nil {
 			return err
 		}
 		if !report.Conforms() {
-			return errBreaksRules
+			return breaks
 		}
 		return nil
 	}))
+	command.Flags().StringVar(&asked, "standard", "", "nep20 or nep11 (default: that of the token's functions)")
+	CompleteChoice(command, "standard", slices.Sorted(maps.Keys(standards))...)
 	command.Flags().StringVar(&fund, "fund", "1", "coins for the gas of each of the two accounts")
 	return command
 }
 
-func reportPeople(t *output.Text, report nep20.Report) {
-	words := map[nep20.Verdict]string{nep20.Pass: "ok", nep20.Fail: "FAIL", nep20.LeftOut: "-"}
+func reportPeople(t *output.Text, report conformance.Report) {
+	words := map[conformance.Verdict]string{conformance.Pass: "ok", conformance.Fail: "FAIL", conformance.LeftOut: "-"}
 	rows := make([][]any, len(report.Results))
 	for i, r := range report.Results {
 		says := r.Says
@@ -95,9 +137,9 @@ func reportPeople(t *output.Text, report nep20.Report) {
 	t.Table([]string{"", "Rule", "It says"}, rows)
 	t.Line(
 		"\n%d rules kept, %d broken, %d left out",
-		report.Count(nep20.Pass),
-		report.Count(nep20.Fail),
-		report.Count(nep20.LeftOut),
+		report.Count(conformance.Pass),
+		report.Count(conformance.Fail),
+		report.Count(conformance.LeftOut),
 	)
 }
 
@@ -109,12 +151,21 @@ type checkedToken struct {
 	signers     map[types.Account]client.Signer
 }
 
+// checked is what is to be checked, and by whom.
+type checked struct {
+	id     types.ContractID
+	chain  argument.Chain
+	holder client.Signer
+	fund   types.Amount // of each of the two accounts
+}
+
 // checkToken runs the check with two new accounts and leaves the chain as it was, as far as that is possible.
 func (s *session) checkToken(
-	ctx context.Context, id types.ContractID, chain argument.Chain, holder client.Signer, fund types.Amount,
-) (report nep20.Report, err error) {
-	t := checkedToken{s, id, chain.ID == api.DevelopmentChainID, map[types.Account]client.Signer{holder.Account(): holder}}
-	accounts := nep20.Accounts{Holder: holder.Account()}
+	ctx context.Context, held standard, c checked,
+) (report conformance.Report, err error) {
+	holder := c.holder.Account()
+	t := checkedToken{s, c.id, c.chain.ID == api.DevelopmentChainID, map[types.Account]client.Signer{holder: c.holder}}
+	accounts := conformance.Accounts{Holder: holder}
 	for _, account := range []*types.Account{&accounts.A, &accounts.B} {
 		signer, err := newSigner()
 		if err != nil {
@@ -130,17 +181,17 @@ func (s *session) checkToken(
 		}
 		defer func() { err = errors.Join(err, s.client.Dev().Revert(context.WithoutCancel(ctx), snapshot)) }()
 	} else {
-		defer func() { err = errors.Join(err, t.giveBack(context.WithoutCancel(ctx), accounts)) }()
+		defer func() { err = errors.Join(err, t.giveBack(context.WithoutCancel(ctx), held, accounts)) }()
 	}
 	for _, account := range []types.Account{accounts.A, accounts.B} {
-		if _, err := t.send(ctx, holder.Account(), client.Transfer(account, fund), client.TxFields{}); err != nil {
+		if _, err := t.send(ctx, holder, client.Transfer(account, c.fund), client.TxFields{}); err != nil {
 			return report, err
 		}
 	}
 	done := 0
 	describe, stop := s.Live(s.terminal)
 	defer stop()
-	return nep20.Check(ctx, t, id, accounts, func(r nep20.Result) {
+	return held.check(ctx, t, c.id, accounts, func(r conformance.Result) {
 		done++
 		describe(fmt.Sprintf("%d rules tested", done))
 	})
@@ -155,10 +206,14 @@ func newSigner() (client.Signer, error) {
 }
 
 // giveBack sends the tokens and the coins of the two accounts to the holder.
-func (t checkedToken) giveBack(ctx context.Context, accounts nep20.Accounts) error {
+func (t checkedToken) giveBack(ctx context.Context, held standard, accounts conformance.Accounts) error {
 	var failures []error
 	for _, from := range []types.Account{accounts.A, accounts.B} {
-		failures = append(failures, t.giveTokensBack(ctx, from, accounts.Holder), t.giveCoinsBack(ctx, from, accounts.Holder))
+		give := t.giveTokensBack
+		if held.name == standards["nep11"].name {
+			give = t.giveItemsBack
+		}
+		failures = append(failures, give(ctx, from, accounts.Holder), t.giveCoinsBack(ctx, from, accounts.Holder))
 	}
 	return errors.Join(failures...)
 }
@@ -174,6 +229,32 @@ func (t checkedToken) giveTokensBack(ctx context.Context, from, to types.Account
 	}
 	_, err = t.send(ctx, from, payload, client.TxFields{})
 	return err
+}
+
+// giveItemsBack is giveTokensBack of tokens of one each. Of a contract that lists none, none are known.
+func (t checkedToken) giveItemsBack(ctx context.Context, from, to types.Account) error {
+	args, err := json.Marshal(map[string]any{"owner": from, "start": 0, "count": 10})
+	if err != nil {
+		return err
+	}
+	listed, err := t.View(ctx, "tokensOf", args)
+	if err != nil || !listed.OK {
+		return err
+	}
+	var items []string
+	if err := json.Unmarshal(listed.Output, &items); err != nil {
+		return fmt.Errorf("tokensOf returned %q: %w", listed.Output, err)
+	}
+	for _, item := range items {
+		payload, err := client.Call(t.id, "transfer", map[string]any{"to": to, "tokenId": item}, 0)
+		if err != nil {
+			return err
+		}
+		if _, err := t.send(ctx, from, payload, client.TxFields{}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // giveCoinsBack sends what is left after the gas of sending it.
@@ -225,24 +306,24 @@ func (t checkedToken) send(
 	return t.client.WaitReceipt(ctx, id)
 }
 
-// ABI is [nep20.Chain].ABI.
+// ABI is [conformance.Chain].ABI.
 func (t checkedToken) ABI(ctx context.Context) (*abi.ABI, error) {
 	return t.client.ContractABI(ctx, t.id)
 }
 
-// View is [nep20.Chain].View.
-func (t checkedToken) View(ctx context.Context, function string, args []byte) (nep20.Outcome, error) {
+// View is [conformance.Chain].View.
+func (t checkedToken) View(ctx context.Context, function string, args []byte) (conformance.Outcome, error) {
 	result, err := t.client.View(ctx, t.id, function, args, api.Latest())
 	if err != nil {
 		return failed(err)
 	}
-	return nep20.Outcome{OK: true, Output: result}, nil
+	return conformance.Outcome{OK: true, Output: result}, nil
 }
 
-// Send is [nep20.Chain].Send. A call that the estimate of its gas shows to fail is not sent.
+// Send is [conformance.Chain].Send. A call that the estimate of its gas shows to fail is not sent.
 func (t checkedToken) Send(
 	ctx context.Context, from types.Account, function string, args []byte,
-) (nep20.Outcome, error) {
+) (conformance.Outcome, error) {
 	receipt, err := t.send(ctx, from, types.Call{Contract: t.id, Function: function, Args: args}, client.TxFields{})
 	if err == nil {
 		err = client.Failure(receipt)
@@ -250,9 +331,9 @@ func (t checkedToken) Send(
 	if err != nil {
 		return failed(err)
 	}
-	o := nep20.Outcome{OK: true, Output: receipt.ReturnData}
+	o := conformance.Outcome{OK: true, Output: receipt.ReturnData}
 	for _, log := range receipt.Logs {
-		l := nep20.Log{Contract: log.Address, Name: log.EventName, Data: log.Data}
+		l := conformance.Log{Contract: log.Address, Name: log.EventName, Data: log.Data}
 		for _, topic := range log.Topics[min(1, len(log.Topics)):] {
 			if len(topic) != len(types.Digest{}) {
 				return o, fmt.Errorf("the node gave a topic of %d bytes", len(topic))
@@ -265,10 +346,10 @@ func (t checkedToken) Send(
 }
 
 // failed is the outcome of a call that failed in its execution; any other error stays one.
-func failed(err error) (nep20.Outcome, error) {
+func failed(err error) (conformance.Outcome, error) {
 	var answer *client.Error
 	if !errors.As(err, &answer) || answer.Code != api.CodeExecutionFailed {
-		return nep20.Outcome{}, err
+		return conformance.Outcome{}, err
 	}
 	var data struct {
 		Reason     string   `json:"reason"`
@@ -278,5 +359,5 @@ func failed(err error) (nep20.Outcome, error) {
 	if err == nil {
 		err = json.Unmarshal(text, &data)
 	}
-	return nep20.Outcome{Reason: data.Reason, Output: data.RevertData}, err
+	return conformance.Outcome{Reason: data.Reason, Output: data.RevertData}, err
 }
