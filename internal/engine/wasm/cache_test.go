@@ -230,7 +230,7 @@ func TestMachineCodeOnDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := e.load(t, g)
-		if exit, left := e.run(t, c, "run", &host{}, 1000); exit != vm.Returned || left != 1000-7 {
+		if exit, left := e.run(t, c, "run", &host{}, 1000); exit != vm.Returned || left != 1000-9 {
 			t.Errorf("exit %d, %d gas left", exit, left)
 		}
 		if err := e.Close(); err != nil {

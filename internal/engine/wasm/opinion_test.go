@@ -20,7 +20,7 @@ func TestOtherOpinions(t *testing.T) {
 		before := e.Stats()
 		gas := vm.Gas{Left: 1000}
 		if exit, err := engine.Run(c.hash, c.module, "run", &host{}, &gas); err != nil || exit != vm.Returned ||
-			gas.Left != 1000-7 {
+			gas.Left != 1000-9 {
 			t.Errorf("%s: exit %d with %d gas left, error %v", name, exit, gas.Left, err)
 		}
 		after := e.Stats()
@@ -56,7 +56,7 @@ func TestEnginesBeside(t *testing.T) {
 	e.run(t, c, "run", &host{}, 1000)
 	before := e.Stats()
 	for range 2 {
-		if exit, left := beside.run(t, c, "run", &host{}, 1000); exit != vm.Returned || left != 1000-7 {
+		if exit, left := beside.run(t, c, "run", &host{}, 1000); exit != vm.Returned || left != 1000-9 {
 			t.Errorf("exit %d with %d gas left", exit, left)
 		}
 	}
