@@ -43,7 +43,7 @@ func (f *File) Open(scope Scope) (entries []Entry, err error) {
 	if f.file != nil {
 		return nil, fmt.Errorf("%s: %w", f.path, ErrLocked)
 	}
-	if f.lock, err = takeLock(f.path + ".lock"); err != nil {
+	if f.lock, err = acquireLock(f.path + ".lock"); err != nil {
 		return nil, err
 	}
 	defer func() {

@@ -17,7 +17,7 @@ type lock struct {
 	path string
 }
 
-func takeLock(path string) (_ *lock, err error) {
+func acquireLock(path string) (_ *lock, err error) {
 	mine := fmt.Sprintf("%s.%d.%s", path, os.Getpid(), rand.Text())
 	holder := fmt.Sprintf("%d %s\n", os.Getpid(), startOf(os.Getpid()))
 	if err := os.WriteFile(mine, []byte(holder), 0o600); err != nil {
@@ -41,7 +41,7 @@ func takeLock(path string) (_ *lock, err error) {
 		case isAlive(string(text)):
 			return nil, fmt.Errorf("%s: %w: process %s", path, ErrLocked, bytes.TrimSpace(text))
 		}
-		if err := takeAway(path, text, mine+".stale"); err != nil {
+		if err := removeStale(path, text, mine+".stale"); err != nil {
 			return nil, err
 		}
 	}
@@ -49,8 +49,8 @@ func takeLock(path string) (_ *lock, err error) {
 
 func (l *lock) release() error { return os.Remove(l.path) }
 
-// takeAway removes a stale lock, unless another process has put its own in the place meanwhile: that is put back.
-func takeAway(path string, stale []byte, aside string) error {
+// removeStale removes a stale lock, unless another process has put its own in the place meanwhile: that is put back.
+func removeStale(path string, stale []byte, aside string) error {
 	if err := os.Rename(path, aside); err != nil {
 		return ignoring(err, fs.ErrNotExist)
 	}

@@ -35,7 +35,7 @@ var records = []string{
 	"internal/server/front.Config",
 	"internal/server/front.Stats",
 	"internal/server/front.counts",
-	"internal/server/front.head",
+	"internal/server/front.preamble",
 	"internal/server/members.Member",
 	"internal/server/push.Config",
 	"internal/storage/kv.Metrics",

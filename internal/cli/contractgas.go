@@ -23,7 +23,7 @@ import (
 
 // contractGas is what gas is measured with.
 type contractGas struct {
-	takenModule
+	givenModule
 	init, calls   string
 	check, update bool
 	tolerance     float64
@@ -75,7 +75,7 @@ Accounts are alice, bob and carol, or hex. With --check a difference is exit cod
 		if len(args) > 0 {
 			source = args[0]
 		}
-		o.takenModule, err = takeModule(ctx, source, &contractbuild.Options{Log: command.ErrOrStderr()})
+		o.givenModule, err = readModule(ctx, source, &contractbuild.Options{Log: command.ErrOrStderr()})
 		if err != nil {
 			return err
 		}

@@ -109,7 +109,7 @@ same seed makes the same calls. A failure is exit code 1.`,
 
 // take takes the module that is to be tested, and makes it if need be.
 func (c *contractTest) take(ctx context.Context, from string, o contractbuild.Options) (err error) {
-	taken, err := takeModule(ctx, from, &o)
+	taken, err := readModule(ctx, from, &o)
 	if err != nil {
 		return err
 	}
@@ -133,15 +133,15 @@ func (c *contractTest) take(ctx context.Context, from string, o contractbuild.Op
 	return nil
 }
 
-// takenModule is a module that a command was given, or made.
-type takenModule struct {
+// givenModule is a module that a command was given, or made.
+type givenModule struct {
 	name, dir string // the directory that what is kept of it is below
 	module    []byte
 	source    *contractbuild.Source // nil of a module that was given
 }
 
-// takeModule reads FILE.wasm, or builds the contract in a directory.
-func takeModule(ctx context.Context, from string, o *contractbuild.Options) (taken takenModule, err error) {
+// readModule reads FILE.wasm, or builds the contract in a directory.
+func readModule(ctx context.Context, from string, o *contractbuild.Options) (taken givenModule, err error) {
 	if strings.HasSuffix(from, ".wasm") {
 		taken.name, taken.dir = strings.TrimSuffix(filepath.Base(from), ".wasm"), filepath.Dir(from)
 		taken.module, err = os.ReadFile(from)
@@ -155,7 +155,7 @@ func takeModule(ctx context.Context, from string, o *contractbuild.Options) (tak
 		return taken, err
 	}
 	built, err := contractbuild.Build(ctx, source, *o)
-	return takenModule{source.Manifest.Name, from, built.Module, &source}, err
+	return givenModule{source.Manifest.Name, from, built.Module, &source}, err
 }
 
 // declaresInvariants tells whether the package itself may have some: building once more takes a while.

@@ -157,7 +157,7 @@ func (f *submission) send(
 	receipt, err := s.client.SendAndWait(sending, signed)
 	stop()
 	if err != nil {
-		return nil, s.mayBeIn(ctx, err, signed.ID(), takenAlready)
+		return nil, s.mayBeIn(ctx, err, signed.ID(), acceptedAlready)
 	}
 	return &receipt, nil
 }
@@ -195,8 +195,8 @@ func (s *session) accepted(id types.TxID) error {
 	})
 }
 
-// takenAlready is what is known of a transaction that the node answered for.
-const takenAlready = "the node has taken it"
+// acceptedAlready is what is known of a transaction that the node answered for.
+const acceptedAlready = "the node has taken it"
 
 // mayBeIn adds to the error of a node that has gone away that a transaction may be in a block all the same. A
 // connection that was never made has carried nothing.
@@ -204,7 +204,7 @@ func (s *session) mayBeIn(ctx context.Context, err error, id types.TxID, known s
 	var dial *net.OpError
 	var status *client.StatusError
 	if !errors.Is(err, client.ErrUnreachable) || errors.As(err, &status) ||
-		errors.As(err, &dial) && dial.Op == "dial" && known != takenAlready {
+		errors.As(err, &dial) && dial.Op == "dial" && known != acceptedAlready {
 		return err
 	}
 	text := fmt.Sprintf("%s; %s, and it may get into a block: look with cairn tx %s before you send again",

@@ -37,14 +37,14 @@ func (d *Dir) Snapshots() (*snapshot.Directory, error) {
 	return snapshots, err
 }
 
-// errNoRoom is the error of a snapshot that would take the room of blocks.
-var errNoRoom = errors.New("less than a twentieth of the disk is free, which is left for blocks")
+// errKeptForBlocks is the error of a snapshot that would take the room of blocks.
+var errKeptForBlocks = errors.New("less than a twentieth of the disk is free, which is left for blocks")
 
 // leaveForBlocks refuses to fill a disk of which little is free: a snapshot can wait, a node without room for a block
 // ends. Where a disk does not tell its size, what does not fit fails when it is written.
 func leaveForBlocks(size, free uint64, err error) error {
 	if err == nil && free < size/20 {
-		return errNoRoom
+		return errKeptForBlocks
 	}
 	return nil
 }

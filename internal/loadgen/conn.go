@@ -82,22 +82,22 @@ func (c *conn) roundTrip(wire []byte) (status int, body []byte, err error) {
 		}
 		end = bytes.Index(c.buffer, []byte("\r\n\r\n"))
 	}
-	head, err := parseHead(c.buffer[:end+2])
+	preamble, err := parsePreamble(c.buffer[:end+2])
 	if err != nil {
 		return 0, nil, err
 	}
-	c.close = head.close
-	if head.chunked {
+	c.close = preamble.close
+	if preamble.chunked {
 		body, err = c.readChunks(end + 4)
-		return head.status, body, err
+		return preamble.status, body, err
 	}
-	total := end + 4 + head.length
+	total := end + 4 + preamble.length
 	for len(c.buffer) < total {
 		if err := c.fill(); err != nil {
 			return 0, nil, err
 		}
 	}
-	return head.status, c.buffer[end+4 : total], nil
+	return preamble.status, c.buffer[end+4 : total], nil
 }
 
 // fill reads what has arrived.
@@ -164,32 +164,32 @@ func (c *conn) line(at int) ([]byte, error) {
 	}
 }
 
-// head is what matters of a response's header.
-type head struct {
+// preamble is what matters of a response's header.
+type preamble struct {
 	status  int
 	length  int
 	chunked bool
 	close   bool
 }
 
-// parseHead reads a status line and header fields, each with its line end.
-func parseHead(text []byte) (head, error) {
+// parsePreamble reads a status line and header fields, each with its line end.
+func parsePreamble(text []byte) (preamble, error) {
 	const version = "HTTP/1.1 "
 	if len(text) < len(version)+3 || string(text[:len(version)]) != version {
-		return head{}, errAnswer
+		return preamble{}, errAnswer
 	}
 	status, err := strconv.Atoi(string(text[len(version) : len(version)+3]))
 	if err != nil {
-		return head{}, errAnswer
+		return preamble{}, errAnswer
 	}
-	h := head{status: status, length: -1}
+	h := preamble{status: status, length: -1}
 	for line := range bytes.SplitSeq(text, []byte("\r\n")) {
 		name, value, _ := bytes.Cut(line, []byte(":"))
 		value = bytes.TrimSpace(value)
 		switch {
 		case bytes.EqualFold(name, []byte("content-length")):
 			if h.length, err = strconv.Atoi(string(value)); err != nil || h.length < 0 || h.length > maxAnswer {
-				return head{}, errAnswer
+				return preamble{}, errAnswer
 			}
 		case bytes.EqualFold(name, []byte("transfer-encoding")):
 			h.chunked = bytes.EqualFold(value, []byte("chunked"))
@@ -201,7 +201,7 @@ func parseHead(text []byte) (head, error) {
 		h.length = 0
 	}
 	if h.length < 0 && !h.chunked {
-		return head{}, errAnswer
+		return preamble{}, errAnswer
 	}
 	return h, nil
 }

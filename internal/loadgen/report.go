@@ -63,7 +63,7 @@ func percentiles(h *hdrhistogram.Histogram) Percentiles {
 }
 
 // report adds up what the workers counted within a time.
-func (r *run) report(elapsed time.Duration) Report {
+func (r *measurement) report(elapsed time.Duration) Report {
 	report := Report{
 		Load:        r.plan.Load,
 		URL:         r.options.URL,
@@ -105,7 +105,7 @@ func ranked(counts map[string]*ErrorCount) []ErrorCount {
 }
 
 // accepted is how many transactions the node acknowledged.
-func (r *run) accepted() (count int64) {
+func (r *measurement) accepted() (count int64) {
 	for _, s := range r.submissions {
 		if s.accepted {
 			count++

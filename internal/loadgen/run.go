@@ -53,7 +53,7 @@ func Run(ctx context.Context, target Target, plan Plan, queues [][]Call, o Optio
 	if plan.Load.Repeats() && o.Duration <= 0 {
 		return Report{}, fmt.Errorf("the load %s goes on until a duration is over: it must be more than 0", plan.Load)
 	}
-	r := newRun(target, plan, queues, o, node)
+	r := newMeasurement(target, plan, queues, o, node)
 	if plan.Load != Subscribers {
 		return r.do(ctx)
 	}
@@ -78,8 +78,8 @@ func Run(ctx context.Context, target Target, plan Plan, queues [][]Call, o Optio
 	return report, nil
 }
 
-// run is one run of a load.
-type run struct {
+// measurement is one run of a load.
+type measurement struct {
 	target      Target
 	plan        Plan
 	options     Options
@@ -88,8 +88,8 @@ type run struct {
 	began       time.Time
 }
 
-func newRun(target Target, plan Plan, queues [][]Call, o Options, node *url.URL) *run {
-	r := &run{target: target, plan: plan, options: o, submissions: map[[32]byte]*submission{}}
+func newMeasurement(target Target, plan Plan, queues [][]Call, o Options, node *url.URL) *measurement {
+	r := &measurement{target: target, plan: plan, options: o, submissions: map[[32]byte]*submission{}}
 	encoder := newEncoder(node, o.Token, o.Batch > 1)
 	for i, calls := range queues {
 		for _, call := range calls {
@@ -113,7 +113,7 @@ func newRun(target Target, plan Plan, queues [][]Call, o Options, node *url.URL)
 	return r
 }
 
-func (r *run) do(ctx context.Context) (Report, error) {
+func (r *measurement) do(ctx context.Context) (Report, error) {
 	if len(r.submissions) == 0 {
 		r.began = time.Now()
 		clock := wallClock{r.began}
@@ -146,7 +146,7 @@ func (r *run) do(ctx context.Context) (Report, error) {
 }
 
 // send lets all workers run, for the duration at most, and returns when the last answer had come.
-func (r *run) send(ctx context.Context, clock clock) (elapsed time.Duration) {
+func (r *measurement) send(ctx context.Context, clock clock) (elapsed time.Duration) {
 	if r.options.Duration > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, r.options.Duration)
@@ -177,7 +177,7 @@ func (r *run) send(ctx context.Context, clock clock) (elapsed time.Duration) {
 	}
 }
 
-func (r *run) progress(clock clock, settling bool, included int64) {
+func (r *measurement) progress(clock clock, settling bool, included int64) {
 	if r.options.Progress == nil {
 		return
 	}

@@ -115,7 +115,7 @@ func (n *Node) observeLeftOut(l sequencer.LeftOut) {
 		log.Warn(
 			"a transaction was dropped: it took far longer than its gas says; its sender and the code that it calls wait",
 		)
-	case sequencer.NoRoom:
+	case sequencer.LoadFull:
 		log.Debug("a transaction comes again in the next block: this one can load no further code")
 	case sequencer.Faulty:
 		log.Error("a transaction was dropped: the engine failed on it", "error", l.Err)

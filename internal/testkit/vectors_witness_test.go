@@ -58,7 +58,7 @@ func readWitness(t *testing.T, records []recordVector, keys ...[]byte) (v witnes
 		}
 		v.Values = append(v.Values, recordVector{key, committed[string(key)]})
 	}
-	w, err := tree.JoinProofs(keys, proofs)
+	w, err := tree.JoinMerkleProofs(keys, proofs)
 	if err != nil {
 		t.Fatal(err)
 	}

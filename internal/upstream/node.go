@@ -222,7 +222,7 @@ func (n *Node) Value(
 	if err != nil {
 		return nil, proof, refused(err)
 	}
-	if proof, err = newProof(told); err != nil {
+	if proof, err = newMerkleProof(told); err != nil {
 		return nil, proof, fmt.Errorf("%w: a Merkle proof: %w", client.ErrBadAnswer, err)
 	}
 	if told.Value != nil {
@@ -231,8 +231,8 @@ func (n *Node) Value(
 	return value, proof, nil
 }
 
-// newProof is a Merkle proof that a node tells.
-func newProof(told api.AccountProof) (proof tree.MerkleProof, err error) {
+// newMerkleProof is a Merkle proof that a node tells.
+func newMerkleProof(told api.AccountProof) (proof tree.MerkleProof, err error) {
 	for _, sibling := range told.Siblings {
 		digest, err := poseidon.ParseDigest(sibling)
 		if err != nil {

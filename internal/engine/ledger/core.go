@@ -123,7 +123,7 @@ func (r *Received) checkNext(tip *Tip) error {
 
 // again begins a block that is there anew, on the state of its parent; p are the parameters in that state.
 func (c *core) again(parent, header types.Header, p types.Parameters, parentState state.Reader,
-	machine exec.Machine) (*exec.Run, error) {
+	machine exec.Machine) (*exec.Derivation, error) {
 	overrides := c.override != nil && c.override.Height == header.Height
 	if overrides {
 		p = c.override.Parameters

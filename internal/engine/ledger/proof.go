@@ -12,8 +12,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// KeyProof is a Merkle proof of a key's value, or of its absence (nil), under a block's state root.
-type KeyProof struct {
+// MerkleProof is a Merkle proof of a key's value, or of its absence (nil), under a block's state root.
+type MerkleProof struct {
 	Height    types.Height
 	StateRoot types.StateRoot
 	Key       []byte
@@ -22,28 +22,28 @@ type KeyProof struct {
 }
 
 // Prove proves a key under the state root of the head.
-func (l *Ledger) Prove(key []byte) (proof KeyProof, err error) {
+func (l *Ledger) Prove(key []byte) (proof MerkleProof, err error) {
 	view, head, err := l.lockTree()
 	if err != nil {
-		return KeyProof{}, err
+		return MerkleProof{}, err
 	}
 	defer func() { err = errors.Join(err, view.Close()) }()
 	merkle, err := l.tree.Prove(key, unknown)
 	l.treeLock.RUnlock()
 	if err != nil {
-		return KeyProof{}, err
+		return MerkleProof{}, err
 	}
-	return complete(KeyProof{Height: head.Height, StateRoot: head.StateRoot, Key: key, Merkle: merkle}, view, view)
+	return complete(MerkleProof{Height: head.Height, StateRoot: head.StateRoot, Key: key, Merkle: merkle}, view, view)
 }
 
 // unknown stands for value hashes that the store is asked for once the tree is unlocked.
 func unknown(poseidon.Digest) (poseidon.Digest, error) { return poseidon.Digest{}, nil }
 
 // complete adds to a proof what the store knows: the state for which it is, and that of the head.
-func complete(proof KeyProof, view, head *chain.State) (_ KeyProof, err error) {
+func complete(proof MerkleProof, view, head *chain.State) (_ MerkleProof, err error) {
 	if end := &proof.Merkle.End; end.Kind == tree.EndOther && end.ValueHash.IsZero() {
 		if end.ValueHash, err = head.ValueHashAt(end.Path); err != nil {
-			return KeyProof{}, err
+			return MerkleProof{}, err
 		}
 	}
 	proof.Value, err = view.Get(proof.Key)
@@ -84,15 +84,15 @@ const undoLimit = 64 << 20
 // ProveAt proves a key under the state root of a block, which may be any that is kept and within the limit of what can
 // be undone. Beyond it the error is a *chain.UndoError, which says how far it goes. Errors are also those of the store,
 // chain.ErrAboveHead and chain.ErrPruned among them. What it takes grows with what was written since.
-func (l *Ledger) ProveAt(ctx context.Context, h types.Height, key []byte) (KeyProof, error) {
+func (l *Ledger) ProveAt(ctx context.Context, h types.Height, key []byte) (MerkleProof, error) {
 	proofs, err := l.proveAt(ctx, h, [][]byte{key})
 	if err != nil {
-		return KeyProof{}, err
+		return MerkleProof{}, err
 	}
 	return proofs[0], nil
 }
 
-func (l *Ledger) proveAt(ctx context.Context, h types.Height, keys [][]byte) (proofs []KeyProof, err error) {
+func (l *Ledger) proveAt(ctx context.Context, h types.Height, keys [][]byte) (proofs []MerkleProof, err error) {
 	past, err := l.store.StateAt(h)
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (l *Ledger) proveAt(ctx context.Context, h types.Height, keys [][]byte) (pr
 	if err != nil {
 		return nil, err
 	}
-	proofs = make([]KeyProof, len(keys))
+	proofs = make([]MerkleProof, len(keys))
 	var undo *chain.Undo
 	for i, key := range keys {
 		proof := &proofs[i]
@@ -139,14 +139,14 @@ func (l *Ledger) ProveAll(ctx context.Context, h types.Height, keys [][]byte) (R
 	for i, p := range proofs {
 		r.Values[i], merkle[i] = tree.KeyValue{Key: p.Key, Value: p.Value}, p.Merkle
 	}
-	if r.Witness, err = tree.JoinProofs(keys, merkle); err != nil {
+	if r.Witness, err = tree.JoinMerkleProofs(keys, merkle); err != nil {
 		return Reads{}, err
 	}
 	return r, r.Witness.VerifyReads(proofs[0].StateRoot, r.Values)
 }
 
 // proveHead proves keys under the state root of the head; nil if that is not the block.
-func (l *Ledger) proveHead(h types.Height, keys [][]byte) (proofs []KeyProof, err error) {
+func (l *Ledger) proveHead(h types.Height, keys [][]byte) (proofs []MerkleProof, err error) {
 	view, head, err := l.lockTree()
 	if err != nil {
 		return nil, err
@@ -156,11 +156,11 @@ func (l *Ledger) proveHead(h types.Height, keys [][]byte) (proofs []KeyProof, er
 		l.treeLock.RUnlock()
 		return nil, nil
 	}
-	proofs = make([]KeyProof, len(keys))
+	proofs = make([]MerkleProof, len(keys))
 	for i, key := range keys {
 		merkle, proveErr := l.tree.Prove(key, unknown)
 		err = errors.Join(err, proveErr)
-		proofs[i] = KeyProof{Height: h, StateRoot: head.StateRoot, Key: key, Merkle: merkle}
+		proofs[i] = MerkleProof{Height: h, StateRoot: head.StateRoot, Key: key, Merkle: merkle}
 	}
 	l.treeLock.RUnlock()
 	for i := range proofs {
@@ -173,7 +173,7 @@ func (l *Ledger) proveHead(h types.Height, keys [][]byte) (proofs []KeyProof, er
 
 // tryPast makes a proof for a past state. It is not done if a block comes between gathering what undoes the later ones
 // and the walk over the tree. What it gathered is returned for the next try.
-func (l *Ledger) tryPast(ctx context.Context, undo *chain.Undo, past *chain.State, proof *KeyProof,
+func (l *Ledger) tryPast(ctx context.Context, undo *chain.Undo, past *chain.State, proof *MerkleProof,
 	key []byte) (_ *chain.Undo, done bool, err error) {
 	view, head, err := l.lockTree()
 	if err != nil {
@@ -203,6 +203,6 @@ func (l *Ledger) tryPast(ctx context.Context, undo *chain.Undo, past *chain.Stat
 	if err != nil {
 		return nil, false, err
 	}
-	*proof, err = complete(KeyProof{Key: key, Merkle: merkle}, past, view)
+	*proof, err = complete(MerkleProof{Key: key, Merkle: merkle}, past, view)
 	return undo, true, err
 }

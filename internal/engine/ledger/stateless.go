@@ -268,11 +268,11 @@ func (r *Received) entry(result exec.Result, codes *usedCodes) (e chain.Entry, e
 func (l *Stateless) Machine() exec.Machine { return exec.Machine{Engine: l.engine, Codes: l.store} }
 
 // Prove is refused: chain.ErrNoState.
-func (l *Stateless) Prove([]byte) (KeyProof, error) { return KeyProof{}, chain.ErrNoState }
+func (l *Stateless) Prove([]byte) (MerkleProof, error) { return MerkleProof{}, chain.ErrNoState }
 
 // ProveAt is refused: chain.ErrNoState.
-func (l *Stateless) ProveAt(context.Context, types.Height, []byte) (KeyProof, error) {
-	return KeyProof{}, chain.ErrNoState
+func (l *Stateless) ProveAt(context.Context, types.Height, []byte) (MerkleProof, error) {
+	return MerkleProof{}, chain.ErrNoState
 }
 
 // ProveAll is refused: chain.ErrNoState.

@@ -112,7 +112,7 @@ func (p *Pool) screen(b *batch) {
 		if c.signed().Nonce == s.next()+r.count {
 			ahead[s] = reserve{r.count + 1, r.cost + c.cost}
 		}
-		_, err = p.makeRoom(s, c, at)
+		_, err = p.victimsFor(s, c, at)
 		return err
 	})
 }

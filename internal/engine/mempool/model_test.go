@@ -183,7 +183,7 @@ func (m *model) add(tx modelTx) error {
 		return ErrFull
 	}
 	before := m.txs
-	if !m.makeRoom(tx, executable, old, m.tip(prefix...)) {
+	if !m.victimsFor(tx, executable, old, m.tip(prefix...)) {
 		m.txs = before
 		return ErrFull
 	}
@@ -196,7 +196,7 @@ func (m *model) add(tx modelTx) error {
 	return nil
 }
 
-func (m *model) makeRoom(tx modelTx, executable bool, old *modelTx, tip int64) bool {
+func (m *model) victimsFor(tx modelTx, executable bool, old *modelTx, tip int64) bool {
 	_, ownHeld := m.split(tx.Sender)
 	for {
 		count, bytes, heldCount, heldBytes := m.usage()

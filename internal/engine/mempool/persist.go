@@ -63,7 +63,7 @@ func (p *Pool) readJournal(opts journal.Options) (passed int, report journal.Rep
 		}
 		if h != nil {
 			if err := p.goTo(h.at); err == nil {
-				return p.takeUp(opts, h)
+				return p.resume(opts, h)
 			} else {
 				p.opts.Log.Warn("the state is gone at which transactions were pending: they are judged by that of now",
 					"height", h.at.Height, "error", err)

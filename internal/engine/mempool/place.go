@@ -148,7 +148,7 @@ func (p *Pool) insert(s *sender, c *candidate) error {
 	if err != nil {
 		return err
 	}
-	victims, err := p.makeRoom(s, c, at)
+	victims, err := p.victimsFor(s, c, at)
 	if err != nil {
 		return err
 	}

@@ -207,9 +207,9 @@ func (p *Pool) goTo(at Position) error {
 	return err
 }
 
-// takeUp puts what a journal says was pending at a position into the pool, and returns how many of its transactions
+// resume puts what a journal says was pending at a position into the pool, and returns how many of its transactions
 // were not.
-func (p *Pool) takeUp(opts journal.Options, h *history) (passed int, report journal.Report, err error) {
+func (p *Pool) resume(opts journal.Options, h *history) (passed int, report journal.Report, err error) {
 	records := 0
 	b := new(batch)
 	flush := func() {

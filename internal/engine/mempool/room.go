@@ -71,10 +71,10 @@ func (p *Pool) full(reason string) error {
 	return &FullError{Reason: reason, RetryAfter: min(max(p.head.interval, time.Second), time.Minute)}
 }
 
-// makeRoom finds what has to be evicted for a candidate at its place: held transactions first, then those with the
+// victimsFor finds what has to be evicted for a candidate at its place: held transactions first, then those with the
 // lowest tip, if it is lower than the candidate's. Its own sender's transactions are never evicted for it, and all of
 // the evictions are found or none.
-func (p *Pool) makeRoom(s *sender, c *candidate, at place) ([]*entry, error) {
+func (p *Pool) victimsFor(s *sender, c *candidate, at place) ([]*entry, error) {
 	want := p.filling.usage
 	want.addSize(c.size(), !at.executable, 1)
 	if at.replaced != nil {
@@ -111,7 +111,7 @@ func (p *Pool) makeRoom(s *sender, c *candidate, at place) ([]*entry, error) {
 	return victims, nil
 }
 
-// evict removes what makeRoom found.
+// evict removes what victimsFor found.
 func (p *Pool) evict(victims []*entry) {
 	for _, e := range victims {
 		p.pushOut(e)

@@ -38,7 +38,7 @@ const (
 	Overran Fate = "dropped"
 	Faulty  Fate = "faulty" // the engine failed on it: dropped, and the code is in quarantine
 	// the block can load no further code: it comes again, before all others of a block when its turn is
-	NoRoom Fate = "no room"
+	LoadFull Fate = "no room"
 )
 
 // LeftOut is a transaction that was tried in a block and is not in it, though it is valid.
@@ -181,8 +181,8 @@ func (b *batch) Tried(tx *types.VerifiedTx, receipt types.Receipt, err error) {
 		}
 		b.left = append(b.left, LeftOut{tx, Faulty, err})
 	case errors.Is(err, exec.ErrLoadFull): // it ran in vain, which counts as time that contracts took
-		b.left = append(b.left, LeftOut{tx, NoRoom, err})
-		b.turns.waitForRoom(tx, took > paceTime)
+		b.left = append(b.left, LeftOut{tx, LoadFull, err})
+		b.turns.waitForLoad(tx, took > paceTime)
 	case errors.Is(err, ledger.ErrOverdue):
 		b.paces.ran(tx, 0, took, b.start)
 		fate := Deferred

@@ -47,7 +47,7 @@ func TestNoRoomForLoad(t *testing.T) {
 	alike := f.sendGas(others[1], 0, 7, 1_000_000, calls[fits+1])
 	loaded, paid := f.sendGas(others[2], 0, 6, 1_000_000, calls[0]), f.send(others[3], 0, 5, payment)
 	f.block(slices.Concat(first, []types.TxID{loaded, paid})...)
-	f.tell(told{refused, NoRoom}, told{alike, NoRoom})
+	f.tell(told{refused, LoadFull}, told{alike, LoadFull})
 	if stats := f.book.Stats(); stats.Waiting != 0 || stats.Quarantined != 0 {
 		t.Errorf("the book has %+v", stats)
 	}
@@ -59,7 +59,7 @@ func TestNoRoomForLoad(t *testing.T) {
 // dozen accounts are not a dozen blocks in the way of whoever waits behind them.
 func TestManyHaveTheirTurnInABlock(t *testing.T) {
 	f, _, calls := withFakes(t, time.Second, 1)
-	most := forRoom(params.DefaultGasLimit)
+	most := forLoad(params.DefaultGasLimit)
 	if most < 16 {
 		t.Fatalf("%d have their turn in a block", most)
 	}
@@ -68,7 +68,7 @@ func TestManyHaveTheirTurnInABlock(t *testing.T) {
 	for i := range len(others) {
 		waiting = append(waiting, f.send(others[i], 0, 8, calls[0]))
 		tx, _ := f.pool.Get(waiting[i])
-		batch.turns.waitForRoom(tx, true)
+		batch.turns.waitForLoad(tx, true)
 	}
 	dear := f.send(alice, 1, 9, calls[0])
 	f.block(append(slices.Clone(waiting[:most]), dear)...)

@@ -56,8 +56,8 @@ func (p *Picker) best() *mempool.Best {
 	}
 	p.first = p.turns.next(&p.turns.time, pending)
 	preferred := []*types.VerifiedTx{p.first}
-	for range forRoom(tip.Header.Header.GasLimit) {
-		preferred = append(preferred, p.turns.next(&p.turns.room, pending))
+	for range forLoad(tip.Header.Header.GasLimit) {
+		preferred = append(preferred, p.turns.next(&p.turns.load, pending))
 	}
 	best.Prefer(preferred...)
 	return best

@@ -207,7 +207,7 @@ func (s *Solo) produce(txs source) (ledger.Block, error) {
 		return ledger.Block{}, fmt.Errorf("%w: %s", ErrNotProducing, status.Reason)
 	}
 	batch := s.newBatch(txs, s.BlockTime())
-	next := batch.At(s.takeTime())
+	next := batch.At(s.timeOfNext())
 	next.Lock = s.lock
 	var header types.Header
 	next.Drafted = func(d *ledger.Draft) error {
@@ -285,8 +285,8 @@ func (s *Solo) Status() Status {
 	}
 }
 
-// takeTime is the next block's time: what was set for it, or the clock's, and never before the head's.
-func (s *Solo) takeTime() uint64 {
+// timeOfNext is the next block's time: what was set for it, or the clock's, and never before the head's.
+func (s *Solo) timeOfNext() uint64 {
 	head := s.ledger.Tip().Header.Header.Timestamp
 	s.mu.Lock()
 	defer s.mu.Unlock()

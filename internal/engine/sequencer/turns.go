@@ -9,11 +9,11 @@ import (
 const maxTurns = 65_536
 
 // turns are the transactions that were left out, one of each sender. Those that want time come one a block; of those
-// that want room for the codes that they load, as many come as certainly find it. What ran for long in vain is not
+// that want load, for the codes of their calls, as many come as certainly find it. What ran for long in vain is not
 // tried before its turn. Else six calls that nobody pays could take most of every block: they run and then load a code
 // when the block has no room.
 type turns struct {
-	time, room []*types.VerifiedTx
+	time, load []*types.VerifiedTx
 	there      map[types.Account]bool // senders of those that wait
 	held       map[types.Account]bool // senders of those that are not to be tried before
 }
@@ -21,9 +21,9 @@ type turns struct {
 // waitForTime puts a transaction at the end of those that want time, unless one of its sender waits already.
 func (t *turns) waitForTime(tx *types.VerifiedTx) { t.wait(&t.time, tx) }
 
-// waitForRoom is the same for those that want room. hold says that it is not to be tried before its turn.
-func (t *turns) waitForRoom(tx *types.VerifiedTx, hold bool) {
-	if t.wait(&t.room, tx) && hold {
+// waitForLoad is the same for those that want load. hold says that it is not to be tried before its turn.
+func (t *turns) waitForLoad(tx *types.VerifiedTx, hold bool) {
+	if t.wait(&t.load, tx) && hold {
 		t.held[tx.Signed().Sender] = true
 	}
 }
@@ -58,9 +58,9 @@ func (t *turns) next(queue *[]*types.VerifiedTx, pending func(*types.VerifiedTx)
 	return nil
 }
 
-// forRoom is how many that want room have their turn in a block: as many as have three quarters of its load at most,
+// forLoad is how many that want load have their turn in a block: as many as have three quarters of its load at most,
 // whatever they load.
-func forRoom(gasLimit types.Gas) int {
+func forLoad(gasLimit types.Gas) int {
 	return max(1, int(params.BlockLoad(gasLimit)*3/4/(params.LoadToStop+params.MostLoad)))
 }
 

@@ -101,7 +101,7 @@ func (f *fetcher) attempt(ctx context.Context) (string, error) {
 	}
 	final := filepath.Join(f.Parent, strconv.FormatUint(uint64(m.Height), 10))
 	part := final + partSuffix
-	if err := takeUp(m, final, part); err != nil {
+	if err := resume(m, final, part); err != nil {
 		return "", err
 	}
 	if err := f.fetch(ctx, m, sources, part); err != nil {
@@ -129,9 +129,9 @@ func (f *fetcher) parts() ([]string, error) {
 	return filepath.Glob(filepath.Join(f.Parent, "*"+partSuffix))
 }
 
-// takeUp makes the snapshot, if it is there whole, one that is fetched in part: its chunks are checked like those of a
+// resume makes the snapshot, if it is there whole, one that is fetched in part: its chunks are checked like those of a
 // part. A part of another snapshot of the height is removed.
-func takeUp(m Manifest, whole, part string) error {
+func resume(m Manifest, whole, part string) error {
 	switch {
 	case isOf(whole, m):
 		return errors.Join(os.RemoveAll(part), os.Rename(whole, part))

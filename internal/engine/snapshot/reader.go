@@ -78,8 +78,8 @@ func (r *reader) join(to *[]byte, piece []byte, limit int) error {
 	return nil
 }
 
-// head decodes genesis and block once their last piece has come.
-func (r *reader) head() (err error) {
+// begin decodes genesis and block once their last piece has come.
+func (r *reader) begin() (err error) {
 	if r.touched != nil {
 		return nil
 	}
@@ -114,7 +114,7 @@ func decodeGenesis(data []byte) (types.Genesis, types.SignedHeader, error) {
 
 // addRun takes the next run of the state, which must begin where the last one ended.
 func (r *reader) addRun(run provenRun) error {
-	if err := r.head(); err != nil {
+	if err := r.begin(); err != nil {
 		return err
 	}
 	switch {

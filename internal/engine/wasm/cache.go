@@ -66,7 +66,7 @@ const (
 	cacheTagSize   = 16
 	cacheNameSize  = 2*sha256.Size + len(cacheSuffix)
 	cacheTagged    = cacheNonceSize + cacheTagSize
-	cacheHead      = cacheTagged + len(cacheMagic) + cacheNameSize
+	cachePrefix    = cacheTagged + len(cacheMagic) + cacheNameSize
 )
 
 // openCache opens the directory, making it if need be. Without a key that only this node can know nothing in it counts.
@@ -170,7 +170,7 @@ func (c *cache) list() error {
 	for _, f := range files {
 		c.hold(f.name, f.size)
 	}
-	return c.makeRoom()
+	return c.shed()
 }
 
 // hold puts a file first in the order of use.
@@ -185,8 +185,8 @@ func (c *cache) hold(name string, size int64) {
 	c.size += size
 }
 
-// makeRoom removes what was not used for longest.
-func (c *cache) makeRoom() error {
+// shed removes what was not used for longest.
+func (c *cache) shed() error {
 	for c.size > c.limit {
 		if err := c.remove(c.recent.Back().Value.(*cacheFile).name); err != nil {
 			return err
@@ -235,7 +235,7 @@ func (c *cache) load(hash types.CodeHash) []byte {
 		}
 		return nil
 	}
-	c.hold(name, int64(cacheHead+len(content)))
+	c.hold(name, int64(cachePrefix+len(content)))
 	now := time.Now()
 	if err := os.Chtimes(filepath.Join(c.dir, name), now, now); err != nil { // the order of use, after a restart
 		c.stats.failed++
@@ -255,7 +255,7 @@ func (c *cache) read(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() < int64(cacheHead) || info.Size() > c.limit {
+	if info.Size() < int64(cachePrefix) || info.Size() > c.limit {
 		return nil, fmt.Errorf("%d bytes", info.Size())
 	}
 	all := make([]byte, info.Size())
@@ -265,15 +265,15 @@ func (c *cache) read(name string) ([]byte, error) {
 	if _, err := c.key.Open(nil, all[:cacheNonceSize], all[cacheNonceSize:cacheTagged], all[cacheTagged:]); err != nil {
 		return nil, errors.New("tag does not match")
 	}
-	if string(all[cacheTagged:cacheHead]) != cacheMagic+name {
+	if string(all[cacheTagged:cachePrefix]) != cacheMagic+name {
 		return nil, errors.New("another code's file")
 	}
-	return all[cacheHead:], nil
+	return all[cachePrefix:], nil
 }
 
 // store keeps something of a code. A disk that is full is no reason to fail: the code is compiled again later.
 func (c *cache) store(hash types.CodeHash, content []byte) {
-	name, size := c.name(hash), int64(cacheHead+len(content))
+	name, size := c.name(hash), int64(cachePrefix+len(content))
 	if size > c.limit {
 		return
 	}
@@ -286,7 +286,7 @@ func (c *cache) store(hash types.CodeHash, content []byte) {
 	}
 	c.mu.Lock()
 	c.hold(name, size)
-	err := c.makeRoom()
+	err := c.shed()
 	c.mu.Unlock()
 	if err != nil {
 		c.failed("cannot make room for compiled code", name, err)

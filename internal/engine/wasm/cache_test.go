@@ -157,7 +157,7 @@ func TestCacheKey(t *testing.T) {
 
 func TestCacheIsBounded(t *testing.T) {
 	dir := t.TempDir()
-	size := int64(cacheHead + 1000)
+	size := int64(cachePrefix + 1000)
 	content := strings.Repeat("x", 1000)
 	c := openTestCache(t, dir, 3*size, "build")
 	for key := range byte(3) {

@@ -20,7 +20,7 @@ type record struct {
 	machine   []byte   // as wazero writes it
 }
 
-const recordHead = 32 + 32 + 4
+const recordPrefix = 32 + 32 + 4
 
 func (r *record) encode() []byte {
 	length := binary.LittleEndian.AppendUint32(nil, uint32(len(r.module)))
@@ -29,16 +29,16 @@ func (r *record) encode() []byte {
 
 // decodeRecord reads what encode wrote; the parts are parts of b.
 func decodeRecord(b []byte) (r record, ok bool) {
-	if len(b) < recordHead {
+	if len(b) < recordPrefix {
 		return r, false
 	}
 	n := binary.LittleEndian.Uint32(b[64:])
-	if uint64(len(b)-recordHead) < uint64(n) {
+	if uint64(len(b)-recordPrefix) < uint64(n) {
 		return r, false
 	}
 	return record{
-		program: [32]byte(b[:32]), rewritten: [32]byte(b[32:64]), module: b[recordHead : recordHead+
-			n], machine: b[recordHead+n:],
+		program: [32]byte(b[:32]), rewritten: [32]byte(b[32:64]), module: b[recordPrefix : recordPrefix+
+			n], machine: b[recordPrefix+n:],
 	}, true
 }
 

@@ -37,7 +37,7 @@ func (e *Engine) hold(hash types.CodeHash, module *vm.Module) (*code, error) {
 	c := &code{engine: e, hash: hash, module: module, users: 1, size: codeSize(module)}
 	e.codes[hash] = e.recent.PushFront(c)
 	e.bytes += c.size
-	leftovers := e.makeRoom()
+	leftovers := e.shed()
 	e.mu.Unlock()
 	return c, leftovers.close()
 }
@@ -107,7 +107,7 @@ func (e *Engine) put(i *instance, again bool) error {
 		if len(c.idle) > e.opts.IdlePerCode {
 			e.drop(c, &leftovers)
 		}
-		if more := e.makeRoom(); !more.empty() {
+		if more := e.shed(); !more.empty() {
 			leftovers.add(more)
 		}
 	}
@@ -142,9 +142,9 @@ func (l *leftovers) close() (err error) {
 	return err
 }
 
-// makeRoom brings what is held within its bounds. First go the idle instances of the module that was not used for
+// shed brings what is held within its bounds. First go the idle instances of the module that was not used for
 // longest, then the module itself, unless it is the one used last.
-func (e *Engine) makeRoom() (l leftovers) {
+func (e *Engine) shed() (l leftovers) {
 	for element := e.recent.Back(); element != nil; {
 		full := e.bytes > e.opts.Bytes || e.recent.Len() > e.opts.Codes
 		if !full && e.idle <= e.opts.Idle {

@@ -20,14 +20,14 @@ func (a *arena) reset() {
 // slab hands out pieces of one slice. What does not fit is allocated for this time, and the slab grows at the next
 // reset.
 type slab[T any] struct {
-	room []T
-	used int // of this round, also beyond room
+	buffer []T
+	used   int // of this round, also beyond buffer
 }
 
 func (s *slab[T]) reset() {
-	if s.used > len(s.room) {
-		s.room = nil // before the larger one is there
-		s.room = make([]T, s.used)
+	if s.used > len(s.buffer) {
+		s.buffer = nil // before the larger one is there
+		s.buffer = make([]T, s.used)
 	}
 	s.used = 0
 }
@@ -36,10 +36,10 @@ func (s *slab[T]) reset() {
 func (s *slab[T]) take(n int) []T {
 	from := s.used
 	s.used += n
-	if s.used > len(s.room) {
+	if s.used > len(s.buffer) {
 		return make([]T, n)
 	}
-	return s.room[from:s.used:s.used]
+	return s.buffer[from:s.used:s.used]
 }
 
 // vectors returns n vectors of any content, each of the given length.
@@ -53,6 +53,6 @@ func (a *arena) vectors(n, length int) []field.Vector {
 
 // touch writes to all of the memory, so that its pages are there.
 func (a *arena) touch() {
-	clear(a.elements.room)
-	clear(a.digests.room)
+	clear(a.elements.buffer)
+	clear(a.digests.buffer)
 }

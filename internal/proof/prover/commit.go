@@ -105,7 +105,7 @@ func (o *oracle) functions() int {
 
 // commit extends n functions to the domain, hashes their rows, appends the root and absorbs it. coefficients writes
 // those of function k in bit-reversed order, and reports whether they are not all 0.
-func (r *run) commit(n int, coefficients func(k int, to field.Vector) bool) oracle {
+func (r *making) commit(n int, coefficients func(k int, to field.Vector) bool) oracle {
 	g := r.grid
 	o, nodes := oracle{cosets: make([][]field.Vector, len(g.cosets))}, r.arena.digests.take(2*g.points)
 	for j := range o.cosets {
@@ -149,7 +149,7 @@ func (r *run) commit(n int, coefficients func(k int, to field.Vector) bool) orac
 const leafBlock = 1 << 11
 
 // hashRows sets the leaves of the rows on the cosets of a batch.
-func (r *run) hashRows(leaves []merkle.Digest, o *oracle, batch []int) {
+func (r *making) hashRows(leaves []merkle.Digest, o *oracle, batch []int) {
 	g := r.grid
 	rows := min(leafBlock, g.rows)
 	blocks := g.rows / rows
@@ -160,7 +160,7 @@ func (r *run) hashRows(leaves []merkle.Digest, o *oracle, batch []int) {
 }
 
 // commitColumns is commit for columns that are given on the rows.
-func (r *run) commitColumns(columns []field.Vector) oracle {
+func (r *making) commitColumns(columns []field.Vector) oracle {
 	return r.commit(len(columns), func(k int, to field.Vector) bool {
 		if isZero(columns[k]) {
 			return false

@@ -6,7 +6,7 @@ import (
 )
 
 // inverses returns 1/(x − z) for each x of the domain's first coset, after that of the last.
-func (r *run) inverses(z field.Ext) *field.Planar {
+func (r *making) inverses(z field.Ext) *field.Planar {
 	g := r.grid
 	out, s := field.Planar(r.arena.vectors(field.Degree, 1+g.rows)), g.shift(0)
 	z.Neg(&z)
@@ -32,7 +32,7 @@ func (r *run) inverses(z field.Ext) *field.Planar {
 //	f(z) = (z^n − s^n)/(n·s^n) · Σ f(x)·x/(z − x)
 //
 // and f(z·w) is the same sum with the weight of the point before x.
-func (r *run) open(z field.Ext, inverses *field.Planar) []field.Ext {
+func (r *making) open(z field.Ext, inverses *field.Planar) []field.Ext {
 	g := r.grid
 	s := g.shift(0)
 	sn := field.Pow(s, uint64(g.rows))
@@ -59,7 +59,7 @@ func (r *run) open(z field.Ext, inverses *field.Planar) []field.Ext {
 }
 
 // sums returns the sums of open.
-func (r *run) sums(weights *field.Planar) []field.Ext {
+func (r *making) sums(weights *field.Planar) []field.Ext {
 	g, shape := r.grid, &r.shape
 	last := weights.At(g.rows - 1)
 	here := func(v field.Vector) field.Ext { return field.InnerProducts(v, weights) }
@@ -133,7 +133,7 @@ func (w *weighted) quotient(
 // batch returns on the domain the function whose degree is tested. It is Σ c_k·(f_k(x) − f_k(z))/(x − z) and the same
 // at z·w, with the powers c_k of delta in the order of stark.Shape. Since x − z·w = w·(x/w − z), the inverses serve for
 // both. The function has fewer than n coefficients: it is computed on the first coset and extended.
-func (r *run) batch(values []field.Ext, inverses *field.Planar, delta field.Ext) *field.Planar {
+func (r *making) batch(values []field.Ext, inverses *field.Planar, delta field.Ext) *field.Planar {
 	g, split := r.grid, r.shape.AtPoint()
 	powers := stark.Powers(delta, len(values))
 	inverse := field.RootOfUnity(g.Log)
@@ -162,7 +162,7 @@ func (r *run) batch(values []field.Ext, inverses *field.Planar, delta field.Ext)
 }
 
 // extendExt computes on the domain the function over E, of fewer than n coefficients, that is given on the first coset.
-func (r *run) extendExt(values *field.Planar) {
+func (r *making) extendExt(values *field.Planar) {
 	g := r.grid
 	r.parallel(len(values), func(c int) {
 		coset := func(j int) field.Vector { return values[c][j*g.rows : (j+1)*g.rows] }
@@ -178,7 +178,7 @@ func (r *run) extendExt(values *field.Planar) {
 }
 
 // weigh returns the columns opened at z and at z·w with their weights.
-func (r *run) weigh(powers []field.Ext) (here, next weighted) {
+func (r *making) weigh(powers []field.Ext) (here, next weighted) {
 	add := func(to *weighted, columns ...field.Vector) {
 		to.add(powers[0], columns...)
 		powers = powers[1:]

@@ -42,12 +42,12 @@ func New(c *air.Circuit) *Prover {
 // each of the trace's cells that is 4 bytes times the level's blowup, or 8 if the domain has more than 2^19 points.
 // Helper columns count six times. To that come about 220 bytes a point.
 func (p *Prover) Reserve(logRows, level int) {
-	p.makeRoom(p.gridFor(stark.Levels[level].Parameters, logRows))
+	p.fit(p.gridFor(stark.Levels[level].Parameters, logRows))
 	p.arena.touch()
 }
 
-// makeRoom makes all of the arena free again, and large enough for proofs on the grid.
-func (p *Prover) makeRoom(g *grid) {
+// fit makes all of the arena free again, and large enough for proofs on the grid.
+func (p *Prover) fit(g *grid) {
 	aux := field.Degree * p.shape.Aux
 	functions, kept := p.shape.Columns+aux+field.Degree*stark.Chunks, len(g.cosets)
 	if !g.keepsAll {
@@ -89,8 +89,8 @@ func (p *Prover) check(s *stark.Statement, columns []field.Vector) (logRows int,
 	return logRows, s.Check()
 }
 
-// run is a proof in the making.
-type run struct {
+// making is a proof in the making.
+type making struct {
 	*Prover
 	statement  *stark.Statement
 	parameters fri.Parameters
@@ -108,8 +108,8 @@ func (p *Prover) prove(
 ) ([]byte, error) {
 	logRows := bits.TrailingZeros(uint(len(columns[0])))
 	grid := p.gridFor(parameters, logRows)
-	p.makeRoom(grid)
-	r := &run{
+	p.fit(grid)
+	r := &making{
 		Prover:     p,
 		statement:  s,
 		parameters: parameters,
@@ -143,7 +143,7 @@ func (p *Prover) prove(
 }
 
 // answer runs the low-degree test on the batched function and opens all that its queries ask for.
-func (r *run) answer(batched *field.Planar) []byte {
+func (r *making) answer(batched *field.Planar) []byte {
 	layers, proof := r.parameters.Commit(r.grid.Log, batched, r.proof, r.transcript, r.parallel)
 	proof = binary.LittleEndian.AppendUint64(proof, r.transcript.Seal(r.parameters.Grinding, r.parallel))
 	indices := r.parameters.Indices(r.grid.Log, r.transcript)

@@ -106,7 +106,7 @@ func TestProofDependsOnNothingElse(t *testing.T) {
 		p := New(s.Circuit)
 		p.mostKept = kept
 		p.Reserve(bits.TrailingZeros(2*lagrangeBlock), 1)
-		reserved := len(p.arena.elements.room)
+		reserved := len(p.arena.elements.buffer)
 		for i, parallel := range []func(int, func(int)){serial, backwards, threads} {
 			for _, c := range []struct {
 				columns []field.Vector
@@ -118,7 +118,7 @@ func TestProofDependsOnNothingElse(t *testing.T) {
 				}
 			}
 		}
-		if got := len(p.arena.elements.room); got != reserved {
+		if got := len(p.arena.elements.buffer); got != reserved {
 			t.Errorf("%d points kept: %d elements reserved, %d needed", kept, reserved, got)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // blocks runs the program on each block of n rows, in any order.
-func (r *run) blocks(p *program, b *bound, n int, do func(m *machine, from int)) {
+func (r *making) blocks(p *program, b *bound, n int, do func(m *machine, from int)) {
 	rows := min(blockRows, n)
 	machines := sync.Pool{New: func() any { return newMachine(p, b, rows) }}
 	r.parallel(n/rows, func(block int) {
@@ -19,7 +19,7 @@ func (r *run) blocks(p *program, b *bound, n int, do func(m *machine, from int))
 }
 
 // helpers returns the six coordinates of each helper column on the rows, as the circuit defines them.
-func (r *run) helpers(columns []field.Vector) []field.Vector {
+func (r *making) helpers(columns []field.Vector) []field.Vector {
 	n, in := r.grid.rows, &r.buses.inputs
 	out := r.arena.vectors(field.Degree*r.shape.Aux, n)
 	first := field.Vector(r.arena.elements.take(n))
@@ -47,7 +47,7 @@ func (r *run) helpers(columns []field.Vector) []field.Vector {
 
 // accumulate turns the last helper column, which has the last group's sums, into the accumulator. That begins with 0
 // and grows by the sums of all groups less the shift.
-func (r *run) accumulate(helpers []field.Vector) {
+func (r *making) accumulate(helpers []field.Vector) {
 	last := helpers[len(helpers)-field.Degree:]
 	shift := field.Coordinates(&r.challenges.Shift)
 	r.parallel(field.Degree, func(c int) {
@@ -65,7 +65,7 @@ func (r *run) accumulate(helpers []field.Vector) {
 // quotient composes the constraints with the powers of a challenge, divides them by x^n − 1 and commits to the chunks
 // of the quotient, six coordinates each. The quotient has fewer than 2n coefficients: it is computed on the domain's
 // first coset and that in the middle, which together are 3·⟨w_2n⟩.
-func (r *run) quotient(composition field.Ext) oracle {
+func (r *making) quotient(composition field.Ext) oracle {
 	n := r.grid.rows
 	weights := stark.Powers(composition, len(r.circuit.Constraints()))
 	b := r.constraints.bind(r.statement.Public, r.challenges, weights)
@@ -77,7 +77,7 @@ func (r *run) quotient(composition field.Ext) oracle {
 }
 
 // composeOn computes the quotient on coset h·B/2 and puts it into every second of values, from h.
-func (r *run) composeOn(h int, b *bound, values []field.Vector) {
+func (r *making) composeOn(h int, b *bound, values []field.Vector) {
 	g, in := r.grid, &r.constraints.inputs
 	j := h * len(g.cosets) / stark.Chunks
 	first, inverse := g.selector(j, r.arena.elements.take(g.rows), r.parallel)
@@ -124,7 +124,7 @@ func (g *grid) selector(j int, first field.Vector, parallel func(n int, f func(i
 
 // split interpolates the coordinates of the quotient q, given on 3·⟨w_2n⟩, and commits to q_0 and q_1 for which
 // q = q_0 + x^n·q_1.
-func (r *run) split(values []field.Vector) oracle {
+func (r *making) split(values []field.Vector) oracle {
 	g := r.grid
 	high := field.Pow(g.Shift, uint64(g.rows))
 	high.Inverse(&high)

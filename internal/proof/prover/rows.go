@@ -8,7 +8,7 @@ import (
 
 // appendRows appends the oracle's rows at indices, and what shows that they are in the tree. computed are those on
 // cosets whose values are not kept, by index.
-func (r *run) appendRows(b []byte, o *oracle, indices []int, computed map[int]field.Vector) []byte {
+func (r *making) appendRows(b []byte, o *oracle, indices []int, computed map[int]field.Vector) []byte {
 	g := r.grid
 	for _, index := range indices {
 		if row, is := computed[index]; is {
@@ -34,7 +34,7 @@ const lagrangeBlock = 1 << 13
 //	f(x) = (x^n − s^n)/(n·s^n) · Σ f(s·w^i)·s·w^i/(x − s·w^i)
 //
 // for six points at once, as coordinates of an element of E.
-func (r *run) computed(oracles []*oracle, indices []int) []map[int]field.Vector {
+func (r *making) computed(oracles []*oracle, indices []int) []map[int]field.Vector {
 	g := r.grid
 	all := make([]map[int]field.Vector, len(oracles))
 	for i := range all {
@@ -58,7 +58,7 @@ func (r *run) computed(oracles []*oracle, indices []int) []map[int]field.Vector 
 }
 
 // interpolate returns for each function of the oracles its values at up to six points.
-func (r *run) interpolate(oracles []*oracle, group []int) []field.Ext {
+func (r *making) interpolate(oracles []*oracle, group []int) []field.Ext {
 	g := r.grid
 	var functions []field.Vector
 	for _, o := range oracles {

@@ -120,7 +120,7 @@ func (c *testChain) sign(tx types.Transaction, key crypto.PrivateKey) *types.Ver
 	return verified[0]
 }
 
-func (c *testChain) begin() *Run {
+func (c *testChain) begin() *Derivation {
 	c.t.Helper()
 	seed, err := Seed(c.head, c.params, c.head.Timestamp+1)
 	if err != nil {

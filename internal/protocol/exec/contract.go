@@ -20,7 +20,7 @@ var schedule = &params.Schedule1
 
 // execution is a payload in progress.
 type execution struct {
-	run      *Run
+	run      *Derivation
 	sender   types.Account
 	logs     []types.Log
 	logBytes int

@@ -3,7 +3,7 @@ package exec
 import "errors"
 
 // Why a transaction is not valid for inclusion. A block that holds one is invalid. Every error that [CheckStatic],
-// [CheckAt] and [Run.Apply] give for a transaction wraps one of these; any other error of theirs is a fault of the
+// [CheckAt] and [Derivation.Apply] give for a transaction wraps one of these; any other error of theirs is a fault of the
 // node, not of the transaction.
 var (
 	ErrBadVersion       = errors.New("unknown transaction version")

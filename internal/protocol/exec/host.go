@@ -46,7 +46,7 @@ func (f *frame) Grow(_ vm.Memory, pages uint32) bool {
 // Continue implements [vm.Host].
 func (f *frame) Continue() error { return f.run.mayContinue() }
 
-func (r *Run) mayContinue() error {
+func (r *Derivation) mayContinue() error {
 	if r.stop == nil {
 		return nil
 	}

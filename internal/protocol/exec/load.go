@@ -53,7 +53,7 @@ func (l *loads) add(hash types.CodeHash, load params.Load) {
 
 // loadedBefore are the codes that were loaded and that the block itself does not bring, in a deploy that failed
 // neither.
-func (r *Run) loadedBefore() (hashes []types.CodeHash) {
+func (r *Derivation) loadedBefore() (hashes []types.CodeHash) {
 	for _, c := range r.loaded.codes {
 		if _, brought := r.codes[c.hash]; !brought {
 			hashes = append(hashes, c.hash)
@@ -84,13 +84,13 @@ func (x *execution) load(c contract) (_ *vm.Module, ok bool, err error) {
 // leastCheapLoad is room for any one transaction.
 const leastCheapLoad params.Load = 1 << 21
 
-// SpareLoad makes [Run.Apply] keep seven eighths of the block's load for transactions that use at least two gas for
+// SpareLoad makes [Derivation.Apply] keep seven eighths of the block's load for transactions that use at least two gas for
 // each unit of load that they add. Others find no room there. It is for a builder: loading is not paid by the unit, so
 // little gas could fill it and leave no room for calls that pay. A token's transfer uses some five gas a unit.
-func (r *Run) SpareLoad() { r.spareLoad = true }
+func (r *Derivation) SpareLoad() { r.spareLoad = true }
 
-// takeLoad counts what a transaction loaded. The error is [ErrLoadFull].
-func (r *Run) takeLoad(o Outcome) error {
+// addLoad counts what a transaction loaded. The error is [ErrLoadFull].
+func (r *Derivation) addLoad(o Outcome) error {
 	var added params.Load
 	for _, c := range o.loaded.codes {
 		if !r.loaded.has(c.hash) {

@@ -60,7 +60,7 @@ type contract struct {
 }
 
 // lookUp finds a contract and lists its record; ok is false where there is none.
-func (r *Run) lookUp(id types.ContractID) (c contract, ok bool, err error) {
+func (r *Derivation) lookUp(id types.ContractID) (c contract, ok bool, err error) {
 	record, err := r.state.Get(state.ContractKey(id))
 	if err != nil || len(record) == 0 {
 		return contract{}, false, err
@@ -70,7 +70,7 @@ func (r *Run) lookUp(id types.ContractID) (c contract, ok bool, err error) {
 }
 
 // module loads a contract's code. The code was checked when it was deployed: a refusal is a fault.
-func (r *Run) module(hash types.CodeHash) (*vm.Module, error) {
+func (r *Derivation) module(hash types.CodeHash) (*vm.Module, error) {
 	return r.machine.Engine.Module(hash, func() ([]byte, error) {
 		if code, ok := r.codes[hash]; ok {
 			return code, nil
@@ -84,7 +84,7 @@ func (r *Run) module(hash types.CodeHash) (*vm.Module, error) {
 }
 
 // newCodes are the codes of the contracts that the block made, by hash.
-func (r *Run) newCodes(accesses []types.Access) (map[types.CodeHash][]byte, error) {
+func (r *Derivation) newCodes(accesses []types.Access) (map[types.CodeHash][]byte, error) {
 	var codes map[types.CodeHash][]byte
 	for _, a := range accesses {
 		if state.Domain(a.Key[0]) != state.DomainContract || len(a.Old) > 0 || len(a.New) == 0 {
@@ -103,7 +103,7 @@ func (r *Run) newCodes(accesses []types.Access) (map[types.CodeHash][]byte, erro
 }
 
 // keepCode holds the code of a contract that the block deploys: it is visible to the rest of the block.
-func (r *Run) keepCode(hash types.CodeHash, code []byte) {
+func (r *Derivation) keepCode(hash types.CodeHash, code []byte) {
 	if r.codes == nil {
 		r.codes = make(map[types.CodeHash][]byte)
 	}

@@ -53,7 +53,7 @@ func (r Reason) consumesAll() bool {
 }
 
 // runPayload runs a payload after its intrinsic gas and undoes its effects when it fails. An error is a fault.
-func (r *Run) runPayload(tx *types.Transaction) (Outcome, error) {
+func (r *Derivation) runPayload(tx *types.Transaction) (Outcome, error) {
 	x := &execution{run: r, sender: tx.Sender}
 	start := x.checkpoint()
 	intrinsic := fees.IntrinsicGas(tx.Payload)
@@ -92,7 +92,7 @@ func (r *Run) runPayload(tx *types.Transaction) (Outcome, error) {
 
 // endow moves value to an account, to the sender itself nothing, and takes the gas of making the account where there is
 // none.
-func (r *Run) endow(gas *vm.Gas, from, to types.Account, value types.Amount) (Reason, error) {
+func (r *Derivation) endow(gas *vm.Gas, from, to types.Account, value types.Amount) (Reason, error) {
 	if value == 0 {
 		return Success, nil
 	}

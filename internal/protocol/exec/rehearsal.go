@@ -10,7 +10,7 @@ import (
 
 // Rehearsal executes transactions one after the other on a state, without signatures, nonces and fees, and can take
 // them back. Nothing that it does becomes a block.
-type Rehearsal struct{ run *Run }
+type Rehearsal struct{ run *Derivation }
 
 // Rehearse begins a rehearsal in the block of a seed ([Seed]), on the state p are the parameters in.
 func Rehearse(p types.Parameters, parent state.Reader, seed types.Header, machine Machine) *Rehearsal {

@@ -10,15 +10,15 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Run is a block in progress: transactions are applied to it one after the other.
-type Run struct {
+// Derivation is a block in progress: transactions are applied to it one after the other.
+type Derivation struct {
 	env     Env
 	header  types.Header
 	state   *state.Overlay
 	machine Machine
 	applied
-	stop      func() error // nil for nobody; see [Run.StopWith]
-	spareLoad bool         // see [Run.SpareLoad]
+	stop      func() error // nil for nobody; see [Derivation.StopWith]
+	spareLoad bool         // see [Derivation.SpareLoad]
 
 	// Of simulations:
 	tracer Tracer // nil for none
@@ -71,40 +71,42 @@ func Seed(parent types.Header, p types.Parameters, timestamp uint64) (types.Head
 
 // Begin starts the block of a seed ([Seed]) on the parent's state; p are the parameters in that state, and machine runs
 // the contracts in it.
-func Begin(p types.Parameters, parent state.Reader, seed types.Header, machine Machine) *Run {
+func Begin(p types.Parameters, parent state.Reader, seed types.Header, machine Machine) *Derivation {
 	env := Env{ChainID: seed.ChainID, Parameters: p, BaseFee: seed.BaseFee}
-	return &Run{env: env, header: seed, state: state.NewOverlay(parent), machine: machine}
+	return &Derivation{env: env, header: seed, state: state.NewOverlay(parent), machine: machine}
 }
 
 // Trace tells a tracer, nil for none, of the transactions that are applied from now on.
-func (r *Run) Trace(t Tracer) { r.tracer = t }
+func (r *Derivation) Trace(t Tracer) { r.tracer = t }
 
 // StopWith asks stop, nil for nobody, before code is loaded and at least once in vm.MaxSlice of gas and a host
-// function: an error of it ends [Run.Apply]. It is for what only this node waits for: a block that is there is executed
+// function: an error of it ends [Derivation.Apply]. It is for what only this node waits for: a block that is there is executed
 // to its end.
-func (r *Run) StopWith(stop func() error) { r.stop = stop }
+func (r *Derivation) StopWith(stop func() error) { r.stop = stop }
 
 // Override writes the parameters that the run was begun with into the state, before the first transaction. It is a hard
 // fork that every node agreed on outside the chain, for a producer's key that was lost.
-func (r *Run) Override() error { return r.state.Set(state.ParametersKey(), r.env.Parameters.Encode()) }
+func (r *Derivation) Override() error {
+	return r.state.Set(state.ParametersKey(), r.env.Parameters.Encode())
+}
 
 // Reserve makes room for n transactions, about as many as are expected. The result does not depend on it.
-func (r *Run) Reserve(n int) {
+func (r *Derivation) Reserve(n int) {
 	r.txs = slices.Grow(r.txs, n)
 	r.receipts = slices.Grow(r.receipts, n)
 	r.reasons = slices.Grow(r.reasons, n)
 }
 
 // GasLeft is the gas that the block has left for further transactions.
-func (r *Run) GasLeft() types.Gas { return r.header.GasLimit - r.header.GasUsed }
+func (r *Derivation) GasLeft() types.Gas { return r.header.GasLimit - r.header.GasUsed }
 
 // Full reports whether no further transaction can fit: each costs at least a transfer's gas.
-func (r *Run) Full() bool { return r.GasLeft() < params.Schedule1.IntrinsicTransfer }
+func (r *Derivation) Full() bool { return r.GasLeft() < params.Schedule1.IntrinsicTransfer }
 
 // Apply executes a transaction. An error for which [IsInvalid] holds leaves the run as it was: a builder skips the
-// transaction, an importer rejects the block. So do an error of [Run.StopWith] and a [*vm.Fault]: the transaction was
+// transaction, an importer rejects the block. So do an error of [Derivation.StopWith] and a [*vm.Fault]: the transaction was
 // never there. Any other error is a fault of the node, and the run is of no use any more.
-func (r *Run) Apply(tx *types.VerifiedTx) (types.Receipt, error) {
+func (r *Derivation) Apply(tx *types.VerifiedTx) (types.Receipt, error) {
 	signed := tx.Signed()
 	if err := CheckStatic(r.env, signed); err != nil {
 		return types.Receipt{}, err
@@ -138,7 +140,7 @@ func (r *Run) Apply(tx *types.VerifiedTx) (types.Receipt, error) {
 }
 
 // execute is "Applying one" of docs/protocol.md; the transaction is valid.
-func (r *Run) execute(tx *types.Transaction) (Outcome, error) {
+func (r *Derivation) execute(tx *types.Transaction) (Outcome, error) {
 	price := fees.Price(r.env.BaseFee, tx.MaxFeePerGas, tx.MaxPriorityFeePerGas)
 	if err := r.listAccesses(tx); err != nil {
 		return Outcome{}, err
@@ -150,14 +152,14 @@ func (r *Run) execute(tx *types.Transaction) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	if err := r.takeLoad(outcome); err != nil {
+	if err := r.addLoad(outcome); err != nil {
 		return Outcome{}, err
 	}
 	return outcome, r.settle(tx, price, outcome.GasUsed)
 }
 
 // listAccesses records the keys that a block with transactions, and each transaction, lists whatever its gas allows.
-func (r *Run) listAccesses(tx *types.Transaction) error {
+func (r *Derivation) listAccesses(tx *types.Transaction) error {
 	var err error
 	list := func(key []byte) {
 		if err == nil {
@@ -189,7 +191,7 @@ func (r *Run) listAccesses(tx *types.Transaction) error {
 }
 
 // charge takes the whole gas from the sender and uses the nonce. Nothing that follows can undo it.
-func (r *Run) charge(tx *types.Transaction, price types.Amount) error {
+func (r *Derivation) charge(tx *types.Transaction, price types.Amount) error {
 	sender, err := r.state.Account(tx.Sender)
 	if err != nil {
 		return err
@@ -206,7 +208,7 @@ func (r *Run) charge(tx *types.Transaction, price types.Amount) error {
 }
 
 // settle gives back what was not used, burns the base fee's part and credits the rest to the fee recipient.
-func (r *Run) settle(tx *types.Transaction, price types.Amount, used types.Gas) error {
+func (r *Derivation) settle(tx *types.Transaction, price types.Amount, used types.Gas) error {
 	refund, err := (tx.GasLimit - used).Cost(price)
 	if err != nil {
 		return err
@@ -229,7 +231,7 @@ func (r *Run) settle(tx *types.Transaction, price types.Amount, used types.Gas) 
 }
 
 // credit adds to a balance; a credit of 0 does nothing.
-func (r *Run) credit(to types.Account, amount types.Amount) error {
+func (r *Derivation) credit(to types.Account, amount types.Amount) error {
 	if amount == 0 {
 		return nil
 	}
@@ -243,7 +245,7 @@ func (r *Run) credit(to types.Account, amount types.Amount) error {
 	return r.state.SetAccount(to, account)
 }
 
-func (r *Run) debit(from types.Account, amount types.Amount) error {
+func (r *Derivation) debit(from types.Account, amount types.Amount) error {
 	account, err := r.state.Account(from)
 	if err != nil {
 		return err
@@ -255,10 +257,12 @@ func (r *Run) debit(from types.Account, amount types.Amount) error {
 }
 
 // Finish completes the header but for its state root. The run is of no use afterwards.
-func (r *Run) Finish() (Result, error) { return r.FinishWith(types.TransactionsRoot(types.IDs(r.txs))) }
+func (r *Derivation) Finish() (Result, error) {
+	return r.FinishWith(types.TransactionsRoot(types.IDs(r.txs)))
+}
 
 // FinishWith is Finish for who knows the root over the IDs of the applied transactions, in order.
-func (r *Run) FinishWith(root types.MerkleRoot) (Result, error) {
+func (r *Derivation) FinishWith(root types.MerkleRoot) (Result, error) {
 	if r.burned > 0 {
 		if err := r.burn(); err != nil {
 			return Result{}, err
@@ -286,7 +290,7 @@ func (r *Run) FinishWith(root types.MerkleRoot) (Result, error) {
 	}, nil
 }
 
-func (r *Run) burn() error {
+func (r *Derivation) burn() error {
 	record, err := r.state.Get(state.SupplyKey())
 	if err != nil {
 		return err

@@ -91,7 +91,7 @@ func TestPast(t *testing.T) {
 		if err := proof.Verify(root, accountKey(i), value); err != nil {
 			t.Errorf("account %d: %v", i, err)
 		}
-		if err := proof.Verify(tr.Root(), accountKey(i), value); !errors.Is(err, ErrProof) {
+		if err := proof.Verify(tr.Root(), accountKey(i), value); !errors.Is(err, ErrMerkleProof) {
 			t.Errorf("account %d: proved in the version after: %v", i, err)
 		}
 	}

@@ -31,8 +31,8 @@ const (
 	EndOther                // a leaf with another path, alone below the position: the key has no value
 )
 
-// ErrProof is returned by [MerkleProof.Verify] for a proof that does not show what it should.
-var ErrProof = errors.New("tree: the proof does not hold")
+// ErrMerkleProof is returned by [MerkleProof.Verify] for a proof that does not show what it should.
+var ErrMerkleProof = errors.New("tree: the proof does not hold")
 
 // Prove makes the proof of key's value, or of its absence, in the current version. valueHashes is asked for at most
 // one leaf, another key's; its error is returned.
@@ -105,7 +105,7 @@ func climbAlone(in *inner, path *poseidon.Digest, top int) poseidon.Digest {
 }
 
 // Verify checks that under root key has the given value, or none when value is empty. It returns an error that wraps
-// ErrProof when p does not show that.
+// ErrMerkleProof when p does not show that.
 func (p MerkleProof) Verify(root types.StateRoot, key, value []byte) error {
 	path := Path(key)
 	d, err := p.endDigest(&path, value)
@@ -114,11 +114,11 @@ func (p MerkleProof) Verify(root types.StateRoot, key, value []byte) error {
 	}
 	for i := range p.Siblings {
 		if !isCanonical(&p.Siblings[i]) {
-			return fmt.Errorf("%w: sibling %d: %w", ErrProof, i, poseidon.ErrNotCanonical)
+			return fmt.Errorf("%w: sibling %d: %w", ErrMerkleProof, i, poseidon.ErrNotCanonical)
 		}
 	}
 	if p.fold(&path, d).Bytes() != root {
-		return fmt.Errorf("%w: it is of another root or value", ErrProof)
+		return fmt.Errorf("%w: it is of another root or value", ErrMerkleProof)
 	}
 	return nil
 }
@@ -138,13 +138,13 @@ func (p MerkleProof) fold(path *poseidon.Digest, d poseidon.Digest) poseidon.Dig
 func (p MerkleProof) endDigest(path *poseidon.Digest, value []byte) (d poseidon.Digest, err error) {
 	end := &p.End
 	if len(p.Siblings) > pathBits {
-		return d, fmt.Errorf("%w: %d siblings, at most %d", ErrProof, len(p.Siblings), pathBits)
+		return d, fmt.Errorf("%w: %d siblings, at most %d", ErrMerkleProof, len(p.Siblings), pathBits)
 	}
 	if end.Kind != EndOther && (!end.Path.IsZero() || !end.ValueHash.IsZero()) {
-		return d, fmt.Errorf("%w: a path or value hash at an end that has none", ErrProof)
+		return d, fmt.Errorf("%w: a path or value hash at an end that has none", ErrMerkleProof)
 	}
 	if (end.Kind == EndLeaf) != (len(value) > 0) {
-		return d, fmt.Errorf("%w: it is of presence where absence is asked for, or the reverse", ErrProof)
+		return d, fmt.Errorf("%w: it is of presence where absence is asked for, or the reverse", ErrMerkleProof)
 	}
 	switch end.Kind {
 	case EndEmpty:
@@ -153,13 +153,13 @@ func (p MerkleProof) endDigest(path *poseidon.Digest, value []byte) (d poseidon.
 		return leafDigest(*path, poseidon.Hash(poseidon.TagValue, value)), nil
 	case EndOther:
 		if !isCanonical(&end.Path) || !isCanonical(&end.ValueHash) {
-			return d, fmt.Errorf("%w: end: %w", ErrProof, poseidon.ErrNotCanonical)
+			return d, fmt.Errorf("%w: end: %w", ErrMerkleProof, poseidon.ErrNotCanonical)
 		}
 		if end.Path == *path || commonBits(&end.Path, path) < len(p.Siblings) {
-			return d, fmt.Errorf("%w: the leaf at its end does not show absence", ErrProof)
+			return d, fmt.Errorf("%w: the leaf at its end does not show absence", ErrMerkleProof)
 		}
 		return leafDigest(end.Path, end.ValueHash), nil
 	default:
-		return d, fmt.Errorf("%w: end of unknown kind %d", ErrProof, end.Kind)
+		return d, fmt.Errorf("%w: end of unknown kind %d", ErrMerkleProof, end.Kind)
 	}
 }

@@ -44,7 +44,7 @@ func TestProofs(t *testing.T) {
 				"presence or absence": p.Verify(tr.Root(), key, other),
 				"another root":        p.Verify(types.StateRoot{31: 1}, key, value),
 			} {
-				if !errors.Is(err, ErrProof) {
+				if !errors.Is(err, ErrMerkleProof) {
 					t.Fatalf("%s is accepted: %v", name, err)
 				}
 			}
@@ -102,7 +102,7 @@ func TestProofCorrupted(t *testing.T) {
 			p := valid
 			p.Siblings = slices.Clone(p.Siblings)
 			change(&p)
-			if err := p.Verify(tr.Root(), key, value); !errors.Is(err, ErrProof) {
+			if err := p.Verify(tr.Root(), key, value); !errors.Is(err, ErrMerkleProof) {
 				t.Fatalf("account %d, %s: %v", i, name, err)
 			}
 		}
@@ -137,7 +137,7 @@ func TestProofOfOther(t *testing.T) {
 	key, value := accounts[3].Key, accounts[3].New
 	p := tr.prove(Path(key))
 	p.End = End{Kind: EndOther, Path: Path(key), ValueHash: poseidon.Hash(poseidon.TagValue, value)}
-	if err := p.Verify(tr.Root(), key, nil); !errors.Is(err, ErrProof) {
+	if err := p.Verify(tr.Root(), key, nil); !errors.Is(err, ErrMerkleProof) {
 		t.Errorf("absence by the key's own leaf: %v", err)
 	}
 	for i := range 400 { // the same end for keys that lead elsewhere

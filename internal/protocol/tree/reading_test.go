@@ -17,7 +17,7 @@ func readKeys(t *testing.T, tr *Tree, hashes ValueHashes, values []KeyValue) Wit
 	for i, v := range values {
 		keys[i], proofs[i] = v.Key, mustProve(t, tr, v.Key, hashes)
 	}
-	w, err := JoinProofs(keys, proofs)
+	w, err := JoinMerkleProofs(keys, proofs)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -118,7 +118,7 @@ func (g *gate) peerOf(address string) peer {
 
 // admit decides whether a request is answered. Both ways of answering ask it, once for each request, before its body
 // is read.
-func (s *Server) admit(h *head, p *peer, now time.Time) (client, *refusal) {
+func (s *Server) admit(h *preamble, p *peer, now time.Time) (client, *refusal) {
 	c := s.clientOf(h, p)
 	c.origin = s.allowOrigin(h.origin)
 	if s.draining.Load() {
@@ -129,7 +129,7 @@ func (s *Server) admit(h *head, p *peer, now time.Time) (client, *refusal) {
 }
 
 // check is why a client's request is refused; it finds the client's key.
-func (g *gate) check(c *client, h *head, now time.Time) *refusal {
+func (g *gate) check(c *client, h *preamble, now time.Time) *refusal {
 	switch {
 	case g.checkHost && !g.hosts.Allow(string(h.host)):
 		return &refusal{403, "This server does not answer to that Host.", "", "", &g.counts.forbiddenHost}
@@ -153,7 +153,7 @@ func (g *gate) check(c *client, h *head, now time.Time) *refusal {
 
 // clientOf is the peer, or whom a trusted proxy names: the last address of X-Forwarded-For that is no trusted proxy. If
 // a proxy names nobody, or something else than an address, those who come through it are limited together.
-func (g *gate) clientOf(h *head, p *peer) client {
+func (g *gate) clientOf(h *preamble, p *peer) client {
 	c := client{place: p.place, source: p.source, free: p.local && !p.proxy}
 	if !p.proxy || len(h.forwarded) == 0 {
 		return c
@@ -266,7 +266,7 @@ func (g *gate) allowOrigin(origin []byte) string {
 
 // sameOrigin reports whether a page may open a WebSocket, to which browsers apply no CORS. A page of this very host
 // may, a page of an origin that is allowed, and what is no page.
-func (g *gate) sameOrigin(h *head, allowed string) bool {
+func (g *gate) sameOrigin(h *preamble, allowed string) bool {
 	if len(h.origin) == 0 || allowed != "" {
 		return true
 	}

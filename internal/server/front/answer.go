@@ -11,8 +11,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/request"
 )
 
-// headRoom is what an answer's head may take: it is written into the same buffer before the body.
-const headRoom = 1 << 10
+// preambleSpace is what an answer's preamble may take: it is written into the same buffer before the body.
+const preambleSpace = 1 << 10
 
 // simpleRequest is a request that the loop of this package answers, with its ticket.
 type simpleRequest struct {
@@ -25,9 +25,9 @@ func (r *simpleRequest) end() {
 	r.ticket.Release()
 }
 
-// answer reads the body of a simple request, whose head is the first size bytes of the buffer, and answers it. It
+// answer reads the body of a simple request, whose preamble is the first size bytes of the buffer, and answers it. It
 // returns whether the connection goes on.
-func (c *conn) answer(h *head, size int) (goesOn bool) {
+func (c *conn) answer(h *preamble, size int) (goesOn bool) {
 	s := c.server
 	now := s.now()
 	who, refused := s.admit(h, &c.peer, now)
@@ -63,21 +63,21 @@ func (c *conn) answer(h *head, size int) (goesOn bool) {
 	s.counts.requests.Add(1)
 
 	out := *buffers.Get().(*[]byte)
-	if cap(out) < headRoom {
-		out = make([]byte, headRoom)
+	if cap(out) < preambleSpace {
+		out = make([]byte, preambleSpace)
 	}
 	r.Begin(now, s.config.Budget)
-	out = s.config.RPC.Append(&r.Request, body, out[:headRoom])
+	out = s.config.RPC.Append(&r.Request, body, out[:preambleSpace])
 	c.start += size + length
 	coding := ""
 	if compress {
-		if zipped, ok := s.config.RPC.Compress(&r.Request, out[headRoom:], make([]byte, headRoom)); ok {
+		if zipped, ok := s.config.RPC.Compress(&r.Request, out[preambleSpace:], make([]byte, preambleSpace)); ok {
 			putBuffer(out)
 			out, coding = zipped, "gzip"
 		}
 	}
 	last = last || s.draining.Load()
-	ok := c.write(out, responseHead{
+	ok := c.write(out, responsePreamble{
 		status: http.StatusOK, contentType: "application/json", coding: coding, origin: who.origin, last: last,
 	})
 	putBuffer(out)
@@ -110,9 +110,9 @@ func (c *conn) readBody(size, length int) error {
 
 // refuse answers with a sentence of text.
 func (c *conn) refuse(r *refusal, origin string, last bool) bool {
-	out := make([]byte, headRoom, headRoom+len(r.sentence)+1)
+	out := make([]byte, preambleSpace, preambleSpace+len(r.sentence)+1)
 	out = append(append(out, r.sentence...), '\n')
-	ok := c.write(out, responseHead{
+	ok := c.write(out, responsePreamble{
 		status:      r.status,
 		contentType: "text/plain; charset=utf-8",
 		origin:      origin,
@@ -126,8 +126,8 @@ func (c *conn) refuse(r *refusal, origin string, last bool) bool {
 	return ok
 }
 
-// responseHead is what an answer says before its body.
-type responseHead struct {
+// responsePreamble is what an answer says before its body.
+type responsePreamble struct {
 	status      int
 	contentType string
 	coding      string
@@ -136,12 +136,12 @@ type responseHead struct {
 	last        bool   // the connection ends with the answer
 }
 
-// write writes an answer, whose body begins headRoom bytes into out, at once.
-func (c *conn) write(out []byte, h responseHead) bool {
+// write writes an answer, whose body begins preambleSpace bytes into out, at once.
+func (c *conn) write(out []byte, h responsePreamble) bool {
 	now := c.server.now()
-	var room [headRoom]byte
-	text := h.append(room[:0], len(out)-headRoom, now)
-	from := headRoom - len(text)
+	var room [preambleSpace]byte
+	text := h.append(room[:0], len(out)-preambleSpace, now)
+	from := preambleSpace - len(text)
 	copy(out[from:], text)
 	if len(out) > FreeBytes {
 		return c.writeSteadily(out[from:]) == nil
@@ -187,8 +187,8 @@ func steadily(
 	return nil
 }
 
-// append appends the head of an answer with a body of length bytes.
-func (h *responseHead) append(b []byte, length int, now time.Time) []byte {
+// append appends the preamble of an answer with a body of length bytes.
+func (h *responsePreamble) append(b []byte, length int, now time.Time) []byte {
 	if length == 0 {
 		h.status, h.contentType = http.StatusNoContent, ""
 	}

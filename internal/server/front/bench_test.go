@@ -32,11 +32,11 @@ func BenchmarkPost(b *testing.B) {
 func BenchmarkParseHead(b *testing.B) {
 	text := []byte(with("User-Agent: Go-http-client/1.1", "Accept-Encoding: gzip", "Authorization: Bearer "+goodKey))
 	for b.Loop() {
-		size, err := headEnd(text, 0)
+		size, err := preambleEnd(text, 0)
 		if err != nil {
 			b.Fatal(err)
 		}
-		if h, err := parseHead(text[:size]); err != nil || !h.simple {
+		if h, err := parsePreamble(text[:size]); err != nil || !h.simple {
 			b.Fatal(err)
 		}
 	}

@@ -45,11 +45,11 @@ type Config struct {
 
 // The timeouts of a connection.
 const (
-	headTimeout  = 10 * time.Second // from the first byte of a request to the end of its head; also for TLS
-	bodyTimeout  = 10 * time.Second // for a body, and more by what of it has come:
-	bodyRate     = 128 << 10        // bytes a second that a body must come with
-	idleTimeout  = 2 * time.Minute
-	writeTimeout = 2 * time.Minute // to take an answer of FreeBytes; a larger one must be taken as bodies must come
+	preambleTimeout = 10 * time.Second // from the first byte of a request to the end of its preamble; also for TLS
+	bodyTimeout     = 10 * time.Second // for a body, and more by what of it has come:
+	bodyRate        = 128 << 10        // bytes a second that a body must come with
+	idleTimeout     = 2 * time.Minute
+	writeTimeout    = 2 * time.Minute // to take an answer of FreeBytes; a larger one must be taken as bodies must come
 )
 
 // bodyTime is how long after its beginning more of a body must come, of which so many bytes have come. So a client that

@@ -93,7 +93,7 @@ func (c *conn) CloseWrite() error {
 // startTLS makes the connection one of TLS.
 func (c *conn) startTLS() bool {
 	secured := tls.Server(c.Conn, c.server.tls)
-	if secured.SetDeadline(c.server.now().Add(headTimeout)) != nil || secured.HandshakeContext(c.server.context) != nil {
+	if secured.SetDeadline(c.server.now().Add(preambleTimeout)) != nil || secured.HandshakeContext(c.server.context) != nil {
 		return false
 	}
 	c.Conn = secured
@@ -105,7 +105,7 @@ func (c *conn) startTLS() bool {
 func (c *conn) loop() (handOver bool) {
 	defer c.releaseIn()
 	for {
-		h, size, err := c.readHead()
+		h, size, err := c.readPreamble()
 		if err != nil {
 			c.fail(err)
 			return false
@@ -132,8 +132,8 @@ func (c *conn) loop() (handOver bool) {
 	}
 }
 
-// readHead reads until a head is in the buffer and parses it. The head points into the buffer.
-func (c *conn) readHead() (h head, size int, err error) {
+// readPreamble reads until a preamble is in the buffer and parses it. The preamble points into the buffer.
+func (c *conn) readPreamble() (h preamble, size int, err error) {
 	if c.start == c.end {
 		if err := c.waitForRequest(); err != nil {
 			return h, 0, err
@@ -142,11 +142,11 @@ func (c *conn) readHead() (h head, size int, err error) {
 	timed := false
 	for scanned := 0; ; {
 		unread := c.in[c.start:c.end]
-		if size, err = headEnd(unread, scanned); err != nil {
+		if size, err = preambleEnd(unread, scanned); err != nil {
 			return h, 0, err
 		}
 		if size > 0 {
-			h, err = parseHead(unread[:size])
+			h, err = parsePreamble(unread[:size])
 			return h, size, err
 		}
 		scanned = lastLine(unread)
@@ -155,17 +155,17 @@ func (c *conn) readHead() (h head, size int, err error) {
 			if !c.park(stateReading) {
 				return h, 0, errClosed
 			}
-			if err := c.setReadDeadline(headTimeout); err != nil {
+			if err := c.setReadDeadline(preambleTimeout); err != nil {
 				return h, 0, err
 			}
 		}
-		if err := c.fill(maxHeadBytes + 1); err != nil {
+		if err := c.fill(maxPreambleBytes + 1); err != nil {
 			return h, 0, unexpected(err)
 		}
 	}
 }
 
-// lastLine is where the line begins that is not complete: what headEnd need not look at again comes before it.
+// lastLine is where the line begins that is not complete: what preambleEnd need not look at again comes before it.
 func lastLine(b []byte) int {
 	for i := len(b); i > 0; i-- {
 		if b[i-1] == '\n' {
@@ -268,7 +268,7 @@ func (c *conn) fail(err error) {
 	case errors.Is(err, errMalformed):
 		c.server.counts.malformed.Add(1)
 		c.refuse(&refusal{status: 400, sentence: "The request is malformed."}, "", true)
-	case errors.Is(err, errHeadTooLarge):
+	case errors.Is(err, errPreambleTooLarge):
 		c.server.counts.tooLarge.Add(1)
 		c.refuse(&refusal{status: 431, sentence: "The request's header is too large."}, "", true)
 	case errors.Is(err, os.ErrDeadlineExceeded):

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// seenFields are the fields of a head that may not come twice, or that it must have.
+// seenFields are the fields of a preamble that may not come twice, or that it must have.
 type seenFields struct{ host, length, json, forwarded, authorization bool }
 
 // setField takes over what a field says. A field that only net/http knows what to do with makes the request not simple.
-func (h *head) setField(name, value []byte, seen *seenFields) error {
+func (h *preamble) setField(name, value []byte, seen *seenFields) error {
 	switch len(name) {
 	case len("Host"):
 		if is(name, "host") {
@@ -73,7 +73,7 @@ func (h *head) setField(name, value []byte, seen *seenFields) error {
 	return nil
 }
 
-func (h *head) setHost(value []byte, seen *seenFields) error {
+func (h *preamble) setHost(value []byte, seen *seenFields) error {
 	if seen.host {
 		return errMalformed
 	}
@@ -86,7 +86,7 @@ func (h *head) setHost(value []byte, seen *seenFields) error {
 	return nil
 }
 
-func (h *head) setLength(value []byte, seen *seenFields) error {
+func (h *preamble) setLength(value []byte, seen *seenFields) error {
 	if seen.length || len(value) == 0 || len(value) > maxLengthDigits {
 		return errMalformed
 	}
@@ -100,7 +100,7 @@ func (h *head) setLength(value []byte, seen *seenFields) error {
 	return nil
 }
 
-func (h *head) setConnection(value []byte) {
+func (h *preamble) setConnection(value []byte) {
 	switch {
 	case is(value, "close"):
 		h.close = true

@@ -51,13 +51,13 @@ func (l *handedListener) Addr() net.Addr { return &net.TCPAddr{} }
 // poison is no part of any request that net/http would accept: NUL is allowed neither in a request line nor in a field.
 var poison = []byte("\x00\r\n\x00\r\n\r\n")
 
-// checkedConn is a connection that was handed over. It holds every head that net/http reads from it to the rules of
-// parseHead, by following where each begins. A bad one is poisoned before its end, so that net/http answers 400.
+// checkedConn is a connection that was handed over. It holds every preamble that net/http reads from it to the rules of
+// parsePreamble, by following where each begins. A bad one is poisoned before its end, so that net/http answers 400.
 type checkedConn struct {
 	*conn
 	ahead []byte // was read before the connection was handed over
 
-	head     []byte // what has come of a head; empty within a body
+	preamble []byte // what has come of a preamble; empty within a body
 	body     int64  // bytes of the body that are still to come
 	raw      bool   // what follows cannot be told apart: net/http is told to end the connection after this request
 	poisoned []byte // to be read instead of what the client sent; nil where all is well
@@ -92,7 +92,7 @@ func (c *checkedConn) Read(p []byte) (n int, err error) {
 }
 
 // check follows the requests in b and returns how much of it may be read. That is all, or what comes before the last
-// byte of a line that makes a head bad.
+// byte of a line that makes a preamble bad.
 func (c *checkedConn) check(b []byte) int {
 	for done := 0; done < len(b); {
 		rest := b[done:]
@@ -105,48 +105,48 @@ func (c *checkedConn) check(b []byte) int {
 			done += int(n)
 			continue
 		}
-		before := len(c.head)
-		from := lastLine(c.head)
-		c.head = append(c.head, rest[:min(len(rest), maxHeadBytes+1-before)]...)
-		size, err := headEnd(c.head, from)
+		before := len(c.preamble)
+		from := lastLine(c.preamble)
+		c.preamble = append(c.preamble, rest[:min(len(rest), maxPreambleBytes+1-before)]...)
+		size, err := preambleEnd(c.preamble, from)
 		if err == nil && size == 0 {
 			return len(b)
 		}
-		var h head
+		var h preamble
 		if err == nil {
-			h, err = parseHead(c.head[:size])
+			h, err = parsePreamble(c.preamble[:size])
 		}
 		if err != nil {
 			return done + max(0, c.badAt(size)-before)
 		}
 		done += size - before
-		c.head, c.body, c.raw = c.head[:0], h.length, h.chunked || h.upgrade
+		c.preamble, c.body, c.raw = c.preamble[:0], h.length, h.chunked || h.upgrade
 	}
 	return len(b)
 }
 
-// badAt is where in the collected head the poison goes: before the last line feed that belongs to it, so that net/http
-// has not seen the head's end yet.
+// badAt is where in the collected preamble the poison goes: before the last line feed that belongs to it, so that net/http
+// has not seen the preamble's end yet.
 func (c *checkedConn) badAt(size int) int {
 	if size > 0 {
 		return size - 1
 	}
-	for i, b := range c.head {
-		if b == '\n' && (i == 0 || c.head[i-1] != '\r') {
+	for i, b := range c.preamble {
+		if b == '\n' && (i == 0 || c.preamble[i-1] != '\r') {
 			return i
 		}
 	}
-	return len(c.head) - 1
+	return len(c.preamble) - 1
 }
 
 // newFallback is the net/http server of what is handed over.
 func (s *Server) newFallback() *http.Server {
 	return &http.Server{
 		Handler:           http.HandlerFunc(s.serveFallback),
-		ReadHeaderTimeout: headTimeout,
+		ReadHeaderTimeout: preambleTimeout,
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeadBytes,
+		MaxHeaderBytes:    maxPreambleBytes,
 		ErrorLog:          slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
 		BaseContext:       func(net.Listener) context.Context { return s.context },
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
@@ -166,9 +166,9 @@ func (s *Server) newFallback() *http.Server {
 
 type connKey struct{}
 
-// headOf is what admit must know of a request that net/http read.
-func headOf(r *http.Request) head {
-	return head{
+// preambleOf is what admit must know of a request that net/http read.
+func preambleOf(r *http.Request) preamble {
+	return preamble{
 		host:          []byte(r.Host),
 		authorization: []byte(r.Header.Get("Authorization")),
 		origin:        []byte(r.Header.Get("Origin")),
@@ -181,7 +181,7 @@ func headOf(r *http.Request) head {
 
 // serveFallback is what every request passes on its way to the fallback.
 func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
-	h := headOf(r)
+	h := preambleOf(r)
 	if h.chunked || h.upgrade {
 		w.Header().Set("Connection", "close") // see checkedConn; an answer that upgrades says otherwise
 	}

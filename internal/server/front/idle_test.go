@@ -189,20 +189,20 @@ func (o *opener) await(t *testing.T, state connState, count int) {
 	t.Fatalf("there are never %d connections in state %d", count, state)
 }
 
-// Connections with half a request keep nobody out: half a head or half a body, on both ways.
+// Connections with half a request keep nobody out: half a preamble or half a body, on both ways.
 func TestHalfRequestsMakeWay(t *testing.T) {
 	chunked := "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
 	for name, test := range map[string]struct {
 		whole, half string
 		state       connState
 	}{
-		"half a head":                 {"", "POST / HTTP/1.1\r\nHost: loc", stateReading},
-		"half a body":                 {"", post("{}")[:len(post("{}"))-1], stateReading},
-		"half a head after a request": {post("{}"), "POST / HTTP/1.1\r\nHost: loc", stateReading},
-		// which tells of whole heads
-		"half a head to net/http": {post("{}", odd), "POST / HTTP/1.1\r\nHost: loc", stateIdle},
-		"half a body to net/http": {"", post("{}", odd)[:len(post("{}", odd))-1], stateReading},
-		"no chunk":                {"", chunked, stateReading},
+		"half a preamble":                 {"", "POST / HTTP/1.1\r\nHost: loc", stateReading},
+		"half a body":                     {"", post("{}")[:len(post("{}"))-1], stateReading},
+		"half a preamble after a request": {post("{}"), "POST / HTTP/1.1\r\nHost: loc", stateReading},
+		// which tells of whole preambles
+		"half a preamble to net/http": {post("{}", odd), "POST / HTTP/1.1\r\nHost: loc", stateIdle},
+		"half a body to net/http":     {"", post("{}", odd)[:len(post("{}", odd))-1], stateReading},
+		"no chunk":                    {"", chunked, stateReading},
 	} {
 		t.Run(name, func(t *testing.T) {
 			const most = 3

@@ -87,16 +87,16 @@ func TestSlowClientsMeetDeadlines(t *testing.T) {
 		timeouts uint64
 	}{
 		"silent": {nil, []time.Duration{idleTimeout}, 0},
-		"head drop by drop": {
-			[]string{"P", "O", "S"}, []time.Duration{idleTimeout, headTimeout, headTimeout, headTimeout}, 1,
+		"preamble drop by drop": {
+			[]string{"P", "O", "S"}, []time.Duration{idleTimeout, preambleTimeout, preambleTimeout, preambleTimeout}, 1,
 		},
 		"no body":             {[]string{post("{}")[:len(post("{}"))-2]}, []time.Duration{idleTimeout, bodyTimeout}, 1},
 		"half a body":         {[]string{with("A: b"), "{"}, []time.Duration{idleTimeout, bodyTimeout, bodyTimeout}, 1},
 		"none of a long body": {[]string{long}, []time.Duration{idleTimeout, bodyTimeout}, 1},
 		"silent after a call": {[]string{post("{}")}, []time.Duration{idleTimeout, idleTimeout}, 0},
-		"slow after a call":   {[]string{post("{}"), "P"}, []time.Duration{idleTimeout, idleTimeout, headTimeout}, 1},
-		"slow in a pipeline":  {[]string{post("{}") + "P"}, []time.Duration{idleTimeout, headTimeout}, 1},
-		"idle after slow":     {[]string{"P", post("{}")[1:]}, []time.Duration{idleTimeout, headTimeout, idleTimeout}, 0},
+		"slow after a call":   {[]string{post("{}"), "P"}, []time.Duration{idleTimeout, idleTimeout, preambleTimeout}, 1},
+		"slow in a pipeline":  {[]string{post("{}") + "P"}, []time.Duration{idleTimeout, preambleTimeout}, 1},
+		"idle after slow":     {[]string{"P", post("{}")[1:]}, []time.Duration{idleTimeout, preambleTimeout, idleTimeout}, 0},
 	} {
 		c, stats := script(t, false, test.pieces...)
 		if !slices.Equal(c.reads, test.reads) || stats.Timeouts != test.timeouts || stats.Open != 0 {

@@ -354,7 +354,7 @@ func TestWhoIsLimited(t *testing.T) {
 		{"192.0.2.9:7", "192.0.2.7", "192.0.2.9", false},
 	} {
 		p := s.peerOf(test.peer)
-		who := s.clientOf(&head{forwarded: []byte(test.forwarded)}, &p)
+		who := s.clientOf(&preamble{forwarded: []byte(test.forwarded)}, &p)
 		if who.place.String() != test.place || who.free != test.free || s.limits(who) == test.free {
 			t.Errorf("%s for %q: %v, free %t", test.peer, test.forwarded, who.place, who.free)
 		}

@@ -119,7 +119,7 @@ func (h *chainHandlers) getParameters(
 	case err != nil:
 		return info, err
 	default:
-		rendered := newProof(proof)
+		rendered := newMerkleProof(proof)
 		info.Proof = &rendered
 	}
 	// The proof's value and not the tip's parameters: the head may have moved on.

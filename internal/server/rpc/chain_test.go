@@ -178,7 +178,7 @@ func verifyProof(t testing.TB, p api.AccountProof) {
 		value = *p.Value
 	}
 	check(t, proof.Verify(p.StateRoot, p.Key, value))
-	if err := proof.Verify(p.StateRoot, p.Key, append(value, 1)); !errors.Is(err, tree.ErrProof) {
+	if err := proof.Verify(p.StateRoot, p.Key, append(value, 1)); !errors.Is(err, tree.ErrMerkleProof) {
 		t.Errorf("another value verifies too: %v", err)
 	}
 }

@@ -23,7 +23,7 @@ type prover struct {
 
 // prove proves a state key after a block: quickly after the latest one, as any read; after an earlier one when it is
 // its turn, within the request's time.
-func (p *prover) prove(ctx context.Context, key []byte, block api.BlockRef) (proof ledger.KeyProof, err error) {
+func (p *prover) prove(ctx context.Context, key []byte, block api.BlockRef) (proof ledger.MerkleProof, err error) {
 	if err := p.live(block); err != nil {
 		return proof, err
 	}
@@ -47,11 +47,11 @@ func (p *prover) proof(ctx context.Context, key []byte, block api.BlockRef) (api
 	if err != nil {
 		return api.AccountProof{}, err
 	}
-	return newProof(proof), nil
+	return newMerkleProof(proof), nil
 }
 
-// newProof renders a Merkle proof (docs/protocol.md, "State tree and proofs").
-func newProof(p ledger.KeyProof) api.AccountProof {
+// newMerkleProof renders a Merkle proof (docs/protocol.md, "State tree and proofs").
+func newMerkleProof(p ledger.MerkleProof) api.AccountProof {
 	proof := api.AccountProof{
 		Height: p.Height, StateRoot: p.StateRoot, Key: p.Key, Siblings: make([]types.StateRoot, len(p.Merkle.Siblings)),
 	}

@@ -90,8 +90,8 @@ type paymentStore interface {
 type Ledger interface {
 	Tip() *ledger.Tip
 	Machine() exec.Machine
-	Prove(key []byte) (ledger.KeyProof, error)
-	ProveAt(ctx context.Context, h types.Height, key []byte) (ledger.KeyProof, error)
+	Prove(key []byte) (ledger.MerkleProof, error)
+	ProveAt(ctx context.Context, h types.Height, key []byte) (ledger.MerkleProof, error)
 	ProveAll(ctx context.Context, h types.Height, keys [][]byte) (ledger.Reads, error)
 	Trace(p chain.Position, engine vm.Engine, tracer exec.Tracer, stop func() error) error
 }

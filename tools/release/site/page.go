@@ -60,7 +60,7 @@ func (s *site) convert(name string, content []byte) (*page, []string, error) {
 		case *ast.RawHTML, *ast.HTMLBlock: // it would be left out
 			err = errors.New("HTML in a page: write \\< for a mere <")
 		case *ast.Heading:
-			p.head(n, content, taken)
+			p.heading(n, content, taken)
 		case *ast.Link:
 			n.Destination, err = s.link(name, n.Destination, &linked)
 		case *ast.Image:
@@ -86,8 +86,8 @@ func (s *site) convert(name string, content []byte) (*page, []string, error) {
 	return p, linked, nil
 }
 
-// head begins a section, with the anchor that GitHub gives it.
-func (p *page) head(n *ast.Heading, content []byte, taken map[string]bool) {
+// heading begins a section, with the anchor that GitHub gives it.
+func (p *page) heading(n *ast.Heading, content []byte, taken map[string]bool) {
 	title := plain(n, content)
 	id := anchor(title)
 	for number := 1; taken[id]; number++ {

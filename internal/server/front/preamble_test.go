@@ -20,12 +20,12 @@ func with(fields ...string) string {
 	return strings.Replace(plain, "\r\n\r\n", "\r\n"+strings.Join(fields, "\r\n")+"\r\n\r\n", 1)
 }
 
-func parse(text string) (head, error) {
-	size, err := headEnd([]byte(text), 0)
+func parse(text string) (preamble, error) {
+	size, err := preambleEnd([]byte(text), 0)
 	if err != nil {
-		return head{}, err
+		return preamble{}, err
 	}
-	return parseHead([]byte(text[:size]))
+	return parsePreamble([]byte(text[:size]))
 }
 
 func TestMalformedHeads(t *testing.T) {
@@ -88,10 +88,10 @@ func TestLargeHeads(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"fields":               with(strings.Repeat("A: b\r\n", maxFields-3) + "A: b"),
-		"a long value":         with("A: " + strings.Repeat("b", maxHeadBytes)),
-		"a target with no end": "GET /" + strings.Repeat("b", maxHeadBytes),
+		"a long value":         with("A: " + strings.Repeat("b", maxPreambleBytes)),
+		"a target with no end": "GET /" + strings.Repeat("b", maxPreambleBytes),
 	} {
-		if _, err := parse(text); !errors.Is(err, errHeadTooLarge) {
+		if _, err := parse(text); !errors.Is(err, errPreambleTooLarge) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -130,18 +130,18 @@ func TestSimpleHeads(t *testing.T) {
 	}
 }
 
-// However a head is cut into pieces, it ends at the same place.
+// However a preamble is cut into pieces, it ends at the same place.
 func TestHeadEndInPieces(t *testing.T) {
 	text := []byte(with("A: b") + "{}")
-	want, err := headEnd(text, 0)
+	want, err := preambleEnd(text, 0)
 	if err != nil || want != len(text)-2 {
 		t.Fatalf("%d, %v", want, err)
 	}
 	for cut := range want {
-		if size, err := headEnd(text[:cut], 0); size != 0 || err != nil {
+		if size, err := preambleEnd(text[:cut], 0); size != 0 || err != nil {
 			t.Fatalf("the first %d bytes: %d, %v", cut, size, err)
 		}
-		if size, err := headEnd(text, lastLine(text[:cut])); size != want || err != nil {
+		if size, err := preambleEnd(text, lastLine(text[:cut])); size != want || err != nil {
 			t.Fatalf("after %d bytes: %d, %v", cut, size, err)
 		}
 	}
@@ -159,11 +159,11 @@ func FuzzParseHead(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		size, err := headEnd(text, 0)
+		size, err := preambleEnd(text, 0)
 		if err != nil || size == 0 {
 			return
 		}
-		h, err := parseHead(text[:size])
+		h, err := parsePreamble(text[:size])
 		if err != nil || !h.simple {
 			return
 		}
@@ -171,7 +171,7 @@ func FuzzParseHead(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q is not a request to net/http: %v", text, err)
 		}
-		want := headOf(r)
+		want := preambleOf(r)
 		if r.Method != string(h.method) || r.RequestURI != string(h.target) || !r.ProtoAtLeast(1, 1) ||
 			r.ContentLength != h.length || h.chunked ||
 			len(r.TransferEncoding) > 0 || h.upgrade || want.upgrade || r.Close != h.close ||

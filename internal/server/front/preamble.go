@@ -6,20 +6,20 @@ import (
 )
 
 const (
-	// maxHeadBytes and maxFields bound a request's head: its line and its fields.
-	maxHeadBytes = 16 << 10
-	maxFields    = 100
+	// maxPreambleBytes and maxFields bound a request's preamble: its line and its fields.
+	maxPreambleBytes = 16 << 10
+	maxFields        = 100
 	// maxLengthDigits keeps a Content-Length within an int64.
 	maxLengthDigits = 18
 )
 
 var (
-	errMalformed    = errors.New("front: the request is malformed")
-	errHeadTooLarge = errors.New("front: the request's head is too large")
+	errMalformed        = errors.New("front: the request is malformed")
+	errPreambleTooLarge = errors.New("front: the request's preamble is too large")
 )
 
-// head is what the server must know of a request before it reads the body. Its slices point into what was parsed.
-type head struct {
+// preamble is what the server must know of a request before it reads the body. Its slices point into what was parsed.
+type preamble struct {
 	method, target []byte
 	host           []byte
 	authorization  []byte
@@ -34,10 +34,10 @@ type head struct {
 	simple         bool   // the loop of this package may answer it
 }
 
-// headEnd looks for the end of a head in b, of which the first from bytes were looked at before. It returns the head's
+// preambleEnd looks for the end of a preamble in b, of which the first from bytes were looked at before. It returns the preamble's
 // size, or 0 when the end is not there yet. A line feed without a carriage return is malformed. RFC 9112 2.2 lets a
 // server take it; if a proxy does not, the two disagree about where a request ends.
-func headEnd(b []byte, from int) (int, error) {
+func preambleEnd(b []byte, from int) (int, error) {
 	for at := from; ; {
 		next := bytes.IndexByte(b[at:], '\n')
 		if next < 0 {
@@ -47,26 +47,26 @@ func headEnd(b []byte, from int) (int, error) {
 		if at < 2 || b[at-2] != '\r' {
 			return 0, errMalformed
 		}
-		if at > maxHeadBytes {
-			return 0, errHeadTooLarge
+		if at > maxPreambleBytes {
+			return 0, errPreambleTooLarge
 		}
 		if at == 2 || b[at-3] == '\n' {
 			return at, nil
 		}
 	}
-	if len(b) > maxHeadBytes {
-		return 0, errHeadTooLarge
+	if len(b) > maxPreambleBytes {
+		return 0, errPreambleTooLarge
 	}
 	return 0, nil
 }
 
-// parseHead parses a whole head as headEnd found it, more strictly than RFC 9112 asks: what two servers in a row could
+// parsePreamble parses a whole preamble as preambleEnd found it, more strictly than RFC 9112 asks: what two servers in a row could
 // understand differently is malformed.
-func parseHead(b []byte) (head, error) {
-	var h head
+func parsePreamble(b []byte) (preamble, error) {
+	var h preamble
 	line, rest := cutLine(b)
 	if err := h.parseRequestLine(line); err != nil {
-		return head{}, err
+		return preamble{}, err
 	}
 	var seen seenFields
 	for fields := 0; ; fields++ {
@@ -74,27 +74,27 @@ func parseHead(b []byte) (head, error) {
 			break
 		}
 		if fields == maxFields {
-			return head{}, errHeadTooLarge
+			return preamble{}, errPreambleTooLarge
 		}
 		name, value, err := parseField(line)
 		if err != nil {
-			return head{}, err
+			return preamble{}, err
 		}
 		if err := h.setField(name, value, &seen); err != nil {
-			return head{}, err
+			return preamble{}, err
 		}
 	}
 	switch {
 	case seen.length && h.chunked, // the classic of request smuggling
 		!seen.host && !h.old, // RFC 9112 3.2
 		h.chunked && h.old:   // RFC 9112 6.1
-		return head{}, errMalformed
+		return preamble{}, errMalformed
 	}
 	h.simple = h.simple && seen.length && seen.json && !h.chunked && !h.upgrade
 	return h, nil
 }
 
-// cutLine splits off the first line, without its CRLF. Every line of a head that headEnd found ends with one.
+// cutLine splits off the first line, without its CRLF. Every line of a preamble that preambleEnd found ends with one.
 func cutLine(b []byte) (line, rest []byte) {
 	end := bytes.IndexByte(b, '\n')
 	if end < 1 {
@@ -107,7 +107,7 @@ func cutLine(b []byte) (line, rest []byte) {
 const versionSize = 8
 
 // parseRequestLine parses "POST / HTTP/1.1". Only a line of exactly two single spaces is one.
-func (h *head) parseRequestLine(line []byte) error {
+func (h *preamble) parseRequestLine(line []byte) error {
 	first := bytes.IndexByte(line, ' ')
 	last := bytes.LastIndexByte(line, ' ')
 	if first < 1 || last <= first+1 || len(line)-last-1 != versionSize {
