@@ -115,7 +115,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 			break
 		}
 		s.open.begin(raw)
-		if !s.room(ctx) {
+		if !s.waitForSlot(ctx) {
 			_ = raw.Close()
 			continue
 		}
@@ -131,9 +131,9 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	return errors.Join(failed, s.fault)
 }
 
-// room waits for room for a further connection, until ctx ends. The oldest stranger makes room: nobody who only
-// connects keeps a node out.
-func (s *Server) room(ctx context.Context) bool {
+// waitForSlot waits for the slot of a further connection, until ctx ends. The oldest stranger makes room: nobody who
+// only connects keeps a node out.
+func (s *Server) waitForSlot(ctx context.Context) bool {
 	select {
 	case s.slots <- struct{}{}:
 		return true

@@ -3,8 +3,8 @@ package exec
 import "errors"
 
 // Why a transaction is not valid for inclusion. A block that holds one is invalid. Every error that [CheckStatic],
-// [CheckAt] and [Derivation.Apply] give for a transaction wraps one of these; any other error of theirs is a fault of the
-// node, not of the transaction.
+// [CheckAt] and [Derivation.Apply] give for a transaction wraps one of these; any other error of theirs is a fault of
+// the node, not of the transaction.
 var (
 	ErrBadVersion       = errors.New("unknown transaction version")
 	ErrWrongChain       = errors.New("transaction is for another chain")

@@ -84,9 +84,9 @@ func (x *execution) load(c contract) (_ *vm.Module, ok bool, err error) {
 // leastCheapLoad is room for any one transaction.
 const leastCheapLoad params.Load = 1 << 21
 
-// SpareLoad makes [Derivation.Apply] keep seven eighths of the block's load for transactions that use at least two gas for
-// each unit of load that they add. Others find no room there. It is for a builder: loading is not paid by the unit, so
-// little gas could fill it and leave no room for calls that pay. A token's transfer uses some five gas a unit.
+// SpareLoad makes [Derivation.Apply] keep seven eighths of the block's load for transactions that use at least two gas
+// for each unit of load that they add. Others find no room there. It is for a builder: loading is not paid by the unit,
+// so little gas could fill it and leave no room for calls that pay. A token's transfer uses some five gas a unit.
 func (r *Derivation) SpareLoad() { r.spareLoad = true }
 
 // addLoad counts what a transaction loaded. The error is [ErrLoadFull].

@@ -80,8 +80,8 @@ func Begin(p types.Parameters, parent state.Reader, seed types.Header, machine M
 func (r *Derivation) Trace(t Tracer) { r.tracer = t }
 
 // StopWith asks stop, nil for nobody, before code is loaded and at least once in vm.MaxSlice of gas and a host
-// function: an error of it ends [Derivation.Apply]. It is for what only this node waits for: a block that is there is executed
-// to its end.
+// function: an error of it ends [Derivation.Apply]. It is for what only this node waits for: a block that is there is
+// executed to its end.
 func (r *Derivation) StopWith(stop func() error) { r.stop = stop }
 
 // Override writes the parameters that the run was begun with into the state, before the first transaction. It is a hard
@@ -104,8 +104,8 @@ func (r *Derivation) GasLeft() types.Gas { return r.header.GasLimit - r.header.G
 func (r *Derivation) Full() bool { return r.GasLeft() < params.Schedule1.IntrinsicTransfer }
 
 // Apply executes a transaction. An error for which [IsInvalid] holds leaves the run as it was: a builder skips the
-// transaction, an importer rejects the block. So do an error of [Derivation.StopWith] and a [*vm.Fault]: the transaction was
-// never there. Any other error is a fault of the node, and the run is of no use any more.
+// transaction, an importer rejects the block. So do an error of [Derivation.StopWith] and a [*vm.Fault]: the
+// transaction was never there. Any other error is a fault of the node, and the run is of no use any more.
 func (r *Derivation) Apply(tx *types.VerifiedTx) (types.Receipt, error) {
 	signed := tx.Signed()
 	if err := CheckStatic(r.env, signed); err != nil {

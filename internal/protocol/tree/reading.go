@@ -38,8 +38,9 @@ func halveReadings(readings []reading, pos int) [2][]reading {
 	return [2][]reading{readings[:i], readings[i:]}
 }
 
-// JoinMerkleProofs is the witness of accesses that read these keys, at least one, and write nothing. proofs are the keys'
-// under one root, and complete. The errors are ErrPathCollision, and ErrWitness of proofs that do not fit each other.
+// JoinMerkleProofs is the witness of accesses that read these keys, at least one, and write nothing. proofs are the
+// keys' under one root, and complete. The errors are ErrPathCollision, and ErrWitness of proofs that do not fit each
+// other.
 func JoinMerkleProofs(keys [][]byte, proofs []MerkleProof) (Witness, error) {
 	readings := make([]reading, len(keys))
 	for i, path := range Paths(keys) {

@@ -93,7 +93,8 @@ func (c *conn) CloseWrite() error {
 // startTLS makes the connection one of TLS.
 func (c *conn) startTLS() bool {
 	secured := tls.Server(c.Conn, c.server.tls)
-	if secured.SetDeadline(c.server.now().Add(preambleTimeout)) != nil || secured.HandshakeContext(c.server.context) != nil {
+	until := c.server.now().Add(preambleTimeout)
+	if secured.SetDeadline(until) != nil || secured.HandshakeContext(c.server.context) != nil {
 		return false
 	}
 	c.Conn = secured

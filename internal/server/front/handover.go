@@ -125,8 +125,8 @@ func (c *checkedConn) check(b []byte) int {
 	return len(b)
 }
 
-// badAt is where in the collected preamble the poison goes: before the last line feed that belongs to it, so that net/http
-// has not seen the preamble's end yet.
+// badAt is where in the collected preamble the poison goes: before the last line feed that belongs to it, so that
+// net/http has not seen the preamble's end yet.
 func (c *checkedConn) badAt(size int) int {
 	if size > 0 {
 		return size - 1

@@ -34,9 +34,9 @@ type preamble struct {
 	simple         bool   // the loop of this package may answer it
 }
 
-// preambleEnd looks for the end of a preamble in b, of which the first from bytes were looked at before. It returns the preamble's
-// size, or 0 when the end is not there yet. A line feed without a carriage return is malformed. RFC 9112 2.2 lets a
-// server take it; if a proxy does not, the two disagree about where a request ends.
+// preambleEnd looks for the end of a preamble in b, of which the first from bytes were looked at before. It returns the
+// preamble's size, or 0 when the end is not there yet. A line feed without a carriage return is malformed. RFC 9112 2.2
+// lets a server take it; if a proxy does not, the two disagree about where a request ends.
 func preambleEnd(b []byte, from int) (int, error) {
 	for at := from; ; {
 		next := bytes.IndexByte(b[at:], '\n')
@@ -60,8 +60,8 @@ func preambleEnd(b []byte, from int) (int, error) {
 	return 0, nil
 }
 
-// parsePreamble parses a whole preamble as preambleEnd found it, more strictly than RFC 9112 asks: what two servers in a row could
-// understand differently is malformed.
+// parsePreamble parses a whole preamble as preambleEnd found it, more strictly than RFC 9112 asks: what two servers in
+// a row could understand differently is malformed.
 func parsePreamble(b []byte) (preamble, error) {
 	var h preamble
 	line, rest := cutLine(b)
