@@ -333,3 +333,40 @@ func FuzzDecodeAnswer(f *testing.F) {
 		}
 	})
 }
+
+// A disk that is full under the height lock ends the signer at the block that it cannot hold, which gets no signature.
+// Once there is room, a new start signs that very block, and no other of its height.
+func TestFullDisk(t *testing.T) {
+	const path = "signed"
+	node, disk := identity(t), kv.NewCrashDisk()
+	s := newServer(t, disk.FS(), path, node.Pin())
+	address, stop := serve(t, s)
+	chain := headers(s.config.Key, 2)
+	c := newClient(t, s, address, node)
+	if _, err := c.Sign(t.Context(), chain[0]); err != nil {
+		t.Fatal(err)
+	}
+	full := errors.New("no space left on device")
+	disk.OnWrite(func() error { return full })
+	if _, err := c.Sign(t.Context(), chain[1]); !errors.Is(err, ErrFaulty) || !errors.Is(c.Fault(), ErrFaulty) {
+		t.Fatalf("on a full disk: %v", err)
+	}
+	if _, err := c.Sign(t.Context(), chain[1]); err == nil {
+		t.Fatal("it signs after it failed")
+	}
+	if err := stop(); !errors.Is(err, full) {
+		t.Fatalf("it ended with %v", err)
+	}
+	disk.OnWrite(nil)
+	again := newServer(t, disk.FS(), path, node.Pin())
+	c = newClient(t, again, "", node)
+	c.Address, _ = serve(t, again)
+	if _, err := c.Sign(t.Context(), chain[1]); err != nil {
+		t.Fatalf("with room again: %v", err)
+	}
+	other := chain[1]
+	other.StateRoot[0]++
+	if _, err := c.Sign(t.Context(), other); !errors.Is(err, heightlock.ErrSigned) {
+		t.Fatalf("another of its height: %v", err)
+	}
+}
