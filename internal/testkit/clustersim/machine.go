@@ -78,26 +78,35 @@ func (w *world) machineOf(id uint64) *machine {
 // process is a member that runs. It is what the member acts on.
 type process struct {
 	*machine
-	random *mathrand.ChaCha8 // from which raft draws
-	db     *kv.DB
-	lock   *heightlock.Lock
-	log    *raftlog.Log
-	store  *chain.Store
-	ledger *ledger.Ledger
-	pool   *mempool.Pool
-	times  *cluster.Clock
-	member *cluster.Member
-
-	dead    bool        // it has crashed: nothing that it does counts
+	parts
+	doom
+	random  *mathrand.ChaCha8 // from which raft draws
+	member  *cluster.Member
 	stepped int         // messages that the present step has sent
 	busy    [2]deferred // its workers
 	loop    loop
-	dies    int           // at which of the next moments it dies; 0: at none
-	power   bool          // whether what was not synced is lost then
-	left    *kv.CrashDisk // as it left it when it died
-	behind  bool          // whether it fetches blocks
+	behind  bool // whether it fetches blocks
 	ticks   int
 	term    uint64
+}
+
+// parts are what a member is made of, in the order in which they are opened.
+type parts struct {
+	db     *kv.DB
+	log    *raftlog.Log
+	store  *chain.Store
+	ledger *ledger.Ledger
+	lock   *heightlock.Lock
+	times  *cluster.Clock
+	pool   *mempool.Pool
+}
+
+// doom is how a process ends.
+type doom struct {
+	dead  bool          // it has crashed: nothing that it does counts
+	dies  int           // at which of the next moments it dies; 0: at none
+	power bool          // whether what was not synced is lost then
+	left  *kv.CrashDisk // as it left it when it died
 }
 
 // loop has its member step.
@@ -178,64 +187,12 @@ func (m *machine) start() (err error) {
 			p.close()
 		}
 	}()
-	if p.db, err = m.open(); err != nil {
+	if err = p.openParts(); err != nil {
 		return err
 	}
-	if p.log, err = raftlog.Open(p.db, m.disk.FS(), votesFile); err != nil {
-		return err
-	}
-	if err = m.remembers(p.log); err != nil {
-		return err
-	}
-	if p.store, err = chain.Open(p.db, chain.Options{Schedule: params.Schedule1.Digest()}); err != nil {
-		return err
-	}
-	if p.ledger, err = ledger.Open(p.store, nil, nil, m.setup.Engine); err != nil {
-		return err
-	}
-	genesis, err := p.ledger.Header(0)
+	config, err := p.config()
 	if err != nil {
 		return err
-	}
-	if p.lock, err = heightlock.Open(m.disk.FS(), headFile, genesis.Header.Hash()); err != nil {
-		return err
-	}
-	if p.times, err = cluster.OpenClock(p.log); err != nil {
-		return err
-	}
-	options := mempool.Options{
-		Journal: journalFile,
-		FS:      files{m.disk},
-		Now:     p.Wall,
-		Moment:  p.times.Now,
-		Cluster: p.log.Member().Cluster,
-		HeadAt:  func(h types.Height) (mempool.Head, error) { return mempool.HeadAt(p.ledger, h) },
-		Expiry:  expiry,
-	}
-	if m.setup.Bug == ExpiresByClock {
-		options.Moment = p.Wall
-	}
-	if p.pool, err = mempool.New(options, mempool.HeadOf(p.ledger)); err != nil {
-		return err
-	}
-	book, err := aside.Open(aside.Options{})
-	if err != nil {
-		return err
-	}
-	config := cluster.Config{
-		Log:       p.log,
-		Ledger:    p.ledger,
-		Pool:      p.pool,
-		Clock:     p.times,
-		Picker:    sequencer.NewPicker(p.ledger, p.pool, book, hands{p}),
-		Producer:  m.producer.PublicKey(),
-		Sign:      p.sign,
-		BlockTime: blockTime,
-		OnBlock:   p.released,
-		OnIntake:  func(took time.Duration) { p.book.intakes = append(p.book.intakes, took) },
-		OnRelease: func(took time.Duration) { p.book.releases = append(p.book.releases, took) },
-		Cutting:   cutting,
-		Logger:    slog.New(slog.DiscardHandler),
 	}
 	withRandom(p.random, func() { p.member, err = cluster.Open(config, p) })
 	if err != nil {
@@ -245,6 +202,69 @@ func (m *machine) start() (err error) {
 	m.note("%s is up at block %d", m.record.Name, p.ledger.Tip().Header.Header.Height)
 	p.tick()
 	return nil
+}
+
+// openParts opens what the member is made of.
+func (p *process) openParts() (err error) {
+	if p.db, err = p.open(); err != nil {
+		return err
+	}
+	if p.log, err = raftlog.Open(p.db, p.disk.FS(), votesFile); err != nil {
+		return err
+	}
+	if err = p.remembers(p.log); err != nil {
+		return err
+	}
+	if p.store, err = chain.Open(p.db, chain.Options{Schedule: params.Schedule1.Digest()}); err != nil {
+		return err
+	}
+	if p.ledger, err = ledger.Open(p.store, nil, nil, p.setup.Engine); err != nil {
+		return err
+	}
+	genesis, err := p.ledger.Header(0)
+	if err != nil {
+		return err
+	}
+	if p.lock, err = heightlock.Open(p.disk.FS(), headFile, genesis.Header.Hash()); err != nil {
+		return err
+	}
+	if p.times, err = cluster.OpenClock(p.log); err != nil {
+		return err
+	}
+	options := mempool.Options{
+		Journal: journalFile,
+		FS:      files{p.disk},
+		Now:     p.Wall,
+		Moment:  p.times.Now,
+		Cluster: p.log.Member().Cluster,
+		HeadAt:  func(h types.Height) (mempool.Head, error) { return mempool.HeadAt(p.ledger, h) },
+		Expiry:  expiry,
+	}
+	if p.setup.Bug == ExpiresByClock {
+		options.Moment = p.Wall
+	}
+	p.pool, err = mempool.New(options, mempool.HeadOf(p.ledger))
+	return err
+}
+
+// config is how the member is opened.
+func (p *process) config() (cluster.Config, error) {
+	book, err := aside.Open(aside.Options{})
+	return cluster.Config{
+		Log:       p.log,
+		Ledger:    p.ledger,
+		Pool:      p.pool,
+		Clock:     p.times,
+		Picker:    sequencer.NewPicker(p.ledger, p.pool, book, hands{p}),
+		Producer:  p.producer.PublicKey(),
+		Sign:      p.sign,
+		BlockTime: blockTime,
+		OnBlock:   p.released,
+		OnIntake:  func(took time.Duration) { p.book.intakes = append(p.book.intakes, took) },
+		OnRelease: func(took time.Duration) { p.book.releases = append(p.book.releases, took) },
+		Cutting:   cutting,
+		Logger:    slog.New(slog.DiscardHandler),
+	}, err
 }
 
 // flushTicks is after how many ticks the database is flushed: long before it is by itself, which no seed decides.
@@ -375,8 +395,3 @@ func (p *process) close() {
 		p.violate(Running, "%s does not end well: %v", p.record.Name, err)
 	}
 }
-
-// hands is the clock by which blocks are made: it stands still while one is.
-type hands struct{ *process }
-
-func (hands) After(time.Duration) <-chan time.Time { return nil }

@@ -118,3 +118,8 @@ func asFile(f kv.LogFile, err error) (journal.File, error) {
 }
 
 func (file) Truncate(int64) error { return fs.ErrInvalid }
+
+// hands is the clock by which blocks are made: it stands still while one is.
+type hands struct{ *process }
+
+func (hands) After(time.Duration) <-chan time.Time { return nil }

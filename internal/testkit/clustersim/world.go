@@ -59,21 +59,31 @@ func (r *Report) Broke(i Invariant) bool {
 
 // world is one run.
 type world struct {
+	agenda
+	phase
 	setup    Setup
 	random   *mathrand.Rand
-	now      time.Duration // since the beginning
-	queue    queue
-	sequence uint64
 	genesis  types.Genesis
 	producer crypto.PrivateKey
 	machines []*machine
 	clients  []*client
 	network  network
 	wishes   []wish // of an operator
-	faulty   bool
-	sending  bool
 	book     book
 	report   Report
+}
+
+// agenda is what is to happen, in its order.
+type agenda struct {
+	now      time.Duration // since the beginning
+	queue    queue
+	sequence uint64 // of what is put into the queue
+}
+
+// phase is what goes on beside the cluster.
+type phase struct {
+	faulty  bool // faults come
+	sending bool // clients send
 }
 
 // began is the time of day at which runs begin, by clocks that are right.
@@ -107,19 +117,19 @@ func (q *queue) Pop() any {
 }
 
 // after has something happen after a time.
-func (w *world) after(d time.Duration, do func()) {
-	w.sequence++
-	heap.Push(&w.queue, happening{w.now + max(0, d), w.sequence, do})
+func (a *agenda) after(d time.Duration, do func()) {
+	a.sequence++
+	heap.Push(&a.queue, happening{a.now + max(0, d), a.sequence, do})
 }
 
 // runUntil lets everything happen that is due until then.
-func (w *world) runUntil(end time.Duration) {
-	for len(w.queue) > 0 && w.queue[0].at <= end {
-		next := heap.Pop(&w.queue).(happening)
-		w.now = next.at
+func (a *agenda) runUntil(end time.Duration) {
+	for len(a.queue) > 0 && a.queue[0].at <= end {
+		next := heap.Pop(&a.queue).(happening)
+		a.now = next.at
 		next.do()
 	}
-	w.now = end
+	a.now = end
 }
 
 // newWorld makes a world whose machines are not up yet.

@@ -220,7 +220,7 @@ func (l *Link) meet(h Hello, pin Pin, promised map[uint64]promise) error {
 		return &Refusal{cause}
 	}
 	p.boot = h.Boot
-	p.hello = h
+	p.said.hello = h
 	return nil
 }
 
@@ -240,13 +240,13 @@ func (l *Link) Peers() map[uint64]Status {
 	defer l.mu.Unlock()
 	all := make(map[uint64]Status, len(l.peers))
 	for id, p := range l.peers {
-		s := Status{Peer: p.Peer, Connected: true, Hello: p.hello, Report: p.report, Offset: p.offset}
+		s := Status{Peer: p.Peer, Connected: true, Hello: p.said.hello, Report: p.said.report, Offset: p.said.offset}
 		for _, fault := range p.faults {
 			if fault != nil {
 				s.Connected, s.Fault = false, fault.Error()
 			}
 		}
-		if s.Connected && p.silent {
+		if s.Connected && p.said.silent {
 			s.Connected, s.Fault = false, errSilent.Error()
 		}
 		all[id] = s

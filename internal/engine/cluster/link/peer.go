@@ -25,13 +25,18 @@ type peer struct {
 	end    context.CancelFunc
 	out    [calls]outbox // order and pulse
 	caller caller
-	hello  Hello // under the link's lock, as the rest
-	report Report
-	offset time.Duration
-	silent bool                    // the last question how it is had no answer in time
+	said   said                    // under the link's lock, as the rest
 	faults [channels]error         // why a connection is not up
 	inward [channels]net.Conn      // what the peer dialed
 	again  [channels]chan struct{} // hurries the next attempt
+}
+
+// said is what a member has said of itself last.
+type said struct {
+	hello  Hello
+	report Report
+	offset time.Duration // of its clock, ahead of this one's
+	silent bool          // the last question how it is had no answer in time
 }
 
 // newPeer begins to reach a member.
@@ -73,7 +78,7 @@ func (p *peer) ask() {
 			offset = time.UnixMilli(int64(min(report.Wall, math.MaxInt64))).Sub(middle)
 		}
 		p.link.mu.Lock()
-		p.report, p.offset, p.silent = report, offset, errors.Is(err, context.DeadlineExceeded)
+		p.said.report, p.said.offset, p.said.silent = report, offset, errors.Is(err, context.DeadlineExceeded)
 		p.link.mu.Unlock()
 		select {
 		case <-ticker.C:
