@@ -242,7 +242,7 @@ var testRows = map[string][]string{
 	"client/contracttest":      {"contracts", "internal/testkit/wasmgen"},
 	"client/contracttest/fuzz": {"internal/testkit/wasmgen"},
 	"internal/cli/argument":    {"wallet"},
-	"contracts/rust":           {"abi", "client/contracttest", "types"},
+	"contracts/rust":           {"abi", "client/contracttest", "client/contracttest/fuzz", "types"},
 	"contracts/assemblyscript": {"types", "crypto", "internal/engine/wasm", "internal/protocol/..."},
 	"deploy":                   {"api", "crypto", "internal/datadir", "internal/node", "types"},
 	"internal/engine/cluster":  {"crypto"},

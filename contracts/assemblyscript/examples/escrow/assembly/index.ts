@@ -1,7 +1,7 @@
 // Coins held between a buyer and a seller: the buyer releases them, the seller gives them back, or an arbiter decides;
 // from the deadline on the buyer may take them back.
 // What it defends against is in docs/contracts.md, "What the examples defend against".
-import { Account, blockTime, caller, emit, List, pay, require, value } from "@cairn-chain/contract";
+import { Account, blockTime, caller, emit, List, pay, require, self, value } from "@cairn-chain/contract";
 
 const deals = new List<Deal>("deals");
 
@@ -45,7 +45,8 @@ export function open(seller: Account, arbiter: Account, deadline: u64): u32 {
   require(value() > 0, "a deal needs coins");
   require(deadline > blockTime(), "the deadline is in the past");
   require(!seller.isZero() && !arbiter.isZero(), "nobody has the zero account");
-  require(buyer != seller && buyer != arbiter && seller != arbiter, "a deal is between three");
+  const three = buyer != seller && buyer != arbiter && seller != arbiter;
+  require(three && seller != self(), "a deal is between three");
   const number = deals.push(new Deal(buyer, seller, arbiter, value(), deadline));
   emit(new Opened(number, buyer, seller, value()));
   return number;

@@ -26,7 +26,8 @@ contract! {
         require(amount > 0, "a deal needs coins");
         require(deadline > block_time(), "the deadline is in the past");
         require(seller != Account::ZERO && arbiter != Account::ZERO, "nobody has the zero account");
-        require(buyer != seller && buyer != arbiter && seller != arbiter, "a deal is between three");
+        let three = buyer != seller && buyer != arbiter && seller != arbiter;
+        require(three && seller != this(), "a deal is between three");
         let deal = DEALS.push(&Deal { buyer, seller, arbiter, amount, deadline });
         Opened { deal, buyer, seller, amount }.emit();
         deal
