@@ -31,10 +31,9 @@ type cause struct {
 
 // causeless are the alerts that nothing brings about which could be sent to a node, or done to it.
 var causeless = map[string]string{
-	"CairnClusterClock":    "the cluster's simulator has clocks that are wrong; the rules' tests have this one",
-	"CairnClusterDiverged": "a test of the real program has a member with another balance",
-	"CairnDiskDamage":      "the database's tests damage a proof on the disk",
-	"CairnOverrun":         "prices make it impossible; the sequencer's tests have engines that take any time",
+	"CairnClusterClock": "the cluster's simulator has clocks that are wrong; the rules' tests have this one",
+	"CairnDiskDamage":   "the database's tests damage a proof on the disk",
+	"CairnOverrun":      "prices make it impossible; the sequencer's tests have engines that take any time",
 }
 
 // quarantine starts the node with a code in quarantine.
@@ -138,6 +137,12 @@ var causes = []cause{
 		text:      "a member that was removed is started again",
 		clustered: true,
 		bring:     runRemoved,
+	},
+	{
+		alert:     "CairnClusterDiverged",
+		text:      "another balance in the node's database, until it is put right",
+		clustered: true,
+		bring:     misremember,
 	},
 	{alert: "CairnEngineFault", text: "a start with a code in quarantine, until it is cleared", bring: quarantine},
 	{alert: "CairnBehind", text: "the disk of a replica hangs: fsfreeze", follows: true, diskMiB: 400, bring: hang},

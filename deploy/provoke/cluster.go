@@ -10,6 +10,11 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/testkit/badmemory"
+	"github.com/cairn-chain/cairn/types"
 )
 
 // clusterPorts is where the other members' ports are, after the node's: two for each, and then one for each member's
@@ -184,4 +189,50 @@ func runRemoved(ctx context.Context, st *stage) error {
 		return err
 	}
 	return until(ctx, func(context.Context) error { return n.stop(os.Kill) })
+}
+
+// pay sends a coin's smallest part.
+func (st *stage) pay(ctx context.Context) error {
+	signer := client.NewSigner(st.treasury)
+	chainID, err := st.client.ChainID(ctx)
+	if err != nil {
+		return err
+	}
+	nonce, err := st.client.Nonce(ctx, signer.Account(), api.Pending())
+	if err != nil {
+		return err
+	}
+	signed, err := signer.Sign(types.Transaction{
+		Version:              types.TransactionVersion,
+		ChainID:              chainID,
+		Sender:               signer.Account(),
+		Nonce:                nonce,
+		GasLimit:             100_000,
+		MaxFeePerGas:         1000,
+		MaxPriorityFeePerGas: 1,
+		Payload:              client.Transfer(types.Account{31: 7}, 1),
+	})
+	if err != nil {
+		return err
+	}
+	_, err = st.client.Send(ctx, signed)
+	return err
+}
+
+// misremember starts the node with another balance of an account in its database, which a block then reads.
+func misremember(ctx context.Context, st *stage) error {
+	account := types.Account(st.treasury.PublicKey())
+	change := func(ctx context.Context, add int64) error {
+		if err := st.stop(os.Interrupt); err != nil {
+			return err
+		}
+		return errors.Join(badmemory.Balance(st.data, account, add), st.start(ctx, st.starts...), st.whole(ctx))
+	}
+	if err := change(ctx, 1); err != nil {
+		return err
+	}
+	if err := st.pay(ctx); err != nil {
+		return err
+	}
+	return until(ctx, func(ctx context.Context) error { return change(ctx, -1) })
 }

@@ -185,7 +185,8 @@ var rows = map[string][]string{
 
 	"deploy":         {}, // files for operators; its test runs a node
 	"deploy/balance": {"api", "client", "crypto", "types", "internal/testkit/program"},
-	"deploy/provoke": {"api", "client", "crypto", "types", "internal/loadgen", "internal/testkit/program"},
+	"deploy/provoke": {"api", "client", "crypto", "types", "internal/loadgen", "internal/testkit/badmemory",
+		"internal/testkit/program"},
 
 	"contracts":                {}, // the sources of the SDKs for new projects and the reference token, embedded
 	"contracts/assemblyscript": {}, // the guest's side; its test runs the compiled examples
@@ -199,6 +200,8 @@ var rows = map[string][]string{
 	"internal/testkit/bip": {},
 	// what benchmarks take of the processor
 	"internal/testkit/cputime": {},
+	// changes the databases of stopped nodes
+	"internal/testkit/badmemory": {"internal/protocol/state", "internal/storage/kv", "types"},
 	// contracts that cost more than they pay
 	"internal/testkit/hunt": {"crypto", "types", "internal/engine/...", "internal/protocol/...",
 		"internal/storage/...", "internal/testkit/cputime", "internal/testkit/wasmgen"},

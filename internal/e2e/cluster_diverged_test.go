@@ -1,19 +1,16 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/cairn-chain/cairn/api"
-	"github.com/cairn-chain/cairn/internal/protocol/state"
-	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/testkit/badmemory"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -35,7 +32,9 @@ func TestClusterMemberDiverges(t *testing.T) {
 	}
 	delete(c.nodes, bad)
 	good := c.leader(c.other())
-	enrich(t, c.dirs[bad], l.senders[0].account)
+	if err := badmemory.Balance(c.dirs[bad], l.senders[0].account, 1); err != nil {
+		t.Fatal(err)
+	}
 	c.start(bad)
 	asked := c.clientOf(c.nodes[good])
 	m, err := newModel(t.Context(), asked)
@@ -83,38 +82,5 @@ func TestClusterMemberDiverges(t *testing.T) {
 	if evidence.Reason != "diverged" || len(evidence.Headers) != 1 || evidence.Headers[0].Hash != decided.Hash ||
 		evidence.Derived.Hash == decided.Hash || len(evidence.Block) == 0 || len(evidence.Writes) == 0 {
 		t.Errorf("the evidence is %s, and %s was decided", content, decided.Hash)
-	}
-}
-
-// enrich gives an account a coin more in the state of a data directory, of which the state tree knows nothing.
-func enrich(t *testing.T, dir string, account types.Account) {
-	t.Helper()
-	db, err := kv.Open(filepath.Join(dir, "db"), kv.Options{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := db.NewBatch(1 << 10)
-	changed := 0
-	err = kv.Scan(db, []byte{0}, []byte{0xff}, func(key, value []byte) error {
-		if len(key) < 1 || !bytes.Equal(key[1:], state.AccountKey(account)) {
-			return nil
-		}
-		record, err := state.DecodeAccount(value)
-		if err != nil {
-			return err
-		}
-		record.Balance++
-		b.Set(bytes.Clone(key), record.Encode())
-		changed++
-		return nil
-	})
-	if err != nil || changed != 1 {
-		t.Fatalf("%d rows of the account: %v", changed, err)
-	}
-	if err := db.Commit(b, true); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
 	}
 }
