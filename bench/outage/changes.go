@@ -21,7 +21,7 @@ func (w *world) lengthen(ctx context.Context, m *member) error {
 	if strings.Contains(w.parts, "changes") {
 		blocks = max(blocks, w.behind)
 	}
-	if err := w.start(ctx, m, "--block-time", quickBlocks); err != nil {
+	if err := w.startEvery(ctx, m, quickBlocks); err != nil {
 		return err
 	}
 	err := w.awaitHeight(ctx, m, blocks)
@@ -137,15 +137,23 @@ func (w *world) grow(ctx context.Context) error {
 
 // promote hands production to a replica that is no member and has a key of its own.
 func (w *world) promote(ctx context.Context) error {
-	leader, err := w.leader(ctx)
-	if err != nil {
-		return err
-	}
 	m, err := w.newMember()
 	if err != nil {
 		return err
 	}
 	defer m.client.Close()
+	for _, member := range w.all() { // so that it hands on what is pending
+		if err := errors.Join(member.stop(), w.start(ctx, member, "--upstream", m.rpc())); err != nil {
+			return err
+		}
+		if err := w.ready(ctx, member); err != nil {
+			return err
+		}
+	}
+	leader, err := w.leader(ctx)
+	if err != nil {
+		return err
+	}
 	key := keyOf("another producer").Bytes()
 	file := filepath.Join(w.dir, "another.key")
 	if err := os.WriteFile(file, []byte(hex.EncodeToString(key[:])+"\n"), 0o600); err != nil {

@@ -207,9 +207,14 @@ func (c *cluster) join(ctx context.Context) (*member, error) {
 
 // start starts a member on what its directory has, and returns once it serves.
 func (c *cluster) start(ctx context.Context, m *member, settings ...string) error {
+	return c.startEvery(ctx, m, c.interval, settings...)
+}
+
+// startEvery is start with another time between blocks.
+func (c *cluster) startEvery(ctx context.Context, m *member, interval string, settings ...string) error {
 	args := []string{
 		"ip", "netns", "exec", namespaceOf(m.number), c.binary, "node", "--data-dir", m.dir,
-		"--rpc-addr", m.address(rpcPort), "--admin-addr", m.address(adminPort), "--block-time", c.interval,
+		"--rpc-addr", m.address(rpcPort), "--admin-addr", m.address(adminPort), "--block-time", interval,
 		"--prove", "off", "--rate-limit", "0",
 	}
 	if m.pin != "" {
