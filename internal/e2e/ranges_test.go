@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -18,8 +19,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// lyingUpstream is a node behind a proxy that changes the ranges it serves, and counts them.
-func lyingUpstream(t *testing.T, node *process, lies, asked *atomic.Int64) string {
+// servingRanges is a node behind a proxy that shows each range that it serves to look, which may change it. Nil is of
+// one that the node does not have.
+func servingRanges(t *testing.T, node *process, look func(served []byte)) string {
 	t.Helper()
 	target, err := url.Parse(node.RPC)
 	if err != nil {
@@ -30,21 +32,47 @@ func lyingUpstream(t *testing.T, node *process, lies, asked *atomic.Int64) strin
 		if !strings.HasPrefix(r.Request.URL.Path, "/proof/") || !strings.Contains(r.Request.URL.Path, "-") {
 			return nil
 		}
-		asked.Add(1)
-		if lies.Load() == 0 || r.StatusCode != http.StatusOK {
+		if r.StatusCode != http.StatusOK {
+			look(nil)
 			return nil
 		}
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			return err
 		}
-		body[len(body)-100] ^= 1
+		look(body)
+		err = r.Body.Close()
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		return r.Body.Close()
+		return err
 	}
 	server := httptest.NewServer(proxy)
 	t.Cleanup(server.Close)
 	return server.URL
+}
+
+// lyingUpstream is a node behind a proxy that changes the ranges it serves, and counts them.
+func lyingUpstream(t *testing.T, node *process, lies, asked *atomic.Int64) string {
+	t.Helper()
+	return servingRanges(t, node, func(served []byte) {
+		asked.Add(1)
+		if lies.Load() != 0 && served != nil {
+			served[len(served)-100] ^= 1
+		}
+	})
+}
+
+// awaitRanges returns once a node has the proofs of ranges of sixteen blocks up to one.
+func awaitRanges(t *testing.T, node *process, newest types.Height) {
+	t.Helper()
+	for ctx, c := t.Context(), connect(t, node); ; <-time.After(loadPause) {
+		now, err := c.NodeInfo(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(now.RangeProofs) == 1 && now.RangeProofs[0].Newest == newest && now.RangeProofs[0].Blocks == 16 {
+			return
+		}
+	}
 }
 
 // TestCatchUpByRanges has a prover make ranges of sixteen blocks. The command line and a relaying replica verify them,
@@ -68,19 +96,7 @@ func TestCatchUpByRanges(t *testing.T) {
 	if _, err := connect(t, primary).Dev().Mine(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	awaitRanges := func(node *process, newest types.Height) {
-		t.Helper()
-		for ctx, c := t.Context(), connect(t, node); ; <-time.After(loadPause) {
-			now, err := c.NodeInfo(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(now.RangeProofs) == 1 && now.RangeProofs[0].Newest == newest && now.RangeProofs[0].Blocks == 16 {
-				return
-			}
-		}
-	}
-	awaitRanges(primary, 32)
+	awaitRanges(t, primary, 32)
 	file := filepath.Join(t.TempDir(), "range.proof")
 	u.succeeds(nil, "proof", "get", "1-16", "--bits", "100", "-o", file)
 	u.succeeds(nil, "proof", "verify", file, "--bits", "100")
@@ -125,5 +141,68 @@ func TestCatchUpByRanges(t *testing.T) {
 	relaying := start(t, "node", "--data-dir", filepath.Join(t.TempDir(), "relaying"), "--mode", "replica", "--proof-bits",
 		"100", "--range-blocks", "16", "--upstream", primary.RPC, "--genesis-hash", info.GenesisHash.String())
 	awaitBlock(t, relaying, primary, blocks)
-	awaitRanges(relaying, 32)
+	awaitRanges(t, relaying, 32)
+}
+
+// TestKilledBetweenRanges kills a replica without state at random moments after a range was sent to it: while it
+// verifies and executes it, or puts its blocks on disk. Each time it has all blocks of a range or none, and goes on.
+func TestKilledBetweenRanges(t *testing.T) {
+	const kills = 6
+	const blocks = 16*kills + 3
+	primary := startDev(t, "--ephemeral", "--block-time", "0", "--proof-bits", "100", "--range-blocks", "16")
+	u := newUser(t).of(primary)
+	info, err := connect(t, primary).NodeInfo(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range kills {
+		u.succeeds(nil, "send", "dev1", "1", "--from", "dev0")
+		if _, err := connect(t, primary).Dev().Mine(t.Context(), 15); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := connect(t, primary).Dev().Mine(t.Context(), blocks-16*kills); err != nil {
+		t.Fatal(err)
+	}
+	awaitRanges(t, primary, 16*kills)
+	sent := make(chan struct{}, 1)
+	upstream := servingRanges(t, primary, func([]byte) {
+		select {
+		case sent <- struct{}{}:
+		default:
+		}
+	})
+	dir := filepath.Join(t.TempDir(), "replica")
+	args := []string{
+		"node", "--data-dir", dir, "--mode", "replica", "--verify", "stateless", "--proof-bits", "100",
+		"--genesis-hash", info.GenesisHash.String(), "--upstream", upstream,
+	}
+	seed := uint64(time.Now().UnixNano())
+	random, told := rand.New(rand.NewPCG(seed, 0)), types.Height(0)
+	var heads []types.Height
+	for range kills {
+		replica := launch(t, args...)
+		select {
+		case <-sent:
+		case <-replica.Ended():
+			t.Fatal(replica.EndedEarly())
+		}
+		<-time.After(time.Duration(random.Int64N(int64(40 * time.Millisecond))))
+		replica.Kill()
+		select { // of the one that is gone
+		case <-sent:
+		default:
+		}
+		var report struct{ Head types.Height }
+		u.succeeds(&report, "db", "check", "--data-dir", dir)
+		if report.Head < told || report.Head < 16*kills && report.Head%16 != 0 {
+			t.Errorf("seed %d: the head is block %d after block %d", seed, report.Head, told)
+		}
+		told, heads = report.Head, append(heads, report.Head)
+		if told >= 16*kills {
+			break
+		}
+	}
+	t.Logf("after the kills the heads were %d", heads)
+	awaitBlock(t, start(t, args...), primary, blocks)
 }
