@@ -57,15 +57,20 @@ type RangeVerdict struct {
 // Verify checks a bundle, as GET /proof/HEIGHT of a node gives it, whose proof must have at least so many bits: 100 or
 // 128. It returns an error that wraps ErrRefused and says why for one that does not hold, also if it is a range's.
 func Verify(bundle []byte, atLeastBits int) (Verdict, error) {
+	_, v, err := verifyBundle(bundle, atLeastBits)
+	return v, err
+}
+
+func verifyBundle(bundle []byte, atLeastBits int) (blockproof.Bundle, Verdict, error) {
 	b, err := blockproof.DecodeBundle(bundle)
 	if err != nil {
-		return Verdict{}, fmt.Errorf("%w: %w", ErrRefused, err)
+		return b, Verdict{}, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	bits, err := b.Verify(atLeastBits, blockproof.InOrder)
 	if err != nil {
-		return Verdict{}, fmt.Errorf("%w: %w", ErrRefused, err)
+		return b, Verdict{}, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
-	return verdict(Statement, &b.Parent.Header, b.Header.Header.Parent, &b.Header.Header, b.Accesses, bits), nil
+	return b, verdict(Statement, &b.Parent.Header, b.Header.Header.Parent, &b.Header.Header, b.Accesses, bits), nil
 }
 
 // IsRange tells that an encoded proof is of a range of blocks, for [VerifyRange].
@@ -74,17 +79,22 @@ func IsRange(b []byte) bool { return blockproof.IsRange(b) }
 // VerifyRange checks the proof of a range of blocks, as `cairn db prove --range` writes it. Bits and errors are those
 // of [Verify].
 func VerifyRange(b []byte, atLeastBits int) (RangeVerdict, error) {
+	_, v, err := verifyRange(b, atLeastBits)
+	return v, err
+}
+
+func verifyRange(b []byte, atLeastBits int) (blockproof.Range, RangeVerdict, error) {
 	r, err := blockproof.DecodeRange(b)
 	if err != nil {
-		return RangeVerdict{}, fmt.Errorf("%w: %w", ErrRefused, err)
+		return r, RangeVerdict{}, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	bits, err := r.Verify(atLeastBits, blockproof.InOrder)
 	if err != nil {
-		return RangeVerdict{}, fmt.Errorf("%w: %w", ErrRefused, err)
+		return r, RangeVerdict{}, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	before, last := &r.Headers[0].Header, &r.Headers[len(r.Headers)-1].Header
 	v := verdict(RangeStatement, before, r.Headers[1].Header.Parent, last, r.Accesses, bits)
-	return RangeVerdict{before.Height + 1, v}, nil
+	return r, RangeVerdict{before.Height + 1, v}, nil
 }
 
 // verdict is of the blocks after before up to last.

@@ -20,7 +20,7 @@ var rows = map[string][]string{
 	"api":     {"abi", "jsonrpc", "types"},
 	"client":  {"abi", "api", "jsonrpc", "types", "crypto", "codec"},
 	"abi":     {"types", "codec"},
-	"proof":   {"types", "internal/protocol/blockproof"},
+	"proof":   {"types", "internal/protocol/blockproof", "internal/protocol/state"}, // the key of the parameters
 
 	// The parts of crypto that know no secrets.
 	"crypto/bip340":  {"crypto/internal/lanes"},

@@ -26,7 +26,7 @@ func (a *app) newProof() *cobra.Command {
 the block's access list (statement S1); that the list is what the transactions do is shown by executing them on it.`,
 		Example: "  cairn proof get 17 -o block17.proof\n  cairn proof verify block17.proof",
 	})
-	group.AddCommand(a.newProofGet(), a.newProofVerify())
+	group.AddCommand(a.newProofGet(), a.newProofVerify(), a.newProofChain())
 	return group
 }
 

@@ -75,6 +75,16 @@ func awaitRanges(t *testing.T, node *process, newest types.Height) {
 	}
 }
 
+// blockHash is the hash of a node's block.
+func blockHash(t *testing.T, node *process, height types.Height) string {
+	t.Helper()
+	block, err := connect(t, node).BlockByNumber(t.Context(), api.AtHeight(height), false)
+	if err != nil || block == nil {
+		t.Fatalf("block %d: %v", height, err)
+	}
+	return block.Hash.String()
+}
+
 // TestCatchUpByRanges has a prover make ranges of sixteen blocks. The command line and a relaying replica verify them,
 // and a replica without state catches up by them: it has the primary's headers then, and fewer proofs of blocks. An
 // upstream that lies about a range is left for one that does not, and the ranges can be had from the replica itself.
@@ -101,6 +111,32 @@ func TestCatchUpByRanges(t *testing.T) {
 	u.succeeds(nil, "proof", "get", "1-16", "--bits", "100", "-o", file)
 	u.succeeds(nil, "proof", "verify", file, "--bits", "100")
 	u.fails(1, "proof", "get", "2-17", "--bits", "100")
+	var walked struct {
+		FromHeight, Height types.Height
+		BlockHash          types.BlockHash
+		ProducerShown      bool
+		Ranges, Blocks     int
+	}
+	u.succeeds(&walked, "proof", "chain", "35", "--bits", "100", "--trusted-header", "0:"+info.GenesisHash.String())
+	if walked.FromHeight != 1 || walked.Height != 35 || walked.Ranges != 2 || walked.Blocks != 3 || !walked.ProducerShown {
+		t.Errorf("the chain is verified: %+v", walked)
+	}
+	from34 := "34:" + blockHash(t, primary, 34)
+	u.succeeds(&walked, "proof", "chain", "--bits", "100", "--trusted-header", from34)
+	if walked.FromHeight != 35 || walked.Height < 35 || walked.Ranges != 0 {
+		t.Errorf("the chain is verified from block 34: %+v", walked)
+	}
+	u.fails(1, "proof", "chain", "--bits", "100", "--trusted-header", "0:"+types.BlockHash{1}.String())
+	u.fails(1, "proof", "chain", "--bits", "128", "--trusted-header", "0:"+info.GenesisHash.String())
+	liar := newUser(t)
+	liar.environment = append(liar.environment, "CAIRN_RPC_URL="+servingRanges(t, primary, func(served []byte) {
+		if served != nil {
+			served[len(served)-100] ^= 1
+		}
+	}))
+	liar.fails(1, "proof", "chain", "--bits", "100", "--trusted-header", "0:"+info.GenesisHash.String())
+	u.fails(2, "proof", "chain", "--bits", "100", "--trusted-header", "35")
+	u.fails(2, "proof", "chain", "34", "--trusted-header", from34)
 	encoded, err := connect(t, primary).RangeProof(t.Context(), 17, 32, proof.MaxBundleBytes)
 	if err != nil {
 		t.Fatal(err)
