@@ -2,7 +2,7 @@
 // transfers goes to a development chain, as fast as it takes them or, for many small blocks, at a rate. Then, with
 // nothing else running, a replica that has nothing follows it from genesis over loopback until it has the same head. It
 // prints a table in Markdown with the figures of each round, their medians, and the ratio; there is no threshold to
-// fail.
+// fail. With -stateless replicas without state follow one chain, by ranges and block by block, and bytes are counted.
 package main
 
 import (
@@ -27,6 +27,7 @@ type settings struct {
 	rounds, senders, perSender int
 	blockTime                  time.Duration // between blocks
 	rate                       float64       // transfers a second; 0: as many as the primary takes
+	stateless                  bool
 }
 
 // pollTime is between two looks at how far the replica is, at most an error of 1 % in an import of a second.
@@ -41,8 +42,13 @@ func main() {
 	flag.IntVar(&s.perSender, "per-sender", 1500, "transfers of each")
 	flag.DurationVar(&s.blockTime, "block-time", time.Second, "time between blocks")
 	flag.Float64Var(&s.rate, "rate", 0, "transfers a second; 0: as many as the primary takes")
+	flag.BoolVar(&s.stateless, "stateless", false, "compare replicas without state: by ranges, and block by block")
 	flag.Parse()
-	program.Main("replica", s.run)
+	run := s.run
+	if s.stateless {
+		run = s.compare
+	}
+	program.Main("replica", run)
 }
 
 // round is what one round measured, a transfer.

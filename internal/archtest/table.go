@@ -259,7 +259,7 @@ var testRows = map[string][]string{
 	"internal/engine/sequencer": {"internal/engine/wasm", "internal/storage/...", "internal/testkit/wasmgen"},
 	"internal/engine/replica":   {"crypto", "internal/protocol/...", "internal/storage/..."},
 	"internal/proof/prover":     {"internal/proof/verifier"},
-	"proof":                     {"internal/testkit/provenchain"},
+	"proof":                     {"internal/protocol/params", "internal/testkit/provenchain"},
 	"proof/wasm":                {"internal/testkit/provenchain"},
 	"internal/proof/verifier":   {"internal/proof/prover", "internal/testkit/plainverifier"},
 	"internal/protocol/vm":      {"internal/testkit/naivemeter", "internal/testkit/wasmgen"},

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/cairn-chain/cairn/types"
+)
+
+// catchUp is what a replica without state took to follow a chain from genesis.
+type catchUp struct {
+	bytes float64 // that came over its connections
+	took  float64 // in seconds
+	cpu   float64 // the replica's, in seconds
+}
+
+// proofPause is between two looks whether all proofs are made.
+const proofPause = time.Second
+
+// compare has replicas without state follow one chain from genesis, by ranges and block by block, in turns.
+func (s settings) compare(ctx context.Context) (err error) {
+	dir, err := os.MkdirTemp(s.directory, "cairn-replica-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	primary, err := start(
+		ctx, s.binary, filepath.Join(dir, "primary"), "dev", "--rate-limit", "0", "--block-time", s.blockTime.String(),
+	)
+	if err != nil {
+		return fmt.Errorf("the primary: %w", err)
+	}
+	defer func() { err = errors.Join(err, primary.stop()) }()
+	transfers, err := s.load(ctx, primary, new(round))
+	if err != nil {
+		return err
+	}
+	last, err := primary.proven(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d blocks with %.0f transfers, a replica without state from genesis over loopback.\n\n", last, transfers)
+	fmt.Print("| round | by | MB | bytes a transfer | s | blocks a second | replica's CPU, s |\n")
+	fmt.Print("|---|---|---:|---:|---:|---:|---:|\n")
+	for i := range s.rounds {
+		var took [2]catchUp
+		for k, by := range []string{"blocks", "ranges"} {
+			c, err := s.follow(ctx, primary, filepath.Join(dir, fmt.Sprint(by, i)), by == "ranges", last)
+			if err != nil {
+				return fmt.Errorf("round %d, by %s: %w", i+1, by, err)
+			}
+			took[k] = c
+			fmt.Printf("| %d | %s | %.1f | %.0f | %.1f | %.0f | %.1f |\n",
+				i+1, by, c.bytes/1e6, c.bytes/transfers, c.took, float64(last)/c.took, c.cpu)
+		}
+		less := func(of func(catchUp) float64) float64 { return 100 * (1 - of(took[1])/of(took[0])) }
+		bytes, time := less(func(c catchUp) float64 { return c.bytes }), less(func(c catchUp) float64 { return c.took })
+		cpu := less(func(c catchUp) float64 { return c.cpu })
+		fmt.Printf("| %d | less | %.0f %% | | %.0f %% | | %.0f %% |\n", i+1, bytes, time, cpu)
+	}
+	return nil
+}
+
+// proven waits until a chain that nobody sends to has the proofs of its ranges of 16 and of 256 blocks. They come after
+// those of the blocks. It returns the last block of the former.
+func (n *node) proven(ctx context.Context) (last types.Height, err error) {
+	head, err := n.client.BlockNumber(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for missing := true; missing; {
+		info, err := n.client.NodeInfo(ctx)
+		if err != nil {
+			return 0, err
+		}
+		newest := make(map[uint64]types.Height)
+		for _, r := range info.RangeProofs {
+			newest[r.Blocks] = r.Newest
+		}
+		missing = newest[16] < head/16*16 || newest[256] < head/256*256
+		select {
+		case <-time.After(proofPause):
+		case <-n.Ended():
+			return 0, n.EndedEarly()
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+	if last = head / 16 * 16; last == 0 {
+		return 0, fmt.Errorf("the chain has %d blocks: send for longer", head)
+	}
+	return last, nil
+}
+
+// follow measures a replica without state until it has a block.
+func (s settings) follow(
+	ctx context.Context, primary *node, dir string, ranges bool, last types.Height,
+) (c catchUp, err error) {
+	info, err := primary.client.NodeInfo(ctx)
+	if err != nil {
+		return c, err
+	}
+	counted, err := newCounter(strings.TrimPrefix(primary.RPC, "http://"))
+	if err != nil {
+		return c, err
+	}
+	defer func() { err = errors.Join(err, counted.Close()) }()
+	lengths := "0"
+	if ranges {
+		lengths = "256"
+	}
+	begun := time.Now()
+	replica, err := start(ctx, s.binary, dir, "node", "--mode", "replica", "--verify", "stateless", "--range-blocks",
+		lengths, "--upstream", "http://"+counted.Addr().String(), "--genesis-hash", info.GenesisHash.String())
+	if err != nil {
+		return c, err
+	}
+	defer func() { err = errors.Join(err, replica.stop()) }()
+	if err := replica.reach(ctx, last); err != nil {
+		return c, err
+	}
+	c.took, c.bytes = time.Since(begun).Seconds(), float64(counted.bytes.Load())
+	c.cpu, err = replica.cpu(ctx)
+	return c, err
+}
+
+// counter hands connections on to an address, and counts what comes back.
+type counter struct {
+	net.Listener
+	bytes atomic.Int64
+}
+
+func newCounter(address string) (*counter, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	c := &counter{Listener: listener}
+	go func() {
+		for {
+			from, err := c.Accept()
+			if err != nil {
+				return // it is closed
+			}
+			go c.handOn(from, address)
+		}
+	}()
+	return c, nil
+}
+
+// handOn ends with either end of the connection: then who asked sees it.
+func (c *counter) handOn(from net.Conn, address string) {
+	defer from.Close()
+	to, err := net.Dial("tcp", address)
+	if err != nil {
+		return
+	}
+	defer to.Close()
+	go func() {
+		_, _ = io.Copy(to, from)
+		_ = to.Close()
+	}()
+	_, _ = io.Copy(io.MultiWriter(from, c), to)
+}
+
+// Write counts.
+func (c *counter) Write(b []byte) (int, error) {
+	c.bytes.Add(int64(len(b)))
+	return len(b), nil
+}
