@@ -11,7 +11,7 @@ var (
 		"Over WebSocket (/ws): begins to send a topic as notifications of the method svc_subscription, and gives the "+
 			"subscription's id, which is the connection's own. Each has params {subscription, result}. The result is of "+
 			"newBlocks a Block with hashes, of newPendingTransactions a hash, of events an Event, of syncStatus a SyncStatus, "+
-			"of proofs a ProofNotice, of payments a PaymentPage.",
+			"of proofs a ProofNotice, of payments a PaymentPage. Of rangeProofs it is an array of RangeProofs.",
 		ErrSubscriptions, ErrAboveHead, ErrBadCursor, ErrTakenBack, ErrPruned, ErrOutOfRange, ErrBadAccount, ErrWrongNetwork,
 		ErrUnknownTopic, ErrUnknownWord, ErrTooLong)
 	Unsubscribe = define[UnsubscribeParams, bool]("svc_unsubscribe",
@@ -34,12 +34,15 @@ const (
 	TopicEvents     Topic = "events"                 // [Event], in the chain's order
 	TopicSyncStatus Topic = "syncStatus"             // [SyncStatus], now and when it changes, once a second at most
 	TopicProofs     Topic = "proofs"                 // [ProofNotice] of each block that gets a proof, in order
+	TopicRanges     Topic = "rangeProofs"            // [][RangeProofs], now and when they change, once a second at most
 	TopicPayments   Topic = "payments"               // [PaymentPage], in the chain's order
 )
 
 // Topics lists the topics.
 func Topics() []Topic {
-	return []Topic{TopicBlocks, TopicPending, TopicEvents, TopicSyncStatus, TopicProofs, TopicPayments}
+	return []Topic{
+		TopicBlocks, TopicPending, TopicEvents, TopicSyncStatus, TopicProofs, TopicRanges, TopicPayments,
+	}
 }
 
 // SubscribeParams are the parameters of [Subscribe].

@@ -68,6 +68,12 @@ func (c *Client) SubscribeSyncStatus(ctx context.Context) iter.Seq2[api.SyncStat
 	return subscribe(ctx, c, fixed(api.TopicSyncStatus), func(api.SyncStatus) {})
 }
 
+// SubscribeRangeProofs yields which ranges of blocks the node has proofs of, as rangeProofs of its info has it. It does
+// so now and when they change, once a second at most, and again after each new connection.
+func (c *Client) SubscribeRangeProofs(ctx context.Context) iter.Seq2[[]api.RangeProofs, error] {
+	return subscribe(ctx, c, fixed(api.TopicRanges), func([]api.RangeProofs) {})
+}
+
 func fixed(topic api.Topic) func(context.Context, *socket) (api.SubscribeParams, error) {
 	return func(context.Context, *socket) (api.SubscribeParams, error) {
 		return api.SubscribeParams{Topic: topic}, nil

@@ -24,7 +24,7 @@ func (a *app) newWatch() *cobra.Command {
 	var count uint64
 	commands := []*cobra.Command{
 		a.newWatchBlocks(&count), a.newWatchPayments(&count), a.newWatchEvents(&count), a.newWatchProofs(&count),
-		a.newWatchTransactions(&count), a.newWatchSync(&count),
+		a.newWatchRanges(&count), a.newWatchTransactions(&count), a.newWatchSync(&count),
 	}
 	for _, command := range commands {
 		command.Flags().Uint64Var(&count, "count", 0, "how many to print; 0: until interrupted")
@@ -98,6 +98,21 @@ func (a *app) newWatchProofs(count *uint64) *cobra.Command {
 	})
 	fromFlag(command, &from)
 	return command
+}
+
+func (a *app) newWatchRanges(count *uint64) *cobra.Command {
+	return a.define(&cobra.Command{
+		Use:     "ranges",
+		Short:   "Print which ranges of blocks have a proof together, when that changes",
+		Example: "  cairn watch ranges",
+		Args:    exactly(),
+	}, nodeSettings, func(ctx context.Context, s *session, _ *cobra.Command, _ []string) error {
+		return watchAll(ctx, s, s.client.SubscribeRangeProofs(ctx), *count, func(t *output.Text, all []api.RangeProofs) {
+			for _, r := range all {
+				t.Line("of %d blocks  %d to %d", r.Blocks, r.Oldest, r.Newest)
+			}
+		})
+	})
 }
 
 func (a *app) newWatchTransactions(count *uint64) *cobra.Command {

@@ -285,6 +285,15 @@ func (m *memory) PaymentPage(payments []api.Payment, end chain.PaymentsEnd) api.
 	}
 }
 
+func (m *memory) RangeProofs() ([]api.RangeProofs, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.proven < 16 {
+		return []api.RangeProofs{}, nil
+	}
+	return []api.RangeProofs{{Blocks: 16, Oldest: 1, Newest: m.proven / 16 * 16}}, nil
+}
+
 func (m *memory) SyncStatus() api.SyncStatus {
 	head := m.Head().Header.Height
 	m.mu.Lock()

@@ -61,6 +61,8 @@ type Source interface {
 	SyncStatus() api.SyncStatus
 	// ProofNotice tells of a block's proof; waiting that there is none yet, and neither that there will be none.
 	ProofNotice(types.Height) (notice *api.ProofNotice, waiting bool, err error)
+	// RangeProofs says which ranges of blocks have a proof.
+	RangeProofs() ([]api.RangeProofs, error)
 	// ProofsChanged is closed when the next proof is there.
 	ProofsChanged() <-chan struct{}
 }

@@ -244,6 +244,31 @@ func TestSyncStatus(t *testing.T) {
 	})
 }
 
+// TestRangeProofs tells of ranges at once, and when there are others, not of each proof.
+func TestRangeProofs(t *testing.T) {
+	serve(t, Config{}, func(t *testing.T, s *site) {
+		c := s.connect(t)
+		defer c.close()
+		c.subscribe("rangeProofs")
+		if got := next[[]api.RangeProofs](c); got == nil || len(got) != 0 {
+			t.Errorf("first %+v", got)
+		}
+		for range 40 {
+			s.chain.append()
+		}
+		for _, step := range []struct{ proven, newest types.Height }{{17, 16}, {31, 0}, {35, 32}} {
+			s.chain.prove(step.proven)
+			pass(5 * statusInterval)
+			if step.newest == 0 {
+				continue
+			}
+			if got := next[[]api.RangeProofs](c); len(got) != 1 || got[0].Newest != step.newest {
+				t.Errorf("with %d proofs: %+v", step.proven, got)
+			}
+		}
+	})
+}
+
 func TestRefusedSubscriptions(t *testing.T) {
 	serve(t, Config{}, func(t *testing.T, s *site) {
 		s.chain.append()

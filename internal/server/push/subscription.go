@@ -17,7 +17,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// statusInterval is the time between two notifications of the sync status.
+// statusInterval is the time between two notifications of the sync status, and of ranges.
 const statusInterval = time.Second
 
 // pendingBatch is how many hashes a subscription takes out of the ring at once.
@@ -104,6 +104,9 @@ func (s *Server) prepare(sub *subscription, p api.SubscribeParams) error {
 	case api.TopicSyncStatus:
 		sub.behind = func() uint64 { return 1 }
 		sub.run = sub.sendStatus
+	case api.TopicRanges:
+		sub.behind = func() uint64 { return 1 }
+		sub.run = sub.sendRanges
 	default:
 		return jsonrpc.InvalidParam(
 			"topic", api.ErrUnknownTopic.Message, "reason", api.ErrUnknownTopic.Data["reason"], "topics", api.Topics(),
@@ -314,19 +317,47 @@ func (s *subscription) sendProofs(ctx context.Context) error {
 
 // sendStatus sends the sync status now, and when it has changed since, which it does with each block.
 func (s *subscription) sendStatus(ctx context.Context) error {
+	return s.sendChanges(ctx, func() (any, error) { return s.connection.server.config.Source.SyncStatus(), nil })
+}
+
+// sendRanges sends which ranges of blocks have a proof now, and when that has changed since. It is looked up only after
+// a proof or a block has come.
+func (s *subscription) sendRanges(ctx context.Context) error {
+	source, blocks := s.connection.server.config.Source, s.connection.server.config.Chain
+	var changed <-chan struct{}
+	var head types.BlockHash
+	var ranges []api.RangeProofs
+	return s.sendChanges(ctx, func() (any, error) {
+		nowChanged, nowHead := source.ProofsChanged(), blocks.HeadHash()
+		if nowChanged == changed && nowHead == head {
+			return ranges, nil
+		}
+		changed, head = nowChanged, nowHead
+		var err error
+		ranges, err = source.RangeProofs()
+		return ranges, err
+	})
+}
+
+// sendChanges sends something now, and when it has changed since, which is looked for once a second.
+func (s *subscription) sendChanges(ctx context.Context, of func() (any, error)) error {
 	ticker := time.NewTicker(statusInterval)
 	defer ticker.Stop()
 	var last []byte
 	for {
-		status, err := json.Marshal(s.connection.server.config.Source.SyncStatus())
+		now, err := of()
 		if err != nil {
 			return err
 		}
-		if !bytes.Equal(status, last) {
-			if !s.notify(ctx, status) {
+		result, err := json.Marshal(now)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(result, last) {
+			if !s.notify(ctx, result) {
 				return context.Canceled
 			}
-			last = status
+			last = result
 		}
 		select {
 		case <-ticker.C:

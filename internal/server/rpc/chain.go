@@ -172,7 +172,7 @@ func (h *chainHandlers) getNodeInfo(context.Context, api.NoParams) (api.NodeInfo
 	case !errors.Is(err, chain.ErrNotFound):
 		return api.NodeInfo{}, err
 	}
-	ranges, err := h.chain.Ranges()
+	ranges, err := h.rangeProofs()
 	if err != nil {
 		return api.NodeInfo{}, err
 	}
@@ -200,14 +200,11 @@ func (h *chainHandlers) getNodeInfo(context.Context, api.NoParams) (api.NodeInfo
 		OldestHeight:      h.chain.OldestHeight(),
 		Override:          h.about.Override,
 		Proofs:            proofs,
-		RangeProofs:       make([]api.RangeProofs, len(ranges)),
+		RangeProofs:       ranges,
 		Cluster:           h.node.Cluster(),
 	}
 	if len(ranges) > 0 && info.Verification == api.VerificationStateless {
 		info.Verification = api.VerificationRanges
-	}
-	for i, r := range ranges {
-		info.RangeProofs[i] = api.RangeProofs{Blocks: uint64(r.Blocks), Oldest: r.Oldest, Newest: r.Newest}
 	}
 	if following := h.node.Following(); following != nil {
 		primary := following.Primary()
@@ -221,6 +218,16 @@ func (h *chainHandlers) getNodeInfo(context.Context, api.NoParams) (api.NodeInfo
 
 func (h *chainHandlers) getSyncStatus(context.Context, api.NoParams) (api.SyncStatus, error) {
 	return h.syncStatus(), nil
+}
+
+// rangeProofs says which ranges of blocks have a proof.
+func (h *chainHandlers) rangeProofs() ([]api.RangeProofs, error) {
+	ranges, err := h.chain.Ranges()
+	list := make([]api.RangeProofs, len(ranges))
+	for i, r := range ranges {
+		list[i] = api.RangeProofs{Blocks: uint64(r.Blocks), Oldest: r.Oldest, Newest: r.Newest}
+	}
+	return list, err
 }
 
 // syncStatus tells how far the node is. Who makes the blocks has every one that there is. A producer that holds or has

@@ -115,6 +115,9 @@ func (f *Feed) ProofNotice(height types.Height) (*api.ProofNotice, bool, error) 
 	return &api.ProofNotice{Height: height, Statement: api.StatementS1, Size: uint64(len(bundle.Proof))}, false, err
 }
 
+// RangeProofs implements pusf.Source.
+func (f *Feed) RangeProofs() ([]api.RangeProofs, error) { return f.chain.rangeProofs() }
+
 // ProofsChanged implements pusf.Source.
 func (f *Feed) ProofsChanged() <-chan struct{} { return f.proofs.Changed() }
 

@@ -1012,8 +1012,8 @@ export interface Methods {
   svc_sendRawTransaction: { params: [transaction: Hex]; result: Hash };
   /** Submits a signed transaction, or takes one already known, and waits for its receipt, 30 s at most. */
   svc_sendRawTransactionSync: { params: [transaction: Hex]; result: Receipt };
-  /** Over WebSocket (/ws): begins to send a topic as notifications of the method svc_subscription, and gives the subscription's id, which is the connection's own. Each has params {subscription, result}. The result is of newBlocks a Block with hashes, of newPendingTransactions a hash, of events an Event, of syncStatus a SyncStatus, of proofs a ProofNotice, of payments a PaymentPage. */
-  svc_subscribe: { params: [topic: "newBlocks" | "newPendingTransactions" | "events" | "syncStatus" | "proofs" | "payments", filter?: SubscriptionFilter | null]; result: bigint };
+  /** Over WebSocket (/ws): begins to send a topic as notifications of the method svc_subscription, and gives the subscription's id, which is the connection's own. Each has params {subscription, result}. The result is of newBlocks a Block with hashes, of newPendingTransactions a hash, of events an Event, of syncStatus a SyncStatus, of proofs a ProofNotice, of payments a PaymentPage. Of rangeProofs it is an array of RangeProofs. */
+  svc_subscribe: { params: [topic: "newBlocks" | "newPendingTransactions" | "events" | "syncStatus" | "proofs" | "rangeProofs" | "payments", filter?: SubscriptionFilter | null]; result: bigint };
   /** What an included transaction did, call by call; null when it is not included. Its block is executed again up to it. */
   svc_traceTransaction: { params: [hash: Hash]; result: Trace | null };
   /** Over WebSocket (/ws): ends a subscription of the connection; false if it has none of that id. */

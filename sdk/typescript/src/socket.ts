@@ -10,7 +10,7 @@ const ANSWER = 20_000;
 const MAX_WAITING = 1024;
 
 /** Topics that svc_subscribe has, each with the shape of what it sends. */
-const shapes = { newBlocks: "Block", events: undefined, syncStatus: "SyncStatus", proofs: undefined, newPendingTransactions: undefined, payments: "PaymentPage" };
+const shapes = { newBlocks: "Block", events: undefined, syncStatus: "SyncStatus", proofs: undefined, rangeProofs: "[RangeProofs", newPendingTransactions: undefined, payments: "PaymentPage" };
 export type Topic = keyof typeof shapes;
 
 /** Subscription is one subscription over a WebSocket of its own: what came and was not taken, until it fails. */

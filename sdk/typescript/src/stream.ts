@@ -1,6 +1,6 @@
 import type { Client } from "./client.js";
 import { HttpError, RpcError, UnreachableError } from "./errors.js";
-import type { Block, Event, EventFilter, PaymentFilter, PaymentPage, SyncStatus } from "./generated.js";
+import type { Block, Event, EventFilter, PaymentFilter, PaymentPage, RangeProofs, SyncStatus } from "./generated.js";
 import type { Hash } from "./hex.js";
 import { Signal, wait } from "./signal.js";
 import { Subscription, type Topic } from "./socket.js";
@@ -105,6 +105,21 @@ export function watchPayments(
       if (page.payments.length > 0 || !page.complete) return [page];
       taken(page);
       return [];
+    },
+  });
+}
+
+/** watchRangeProofs gives which ranges of blocks the node has proofs of: now, and when that has changed, once a second at most. */
+export function watchRangeProofs(client: Client, options: StreamOptions = {}): Stream<RangeProofs[]> {
+  let last = "";
+  const said = (ranges: RangeProofs[]) => ranges.map((r) => `${r.blocks} ${r.oldest} ${r.newest}`).join();
+  return stream(client, options, {
+    topic: "rangeProofs",
+    filter: () => ({}),
+    taken: (ranges) => (last = said(ranges)),
+    page: async () => {
+      const { rangeProofs } = await client.call("svc_getNodeInfo");
+      return said(rangeProofs) === last ? [] : [rangeProofs];
     },
   });
 }

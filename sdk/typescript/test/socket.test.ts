@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test, type TestContext } from "node:test";
 import {
-  RpcError, createClient, parseCoins, watchBlocks, watchEvents, watchPending, watchSyncStatus, type Stream, type StreamStatus,
+  RpcError, createClient, parseCoins, watchBlocks, watchEvents, watchPending, watchRangeProofs, watchSyncStatus, type Stream, type StreamStatus,
 } from "cairn-sdk";
 import { devKey, directory, startNode } from "./node.js";
 
@@ -112,6 +112,7 @@ test("events, the sync status and pending transactions are pushed", async (t) =>
 
   const [status] = await take(watchSyncStatus(mine), 1);
   assert.equal(status!.state, "producing");
+  assert.deepEqual(await take(watchRangeProofs(mine), 1), [[]]);
   const none = watchEvents(mine, { event_name: "Nothing" }, { signal: stop.signal });
   none.status.subscribe(({ state }) => state === "live" && stop.abort());
   assert.deepEqual(await take(none, 1), []);
