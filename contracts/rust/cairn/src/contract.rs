@@ -160,32 +160,42 @@ pub fn revert_with(name: &str, code: u32, fields: impl FnOnce(&mut Buffer), obje
 #[macro_export]
 macro_rules! contract {
     (reentrant; $($rest:tt)*) => {
-        $crate::__sections! { true {} {} {} $($rest)* }
+        $crate::__sections! { true {} {} {} {} $($rest)* }
     };
     ($($rest:tt)*) => {
-        $crate::__sections! { false {} {} {} $($rest)* }
+        $crate::__sections! { false {} {} {} {} $($rest)* }
     };
 }
 
+/// Takes the sections in any order, each once, and then the functions.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __sections {
-    ($reentrant:ident {} $errors:tt $events:tt types { $($types:tt)* } $($rest:tt)*) => {
-        $crate::__sections! { $reentrant { $($types)* } $errors $events $($rest)* }
+    ($reentrant:ident {} $errors:tt $events:tt $invariants:tt types { $($types:tt)* } $($rest:tt)*) => {
+        $crate::__sections! { $reentrant { $($types)* } $errors $events $invariants $($rest)* }
     };
-    ($reentrant:ident $types:tt {} $events:tt errors { $($errors:tt)* } $($rest:tt)*) => {
-        $crate::__sections! { $reentrant $types { $($errors)* } $events $($rest)* }
+    ($reentrant:ident $types:tt {} $events:tt $invariants:tt errors { $($errors:tt)* } $($rest:tt)*) => {
+        $crate::__sections! { $reentrant $types { $($errors)* } $events $invariants $($rest)* }
     };
-    ($reentrant:ident $types:tt $errors:tt {} events { $($events:tt)* } $($rest:tt)*) => {
-        $crate::__sections! { $reentrant $types $errors { $($events)* } $($rest)* }
+    ($reentrant:ident $types:tt $errors:tt {} $invariants:tt events { $($events:tt)* } $($rest:tt)*) => {
+        $crate::__sections! { $reentrant $types $errors { $($events)* } $invariants $($rest)* }
     };
-    ($reentrant:ident $types:tt $errors:tt $events:tt invariants $invariants:tt $($functions:tt)*) => {
+    ($reentrant:ident $types:tt $errors:tt $events:tt {} invariants { $($invariants:tt)* } $($rest:tt)*) => {
+        $crate::__sections! { $reentrant $types $errors $events { $($invariants)* } $($rest)* }
+    };
+    ($reentrant:ident $types:tt $errors:tt $events:tt $invariants:tt $section:ident { $($items:tt)* } $($rest:tt)*) => {
+        compile_error!(concat!(
+            "contract! has types, errors, events and invariants, each at most once, before its functions; not ",
+            stringify!($section)
+        ));
+    };
+    ($reentrant:ident $types:tt $errors:tt $events:tt {} $($functions:tt)*) => {
+        $crate::__contract! { $reentrant; invariants [] types $types errors $errors events $events $($functions)* }
+    };
+    ($reentrant:ident $types:tt $errors:tt $events:tt $invariants:tt $($functions:tt)*) => {
         $crate::__with_invariants! {
             $invariants { $reentrant; } { types $types errors $errors events $events $($functions)* }
         }
-    };
-    ($reentrant:ident $types:tt $errors:tt $events:tt $($functions:tt)*) => {
-        $crate::__contract! { $reentrant; invariants [] types $types errors $errors events $events $($functions)* }
     };
 }
 
