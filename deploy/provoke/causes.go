@@ -31,9 +31,8 @@ type cause struct {
 
 // causeless are the alerts that nothing brings about which could be sent to a node, or done to it.
 var causeless = map[string]string{
-	"CairnClusterClock": "the cluster's simulator has clocks that are wrong; the rules' tests have this one",
-	"CairnDiskDamage":   "the database's tests damage a proof on the disk",
-	"CairnOverrun":      "prices make it impossible; the sequencer's tests have engines that take any time",
+	"CairnDiskDamage": "the database's tests damage a proof on the disk",
+	"CairnOverrun":    "prices make it impossible; the sequencer's tests have engines that take any time",
 }
 
 // quarantine starts the node with a code in quarantine.
@@ -137,6 +136,12 @@ var causes = []cause{
 		text:      "a member that was removed is started again",
 		clustered: true,
 		bring:     runRemoved,
+	},
+	{
+		alert:     "CairnClusterClock",
+		text:      "a stand-in for another member, whose clock is 2 s ahead",
+		clustered: true,
+		bring:     setClock,
 	},
 	{
 		alert:     "CairnClusterDiverged",

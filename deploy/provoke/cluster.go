@@ -104,6 +104,8 @@ type clusterStatus struct {
 	Leader  string `json:"leader"`
 	Members []struct {
 		Name    string `json:"name"`
+		Address string `json:"address"`
+		Pin     string `json:"pin"`
 		Voter   bool   `json:"voter"`
 		Reached bool   `json:"reached"`
 	} `json:"members"`

@@ -185,8 +185,8 @@ var rows = map[string][]string{
 
 	"deploy":         {}, // files for operators; its test runs a node
 	"deploy/balance": {"api", "client", "crypto", "types", "internal/testkit/program"},
-	"deploy/provoke": {"api", "client", "crypto", "types", "internal/loadgen", "internal/testkit/badmemory",
-		"internal/testkit/program"},
+	"deploy/provoke": {"api", "client", "crypto", "types", "internal/engine/cluster/link", "internal/loadgen",
+		"internal/testkit/badmemory", "internal/testkit/program"},
 
 	"contracts":                {}, // the sources of the SDKs for new projects and the reference token, embedded
 	"contracts/assemblyscript": {}, // the guest's side; its test runs the compiled examples
@@ -316,8 +316,8 @@ var sharedModules = map[string][]string{
 	"golang.org/x/sync/errgroup": {"internal/engine/replica", "internal/node"}, // goroutines that end together
 	// The log of a cluster, what keeps it, and what carries and simulates its messages.
 	"go.etcd.io/raft/v3": {"internal/engine/cluster", "internal/storage/raftlog"},
-	"go.etcd.io/raft/v3/raftpb": {"internal/engine/cluster/...", "internal/node", "internal/storage/raftlog",
-		"internal/testkit/clustersim"},
+	"go.etcd.io/raft/v3/raftpb": {"deploy/provoke", "internal/engine/cluster/...", "internal/node",
+		"internal/storage/raftlog", "internal/testkit/clustersim"},
 	"google.golang.org/protobuf/proto": {"internal/engine/cluster/...", "internal/storage/raftlog",
 		"internal/testkit/clustersim"},
 	"github.com/spf13/cobra": {"cmd/cairn", "internal/cli/..."},
