@@ -40,7 +40,7 @@ var claims = []string{"", "list", "value", "proof", "segments", "levels", "other
 var answers = []string{"plain", "chunked", "gzip", "announced"}
 
 // fit makes of a lie one that passes the checks of lengths, as far as its claims let it. The list is what so much gas
-// can pay for, and all is no more than limit bytes.
+// can pay for, and all but headers is no more than limit bytes.
 func (l *lie) fit(gas types.Gas, limit int) {
 	l.Key, l.Old, l.New = min(max(8, l.Key), 161), min(max(0, l.Old), 16<<10), min(max(0, l.New), 16<<10)
 	if !l.Differ {
@@ -53,7 +53,7 @@ func (l *lie) fit(gas types.Gas, limit int) {
 	each := 24 + l.Key + l.Old + l.New
 	l.Entries = max(1, min(l.Entries, params.MostAccesses(gas), (params.MostListBytes(gas)-8)/each))
 	// What a verifier refuses for its lengths costs little.
-	rest := limit - 2*types.SignedHeaderBytes - 32 - l.Entries*(each+1)
+	rest := limit - 32 - l.Entries*(each+1)
 	l.Others = min(l.Others, max(2*l.Entries, l.Segments)/l.Segments)
 	l.Segments = max((l.Entries+1<<17-1)>>17, min(l.Segments, l.Entries, 1<<16, rest/l.segmentBytes()))
 	l.Others = min(l.Others, 2*l.Entries/l.Segments, 1<<17-l.Entries/l.Segments)
@@ -87,38 +87,48 @@ func (l *lie) list() []types.Access {
 	return list
 }
 
-// headers are those of a block of height 1 that used so much gas and writes what the list says, and of its parent.
-func (l *lie) headers(list []types.Access, gas types.Gas) (parent, header types.SignedHeader, err error) {
+// headers are those of so many blocks, from height 1 on, that used so much gas together. That of genesis is before
+// them. One block alone writes what the list says.
+func (l *lie) headers(list []types.Access, gas types.Gas, blocks int) ([]types.SignedHeader, error) {
 	key, err := crypto.NewPrivateKey([32]byte{31: 1})
 	if err != nil {
-		return parent, header, err
+		return nil, err
 	}
-	parent = types.SignedHeader{Header: types.Header{ChainID: 7, Producer: key.PublicKey()}}
-	header.Header = types.Header{
-		ChainID:      7,
-		Height:       1,
-		Parent:       parent.Header.Hash(),
-		Producer:     key.PublicKey(),
-		GasUsed:      gas,
-		WritesDigest: types.DigestAccesses(types.Writes(list)),
+	headers := []types.SignedHeader{{Header: types.Header{ChainID: 7, Producer: key.PublicKey()}}}
+	for i := range blocks {
+		header := types.SignedHeader{Header: types.Header{
+			ChainID:      7,
+			Height:       types.Height(i + 1),
+			Parent:       headers[i].Header.Hash(),
+			Producer:     key.PublicKey(),
+			GasUsed:      gas / types.Gas(blocks),
+			WritesDigest: types.DigestAccesses(types.Writes(list)),
+		}}
+		hash := header.Header.Hash()
+		if header.Signature, err = key.Sign(hash[:], [32]byte{}); err != nil {
+			return nil, err
+		}
+		headers = append(headers, header)
 	}
-	hash := header.Header.Hash()
-	header.Signature, err = key.Sign(hash[:], [32]byte{})
-	return parent, header, err
+	return headers, nil
 }
 
-// bundle is the lie itself.
-func (l *lie) bundle(parent, header types.SignedHeader, list []types.Access) []byte {
-	proof := l.proof()
-	e := codec.NewEncoder(2*types.SignedHeaderBytes + 16 + len(proof) + l.Entries*(24+l.Key+l.Old+l.New))
-	e.Fixed(parent.Encode())
-	e.Fixed(header.Encode())
-	encoded := types.EncodeAccesses(list)
+// bundle is the lie itself: that of a block, or the range of several.
+func (l *lie) bundle(headers []types.SignedHeader, list []types.Access) []byte {
+	proof, encoded := l.proof(), types.EncodeAccesses(list)
 	if l.Claim == "list" {
 		binary.LittleEndian.PutUint64(encoded, 1<<24)
 	}
 	if l.Claim == "value" && len(encoded) > 16+l.Key+8 {
 		binary.LittleEndian.PutUint64(encoded[16+l.Key:], 16<<10)
+	}
+	e := codec.NewEncoder(len(headers)*types.SignedHeaderBytes + 32 + len(proof) + len(encoded))
+	if len(headers) > 2 {
+		e.Fixed([]byte("cairn/R1"))
+		e.U64(uint64(len(headers)))
+	}
+	for i := range headers {
+		e.Fixed(headers[i].Encode())
 	}
 	e.Fixed(encoded)
 	e.U64(uint64(len(proof)) + l.more("proof", 1<<29))

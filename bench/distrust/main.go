@@ -24,6 +24,7 @@ const (
 
 type settings struct {
 	gas    uint64
+	blocks int
 	steps  int
 	seed   uint64
 	verify string // of a child: where the bundle is
@@ -31,7 +32,8 @@ type settings struct {
 
 func main() {
 	var s settings
-	flag.Uint64Var(&s.gas, "gas", 1_000_000_000, "gas that the block used")
+	flag.Uint64Var(&s.gas, "gas", 1_000_000_000, "gas that was used")
+	flag.IntVar(&s.blocks, "blocks", 1, "blocks that used it together: of several it is their range that is false")
 	flag.IntVar(&s.steps, "steps", 200, "bundles that are tried")
 	flag.Uint64Var(&s.seed, "seed", 1, "of the search")
 	flag.StringVar(&s.verify, "verify", "", "fetch a bundle from this URL and verify it: what the search runs")
@@ -52,7 +54,7 @@ type tried struct {
 // search climbs, by turns towards more memory and more time.
 func (s settings) search(ctx context.Context) error {
 	random := rand.New(rand.NewPCG(s.seed, 0))
-	up, err := newUpstream(types.Gas(s.gas))
+	up, err := newUpstream(types.Gas(s.gas), s.blocks)
 	if err != nil {
 		return err
 	}
@@ -66,7 +68,7 @@ func (s settings) search(ctx context.Context) error {
 		{"time", func(a, b cost) bool { return a.CPU > b.CPU }, nil},
 	}
 	consider := func(l lie) error {
-		l.fit(up.gas, int(up.limit))
+		l.fit(up.gas, int(up.limit)-(up.blocks+1)*types.SignedHeaderBytes)
 		c, err := up.try(ctx, l)
 		if err != nil {
 			return fmt.Errorf("%s: %w", &l, err)

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,8 +26,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// liar serves one bundle as the proof of block 1, and the headers that a victim knows.
+// liar serves one bundle as the proof of block 1, or of the blocks from there on, and the headers that a victim knows.
 type liar struct {
+	blocks int
 	gas    types.Gas
 	limit  int64
 	server *http.Server
@@ -37,15 +39,19 @@ type liar struct {
 	bundle, headers []byte
 }
 
-func newUpstream(gas types.Gas) (*liar, error) {
+func newUpstream(gas types.Gas, blocks int) (*liar, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	l := &liar{gas: gas, url: "http://" + listener.Addr().String()}
-	l.limit = replica.MostBundle(types.SignedHeader{Header: types.Header{GasUsed: gas}})
+	l := &liar{gas: gas, blocks: blocks, url: "http://" + listener.Addr().String()}
+	headers := make([]types.SignedHeader, 1+blocks)
+	for i := range blocks {
+		headers[1+i].Header.GasUsed = gas / types.Gas(blocks)
+	}
+	l.limit = mostBytes(headers)
 	mux := http.NewServeMux()
-	mux.HandleFunc("/proof/1", l.serve)
+	mux.HandleFunc("/proof/", l.serve)
 	mux.HandleFunc("/headers", func(w http.ResponseWriter, _ *http.Request) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -85,13 +91,16 @@ func send(w http.ResponseWriter, answer string, bundle []byte, limit int64) {
 // try has a process of its own refuse a lie.
 func (l *liar) try(ctx context.Context, lie lie) (cost, error) {
 	list := lie.list()
-	parent, header, err := lie.headers(list, l.gas)
+	headers, err := lie.headers(list, l.gas, l.blocks)
 	if err != nil {
 		return cost{}, err
 	}
 	l.mu.Lock()
-	l.answer, l.bundle = lie.Answer, lie.bundle(parent, header, list)
-	l.headers = append(parent.Encode(), header.Encode()...)
+	l.answer, l.bundle = lie.Answer, lie.bundle(headers, list)
+	l.headers = nil
+	for i := range headers {
+		l.headers = append(l.headers, headers[i].Encode()...)
+	}
 	l.mu.Unlock()
 	program, err := os.Executable()
 	if err != nil {
@@ -113,13 +122,13 @@ func (s settings) victim(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	parent, err := types.DecodeSignedHeader(encoded[:len(encoded)/2])
-	if err != nil {
-		return err
-	}
-	header, err := types.DecodeSignedHeader(encoded[len(encoded)/2:])
-	if err != nil {
-		return err
+	var headers []types.SignedHeader
+	for of := range slices.Chunk(encoded, types.SignedHeaderBytes) {
+		header, err := types.DecodeSignedHeader(of)
+		if err != nil {
+			return err
+		}
+		headers = append(headers, header)
 	}
 	blockproof.Circuit().Digest() // which a node computes as it starts
 	node, err := upstream.New(s.verify)
@@ -128,15 +137,12 @@ func (s settings) victim(ctx context.Context) error {
 	}
 	var c cost
 	began := time.Now()
-	bundle, refused := node.Bundle(ctx, 1, replica.MostBundle(header))
+	bundle, refused := fetch(ctx, node, headers)
 	c.Fetch = time.Since(began)
 	began = time.Now()
 	used := processor()
 	if refused == nil {
-		var b blockproof.Bundle
-		if b, refused = blockproof.DecodeBundleOf(bundle, parent, header); refused == nil {
-			_, refused = b.Verify(128, parallel.Run)
-		}
+		refused = verify(bundle, headers)
 	}
 	c.Verify, c.CPU = time.Since(began), processor()-used
 	if refused == nil {
@@ -147,6 +153,36 @@ func (s settings) victim(ctx context.Context) error {
 		return err
 	}
 	return json.NewEncoder(os.Stdout).Encode(c)
+}
+
+// mostBytes is how much a replica takes as the bundle of a block, or the range of several, after the one before them.
+func mostBytes(headers []types.SignedHeader) int64 {
+	if len(headers) == 2 {
+		return replica.MostBundle(headers[1])
+	}
+	return replica.MostRange(headers[1:])
+}
+
+func fetch(ctx context.Context, node *upstream.Node, headers []types.SignedHeader) ([]byte, error) {
+	if len(headers) == 2 {
+		return node.Bundle(ctx, 1, mostBytes(headers))
+	}
+	return node.Range(ctx, 1, types.Height(len(headers)-1), mostBytes(headers))
+}
+
+func verify(encoded []byte, headers []types.SignedHeader) error {
+	if len(headers) == 2 {
+		b, err := blockproof.DecodeBundleOf(encoded, headers[0], headers[1])
+		if err == nil {
+			_, err = b.Verify(128, parallel.Run)
+		}
+		return err
+	}
+	r, err := blockproof.DecodeRangeOf(encoded, headers)
+	if err == nil {
+		_, err = r.Verify(128, parallel.Run)
+	}
+	return err
 }
 
 func fetchHeaders(url string) (encoded []byte, err error) {

@@ -119,6 +119,11 @@ func refusal(err error) *Refusal {
 // of 500 bytes, more than its part of a proof.
 const maxBundleBytes = 128 << 20
 
+// MostRange is how many bytes the range of blocks with these headers may have that is asked for.
+func MostRange(headers []types.SignedHeader) int64 {
+	return min(maxBundleBytes, blockproof.MostRangeBytes(headers))
+}
+
 // MostBundle is how many bytes the bundle of a block may have that is asked for.
 func MostBundle(header types.SignedHeader) int64 {
 	return min(maxBundleBytes, blockproof.MostBundleBytes(header.Header.GasUsed))

@@ -136,8 +136,7 @@ func requestRange(
 ) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
-	most := min(maxBundleBytes, blockproof.MostRangeBytes(headers))
-	encoded, err := from.Range(ctx, span.First(), span.Last(), most)
+	encoded, err := from.Range(ctx, span.First(), span.Last(), MostRange(headers))
 	if errors.Is(err, ErrNoRange) {
 		return nil, err
 	}
