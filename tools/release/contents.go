@@ -117,7 +117,12 @@ func (r *release) writeArchive(p program, files []file) error {
 		}
 		return r.writeFile(name+".zip", archive, 0o644)
 	}
-	archive, err := tarred(below, r.time)
+	return r.writeTar(name, below)
+}
+
+// writeTar writes files as a compressed archive of a name.
+func (r *release) writeTar(name string, files []file) error {
+	archive, err := tarred(files, r.time)
 	if err != nil {
 		return err
 	}

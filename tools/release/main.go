@@ -186,6 +186,10 @@ func (r *release) make(ctx context.Context, chosen []target, key string) error {
 			return err
 		}
 	}
+	fmt.Println("making the documentation's site")
+	if err := r.writeDocs(ctx); err != nil {
+		return err
+	}
 	fmt.Println("packing for npm")
 	if err := r.writeNPM(ctx); err != nil {
 		return err

@@ -49,6 +49,10 @@ diff -r "$t/first" "$t/second" || fail "the bytes are not the same"
 [ "$(find "$t/scratch" -mindepth 1 | wc -l)" = 0 ] || fail "something is left in the directory for temporary files"
 echo "$(ls "$t/first" | wc -l) files, the same bytes twice"
 
+# The documentation is a site that needs no server.
+tar -xzf "$t/first/cairn-$version-docs.tar.gz" -C "$t"
+grep -q "<title>" "$t/cairn-$version-docs/index.html" || fail "the documentation has no first page"
+
 # What the files hold must not name this machine.
 name=cairn-$version-linux-$(go env GOARCH)
 mkdir "$t/archive"
