@@ -29,6 +29,7 @@ type caller struct {
 	mu      sync.Mutex
 	conn    net.Conn // nil: it is not up
 	broken  chan struct{}
+	writing chan struct{} // has a value while somebody writes on conn
 	next    uint64
 	waiting map[uint64]question
 }
@@ -48,7 +49,8 @@ type answered struct {
 func (c *caller) begin(conn net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.conn, c.broken, c.waiting = conn, make(chan struct{}), make(map[uint64]question)
+	c.conn, c.broken, c.writing = conn, make(chan struct{}), make(chan struct{}, 1)
+	c.waiting = make(map[uint64]question)
 }
 
 // use reads answers until the connection breaks; who waits then gets none.
@@ -115,11 +117,19 @@ func (c *caller) stream(ctx context.Context, k, want kind, body []byte,
 		return ErrAway
 	}
 	c.next++
-	number, broken := c.next, c.broken
+	conn, number, broken, writing := c.conn, c.next, c.broken, c.writing
 	c.waiting[number] = q
-	err := writeCall(c.conn, k, number, body)
 	c.mu.Unlock()
 	defer c.forget(number)
+	select {
+	case writing <- struct{}{}: // a member that hangs keeps one waiting for long, and no other
+	case <-broken:
+		return ErrAway
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", ErrAway, ctx.Err())
+	}
+	err := writeCall(conn, k, number, body)
+	<-writing
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrAway, err)
 	}

@@ -630,3 +630,41 @@ func TestCausesHaveNames(t *testing.T) {
 		t.Error("a cause of a later version")
 	}
 }
+
+// A member that does not read what it is sent keeps only the one waiting who writes: others go by their contexts.
+func TestHangingMemberKeepsOneWaiting(t *testing.T) {
+	near, far := net.Pipe()
+	var c caller
+	c.begin(near)
+	ended, first := make(chan error, 1), make(chan error, 1)
+	go func() { ended <- c.use(near) }()
+	go func() {
+		_, err := c.call(context.Background(), frameReport, frameReportOf, nil)
+		first <- err
+	}()
+	if _, err := far.Read(make([]byte, 1)); err != nil { // of the first call, whose rest is not read
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	second := make(chan error, 1)
+	go func() {
+		_, err := c.call(ctx, frameReport, frameReportOf, nil)
+		second <- err
+	}()
+	if err := <-second; !errors.Is(err, ErrAway) || !errors.Is(err, context.Canceled) {
+		t.Errorf("the second call: %v", err)
+	}
+	select {
+	case err := <-first:
+		t.Errorf("the first call ended before the second: %v", err)
+	default:
+	}
+	if err := far.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-first; !errors.Is(err, ErrAway) {
+		t.Errorf("the first call: %v", err)
+	}
+	<-ended
+}
