@@ -53,13 +53,13 @@ func freePorts(t *testing.T, count int) []string {
 const mark = "==== block"
 
 // script is what the blocks of a page are as one script. A block that begins a node runs beside the next ones, which
-// wait until it serves.
+// wait until it serves. It is the node's process itself, which the script ends.
 func script(t *testing.T, blocks []block, ports []string) string {
 	t.Helper()
 	place := strings.NewReplacer(
 		":8777", ":"+ports[0], ":8778", ":"+ports[1], ":8787", ":"+ports[2], ":8788", ":"+ports[3],
 	)
-	lines := []string{"set -eu", "trap 'kill $(jobs -p) 2>/dev/null' EXIT"}
+	lines := []string{"set -eu", "trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT"}
 	for i, b := range blocks {
 		code := place.Replace(b.code)
 		lines = append(lines, fmt.Sprintf("echo '%s %d'", mark, i))
@@ -72,7 +72,7 @@ func script(t *testing.T, blocks []block, ports []string) string {
 			if strings.Contains(code, ports[2]) {
 				at = ports[2]
 			}
-			lines = append(lines, fmt.Sprintf("{ %s\n} >node-%d.log 2>&1 &", strings.TrimSpace(code), i),
+			lines = append(lines, fmt.Sprintf("{ exec %s\n} >node-%d.log 2>&1 &", strings.TrimSpace(code), i),
 				fmt.Sprintf("until cairn status --rpc-url http://127.0.0.1:%s >/dev/null 2>&1; do "+
 					"kill -0 $! || { cat node-%d.log; exit 1; }; done", at, i))
 		default:
