@@ -19,7 +19,7 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
-go build -o "$work/cairn" ../cmd/cairn
+CGO_ENABLED=0 go build -o "$work/cairn" ../cmd/cairn
 mkdir -m 777 "$work/out"
 
 from=$PWD
