@@ -37,12 +37,14 @@ func (h *blockHandlers) serveBlocks(w http.ResponseWriter, r *http.Request) {
 	if follower != "" {
 		h.followers.saw(request.Of(r.Context()).Source, follower, time.Now())
 	}
-	blocks, last, err := h.encodedBlocks(r.Context(), from, to)
-	if err == nil {
-		hash := last.Hash()
-		w.Header().Set("ETag", strconv.Quote(hex.EncodeToString(hash[:])))
-	}
-	h.files.answer(w, r, blocks, err)
+	h.files.answer(w, r, func() ([]byte, error) {
+		blocks, last, err := h.encodedBlocks(r.Context(), from, to)
+		if err == nil {
+			hash := last.Hash()
+			w.Header().Set("ETag", strconv.Quote(hex.EncodeToString(hash[:])))
+		}
+		return blocks, err
+	})
 }
 
 // parseRange reads FROM-TO.

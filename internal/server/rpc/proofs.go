@@ -163,8 +163,7 @@ func (h *proofHandlers) getAccessList(_ context.Context, p api.GetAccessListPara
 // with ranges of bytes.
 func (h *proofHandlers) serveBundle(w http.ResponseWriter, r *http.Request) {
 	if from, to, ok := parseRange(r.PathValue("height")); ok {
-		encoded, err := h.encodedRange(from, to)
-		h.files.answer(w, r, encoded, err)
+		h.files.answer(w, r, func() ([]byte, error) { return h.encodedRange(from, to) })
 		return
 	}
 	h.serveBinary(w, r, func(height types.Height) ([]byte, error) {
@@ -220,10 +219,11 @@ func (h *proofHandlers) serveBinary(w http.ResponseWriter, r *http.Request, read
 		http.Error(w, "The path ends with a block's height, in decimal.", http.StatusBadRequest)
 		return
 	}
-	var content []byte
-	height, err := h.atOrBelowHead(api.AtHeight(types.Height(named)))
-	if err == nil {
-		content, err = read(height)
-	}
-	h.files.answer(w, r, content, err)
+	h.files.answer(w, r, func() ([]byte, error) {
+		height, err := h.atOrBelowHead(api.AtHeight(types.Height(named)))
+		if err != nil {
+			return nil, err
+		}
+		return read(height)
+	})
 }

@@ -91,7 +91,7 @@ func New(c Config) (*Server, error) {
 // addGroups makes the groups of handlers, and the paths that they serve beside methods. A call waits for slots of one
 // kind, that of its work: no slot is held while it waits for another.
 func (s *Server) addGroups(c Config, genesis types.Genesis) {
-	files := &files{s.errors, c.Limits.Incident}
+	files := &files{s.errors, c.Limits.Incident, c.Limits.Running}
 	live := &liveness{c.Chain, c.Node}
 	proofs := &proofHandlers{
 		files: files, chain: c.Chain, proofs: c.Proofs, circuit: blockproof.Circuit().Digest(), verdicts: oneAtATime(),
