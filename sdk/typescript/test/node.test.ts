@@ -74,7 +74,7 @@ test("another program's transactions of the account are stepped over", async (t)
 });
 
 test("a journal is taken up by the next sender", async (t) => {
-  const { client } = await startNode(t, "--block-time", "0", "--block-time", "1h");
+  const { client } = await startNode(t, "--block-time", "1h");
   const store = new MemoryStore();
   const first = await createSender(client, from, { store });
   const sent = first.send(pay(9n), { id: "9" });

@@ -5,7 +5,7 @@ import { test, type TestContext } from "node:test";
 import {
   RpcError, createClient, parseCoins, watchBlocks, watchEvents, watchPending, watchRangeProofs, watchSyncStatus, type Stream, type StreamStatus,
 } from "cairn-sdk";
-import { devKey, directory, startNode } from "./node.js";
+import { devKey, directory, launch, startNode } from "./node.js";
 
 /** take reads so many items of a stream, and checks that it is over WebSocket. */
 async function take<T>(stream: Stream<T>, count: number): Promise<T[]> {
@@ -46,8 +46,8 @@ test("blocks come from history and live, without their transactions where these 
 });
 
 test("a stream goes on through the end of a node and dev_revert, and says so", async (t) => {
-  const data = ["--ephemeral=false", "--data-dir", directory(t), "--block-time", "0"];
-  const first = await startNode(t, ...data);
+  const data = ["--data-dir", directory(t), "--block-time", "0"];
+  const first = await launch(t, ...data, "--rpc-addr", "127.0.0.1:0");
   await first.client.call("dev_mine", 3);
   const stop = new AbortController();
   const stream = watchBlocks(onlySockets(t, first.url), 1, { signal: stop.signal });
@@ -61,7 +61,7 @@ test("a stream goes on through the end of a node and dev_revert, and says so", a
       case 3: {
         first.process.kill("SIGKILL");
         await once(first.process, "exit");
-        ({ client } = await startNode(t, ...data, "--rpc-addr", new URL(first.url).host));
+        ({ client } = await launch(t, ...data, "--rpc-addr", new URL(first.url).host));
         snapshot = await client.call("dev_snapshot");
         await client.call("dev_mine", 2);
         break;
