@@ -41,14 +41,14 @@ func TestEndedSendsTakeNoRoom(t *testing.T) {
 
 // What waits is bounded by its number and by its bytes.
 func TestSendsAreBounded(t *testing.T) {
-	m, take := sendsOf(t)
+	_, take := sendsOf(t)
 	for range maxSends {
 		take(1)
 	}
 	if told := take(1); told == nil || !errors.Is(told.Refused, ErrBusy) {
 		t.Errorf("one too many: %v", told)
 	}
-	m, take = sendsOf(t)
+	m, take := sendsOf(t)
 	const large = 1 << 20
 	for range maxSendBytes / large {
 		take(large)
