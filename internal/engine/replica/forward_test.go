@@ -385,14 +385,26 @@ func TestHandOn(t *testing.T) {
 		for _, r := range pool.AddMany(f.t.Context(), encoded, "somebody") {
 			check(f.t, r.Err)
 		}
+		var mu sync.Mutex
 		answer := errDropped
 		var refused int
 		var order []types.TxID
+		// seen are what the sources were sent since the last time; from now on they give another answer.
+		seen := func(next error) (sent []types.TxID, refusals int) {
+			mu.Lock()
+			defer mu.Unlock()
+			sent, refusals, order, answer = order, refused, nil, next
+			return sent, refusals
+		}
 		f.sources[0].sent = func(batch [][]byte) []error {
+			mu.Lock()
+			defer mu.Unlock()
 			refused++
 			return repeated(&Refusal{Why: RefusedReadOnly, Err: errors.New("the test")}, len(batch))
 		}
 		f.sources[1].sent = func(batch [][]byte) []error {
+			mu.Lock()
+			defer mu.Unlock()
 			for _, b := range batch {
 				order = append(order, types.TransactionID(b))
 			}
@@ -406,13 +418,13 @@ func TestHandOn(t *testing.T) {
 			HandOn(ctx, pool, []Source{f.sources[0], f.sources[1]}, holds.Load, slog.New(slog.DiscardHandler))
 		}()
 		f.pass(time.Minute)
-		if len(order) != 0 {
-			f.t.Errorf("%d are sent while it makes blocks", len(order))
+		if sent, _ := seen(errDropped); len(sent) != 0 {
+			f.t.Errorf("%d are sent while it makes blocks", len(sent))
 		}
 		holds.Store(true)
 		f.pass(5 * resendPause)
-		if len(order) < 2*len(encoded) || refused < 2 {
-			f.t.Errorf("%d are sent while nobody is reached", len(order))
+		if sent, refusals := seen(errDropped); len(sent) < 2*len(encoded) || refusals < 2 {
+			f.t.Errorf("%d are sent while nobody is reached", len(sent))
 		}
 		used := &Refusal{Why: RefusedUsed, Err: errors.New("the test")}
 		for _, c := range []struct {
@@ -426,12 +438,13 @@ func TestHandOn(t *testing.T) {
 			{used, 10 * resendAfter, 0}, // it is in a block
 			{errDropped, time.Hour, 0},  // whatever comes
 		} {
-			order, answer = nil, c.answer
+			seen(c.answer)
 			f.pass(c.pass)
-			if len(order) != c.times*len(encoded) {
-				f.t.Errorf("answered %v, %d were sent in %s, not each %d times", c.answer, len(order), c.pass, c.times)
+			sent, _ := seen(c.answer)
+			if len(sent) != c.times*len(encoded) {
+				f.t.Errorf("answered %v, %d were sent in %s, not each %d times", c.answer, len(sent), c.pass, c.times)
 			}
-			for i, id := range order {
+			for i, id := range sent {
 				if id != types.TransactionID(encoded[i%len(encoded)]) {
 					f.t.Errorf("%s was sent at place %d", id, i)
 				}
