@@ -21,6 +21,6 @@ func Call(
 	p types.Parameters, parent state.Reader, seed types.Header, tx types.Transaction, s Simulation,
 ) (Outcome, error) {
 	r := Rehearse(p, parent, seed, s.Machine)
-	r.run.tracer, r.run.stop = s.Tracer, s.Stop
+	r.derivation.tracer, r.derivation.stop = s.Tracer, s.Stop
 	return r.Play(tx, s.View)
 }

@@ -20,13 +20,13 @@ var schedule = &params.Schedule1
 
 // execution is a payload in progress.
 type execution struct {
-	run      *Derivation
-	sender   types.Account
-	logs     []types.Log
-	logBytes int
-	loaded   loads
-	frames   []*frame // of the calls that are active, the outermost first
-	pages    uint32   // of their memories together
+	derivation *Derivation
+	sender     types.Account
+	logs       []types.Log
+	logBytes   int
+	loaded     loads
+	frames     []*frame // of the calls that are active, the outermost first
+	pages      uint32   // of their memories together
 }
 
 // frame is an active call of a contract. It is the host of its instance.
@@ -51,17 +51,17 @@ type checkpoint struct {
 }
 
 func (x *execution) checkpoint() checkpoint {
-	return checkpoint{state: x.run.state.Checkpoint(), logs: len(x.logs), logBytes: x.logBytes}
+	return checkpoint{state: x.derivation.state.Checkpoint(), logs: len(x.logs), logBytes: x.logBytes}
 }
 
 func (x *execution) rollback(c checkpoint) {
-	x.run.state.Rollback(c.state)
+	x.derivation.state.Rollback(c.state)
 	x.logs, x.logBytes = x.logs[:c.logs], c.logBytes
 }
 
 // deploy is the payload Deploy; the ID's record is listed.
 func (x *execution) deploy(gas *vm.Gas, tx *types.Transaction, p types.Deploy) (Outcome, error) {
-	r := x.run
+	r := x.derivation
 	id := types.NewContractID(tx.Sender, tx.Nonce)
 	if reason, err := r.endow(gas, tx.Sender, types.Account(id), p.Amount); reason != Success || err != nil {
 		return Outcome{Reason: reason}, err
@@ -109,7 +109,7 @@ func refusal(err error) string {
 
 // call is the payload Call; the contract's record is listed.
 func (x *execution) call(gas *vm.Gas, sender types.Account, p types.Call) (Outcome, error) {
-	r := x.run
+	r := x.derivation
 	if !r.take(gas, CallPrice, callPrice(len(p.Args))) {
 		return Outcome{Reason: OutOfGas}, nil
 	}
@@ -141,7 +141,7 @@ func (x *execution) call(gas *vm.Gas, sender types.Account, p types.Call) (Outco
 		caller:    sender,
 		value:     p.Amount,
 		args:      p.Args,
-		view:      x.run.view,
+		view:      x.derivation.view,
 	}
 	var outcome Outcome
 	outcome.Reason, outcome.Output, err = f.enter(callee, module, p.Function, gas)
@@ -167,7 +167,7 @@ func nestedInstancePrice(m *vm.Module) uint64 {
 func (f *frame) enter(c contract, module *vm.Module, function string, gas *vm.Gas) (Reason, []byte, error) {
 	x := f.execution
 	before := gas.Left
-	if t := x.run.tracer; t != nil {
+	if t := x.derivation.tracer; t != nil {
 		t.Enter(CallInfo{
 			Contract: f.id,
 			Caller:   f.caller,
@@ -181,7 +181,7 @@ func (f *frame) enter(c contract, module *vm.Module, function string, gas *vm.Ga
 	f.pages = module.Pages()
 	x.pages += f.pages
 	x.frames = append(x.frames, f)
-	exit, err := x.run.machine.Engine.Run(c.hash, module, function, f, gas)
+	exit, err := x.derivation.machine.Engine.Run(c.hash, module, function, f, gas)
 	x.frames = x.frames[:len(x.frames)-1]
 	x.pages -= f.pages
 	if err != nil {
@@ -195,11 +195,11 @@ func (f *frame) enter(c contract, module *vm.Module, function string, gas *vm.Ga
 	if reason == Success || reason == Reverted {
 		output = f.output
 	}
-	if t := x.run.tracer; t != nil {
+	if t := x.derivation.tracer; t != nil {
 		used := before - gas.Left
-		x.run.tell(Memory, gas.Grown)
-		x.run.tell(Forfeited, gas.Forfeited)
-		x.run.tell(Instructions, used-f.told-gas.Grown-gas.Forfeited)
+		x.derivation.tell(Memory, gas.Grown)
+		x.derivation.tell(Forfeited, gas.Forfeited)
+		x.derivation.tell(Instructions, used-f.told-gas.Grown-gas.Forfeited)
 		t.Exit(reason, output, types.Gas(used))
 	}
 	gas.Grown, gas.Forfeited = 0, 0

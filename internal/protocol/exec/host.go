@@ -19,7 +19,7 @@ type invocation struct {
 // Invoke implements [vm.Host].
 func (f *frame) Invoke(function vm.Function, memory vm.Memory, stack []uint64, gas *vm.Gas) (vm.Exit, error) {
 	i := &invocation{f, memory, stack, gas}
-	t := f.run.tracer
+	t := f.derivation.tracer
 	if t == nil {
 		return i.dispatch(function)
 	}
@@ -44,13 +44,13 @@ func (f *frame) Grow(_ vm.Memory, pages uint32) bool {
 }
 
 // Continue implements [vm.Host].
-func (f *frame) Continue() error { return f.run.mayContinue() }
+func (f *frame) Continue() error { return f.derivation.mayContinue() }
 
-func (r *Derivation) mayContinue() error {
-	if r.stop == nil {
+func (d *Derivation) mayContinue() error {
+	if d.stop == nil {
 		return nil
 	}
-	return r.stop()
+	return d.stop()
 }
 
 func (i *invocation) dispatch(function vm.Function) (vm.Exit, error) {
@@ -79,11 +79,11 @@ func (i *invocation) dispatch(function vm.Function) (vm.Exit, error) {
 	case vm.Value:
 		return i.answer(price, uint64(i.value))
 	case vm.BlockHeight:
-		return i.answer(price, uint64(i.run.header.Height))
+		return i.answer(price, uint64(i.derivation.header.Height))
 	case vm.BlockTime:
-		return i.answer(price, i.run.header.Timestamp)
+		return i.answer(price, i.derivation.header.Timestamp)
 	case vm.ChainID:
-		return i.answer(price, i.run.header.ChainID)
+		return i.answer(price, i.derivation.header.ChainID)
 	case vm.GasLeft:
 		if !i.gas.Take(price) {
 			return vm.OutOfGas, nil
@@ -215,8 +215,8 @@ func (i *invocation) emit(price uint64) (vm.Exit, error) {
 		topics = topics[32:]
 	}
 	exit := i.log(log)
-	if i.run.tracer != nil && exit == vm.Returned {
-		i.run.tracer.Event(log)
+	if i.derivation.tracer != nil && exit == vm.Returned {
+		i.derivation.tracer.Event(log)
 	}
 	return exit, nil
 }
@@ -241,8 +241,8 @@ func (i *invocation) debug(price uint64) (vm.Exit, error) {
 	if !ok {
 		return vm.Trapped, nil
 	}
-	if i.run.tracer != nil {
-		i.run.tracer.Debug(message)
+	if i.derivation.tracer != nil {
+		i.derivation.tracer.Debug(message)
 	}
 	return vm.Returned, nil
 }

@@ -47,7 +47,7 @@ func (i *invocation) enterNested(callee *frame, function string, limit uint64) (
 	if len(i.frames) >= maxCallDepth { // 2
 		return i.code(codeLimits)
 	}
-	found, ok, err := i.run.lookUp(callee.id)
+	found, ok, err := i.derivation.lookUp(callee.id)
 	if err != nil {
 		return vm.Trapped, err
 	}
@@ -68,19 +68,19 @@ func (i *invocation) enterNested(callee *frame, function string, limit uint64) (
 		return i.code(codeLimits)
 	}
 	if callee.value > 0 { // 8
-		own, err := i.run.state.Account(types.Account(i.id))
+		own, err := i.derivation.state.Account(types.Account(i.id))
 		if err != nil {
 			return vm.Trapped, err
 		}
 		if own.Balance < callee.value {
 			return i.code(codeBalanceTooLow)
 		}
-		if _, err := i.run.state.Get(state.AccountKey(types.Account(callee.id))); err != nil { // listed from step 9 on
+		if _, err := i.derivation.state.Get(state.AccountKey(types.Account(callee.id))); err != nil { // listed from step 9 on
 			return vm.Trapped, err
 		}
 	}
 	instance := nestedInstancePrice(module)
-	if !i.run.take(i.gas, Instance, instance) { // 9
+	if !i.derivation.take(i.gas, Instance, instance) { // 9
 		return vm.OutOfGas, nil
 	}
 	i.told += instance

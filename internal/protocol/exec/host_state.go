@@ -41,7 +41,7 @@ func (i *invocation) storageRead(price uint64) (vm.Exit, error) {
 	if !keyOK || !outOK {
 		return vm.Trapped, nil
 	}
-	value, err := i.run.state.Get(key)
+	value, err := i.derivation.state.Get(key)
 	if err != nil {
 		return vm.Trapped, err
 	}
@@ -70,7 +70,7 @@ func (i *invocation) storageWrite() (vm.Exit, error) {
 	if !keyOK || !valueOK || i.refusesWrite() {
 		return vm.Trapped, nil
 	}
-	old, err := i.run.state.Get(key)
+	old, err := i.derivation.state.Get(key)
 	if err != nil {
 		return vm.Trapped, err
 	}
@@ -84,10 +84,10 @@ func (i *invocation) storageWrite() (vm.Exit, error) {
 
 // store writes a value that is paid for.
 func (i *invocation) store(key, old, value []byte) (vm.Exit, error) {
-	if i.run.tracer != nil {
-		i.run.tracer.Storage(key[1+len(i.id):], old, value)
+	if i.derivation.tracer != nil {
+		i.derivation.tracer.Storage(key[1+len(i.id):], old, value)
 	}
-	return vm.Returned, i.run.state.Set(key, value)
+	return vm.Returned, i.derivation.state.Set(key, value)
 }
 
 // storageDelete deletes a value; valueOK is false where it is a write of an empty value from outside the memory.
@@ -100,7 +100,7 @@ func (i *invocation) storageDelete(pointer, n uint32, valueOK bool) (vm.Exit, er
 	if !ok || !valueOK || i.refusesWrite() {
 		return vm.Trapped, nil
 	}
-	old, err := i.run.state.Get(key)
+	old, err := i.derivation.state.Get(key)
 	if err != nil {
 		return vm.Trapped, err
 	}
@@ -125,7 +125,7 @@ func (i *invocation) balance(price uint64) (vm.Exit, error) {
 	if !ok {
 		return vm.Trapped, nil
 	}
-	record, err := i.run.state.Account(account)
+	record, err := i.derivation.state.Account(account)
 	i.stack[0] = uint64(record.Balance)
 	return vm.Returned, err
 }
@@ -139,7 +139,7 @@ func (i *invocation) codeHash(price uint64) (vm.Exit, error) {
 	if !ok || !outOK {
 		return vm.Trapped, nil
 	}
-	found, ok, err := i.run.lookUp(types.ContractID(account))
+	found, ok, err := i.derivation.lookUp(types.ContractID(account))
 	i.stack[0] = 0
 	if ok {
 		copy(out, found.hash[:])
@@ -157,7 +157,7 @@ func (i *invocation) transfer(price uint64) (vm.Exit, error) {
 		return vm.Trapped, nil
 	}
 	amount := types.Amount(i.stack[1])
-	own, err := i.run.state.Account(types.Account(i.id))
+	own, err := i.derivation.state.Account(types.Account(i.id))
 	if err != nil {
 		return vm.Trapped, err
 	}
@@ -175,7 +175,7 @@ func (i *invocation) pay(gas *vm.Gas, to types.Account, amount types.Amount) (vm
 		return vm.Returned, nil
 	}
 	before := gas.Left + gas.Forfeited
-	reason, err := i.run.endow(gas, types.Account(i.id), to, amount)
+	reason, err := i.derivation.endow(gas, types.Account(i.id), to, amount)
 	i.told += before - gas.Left - gas.Forfeited
 	if err != nil || reason != Success {
 		return vm.OutOfGas, err

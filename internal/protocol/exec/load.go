@@ -53,9 +53,9 @@ func (l *loads) add(hash types.CodeHash, load params.Load) {
 
 // loadedBefore are the codes that were loaded and that the block itself does not bring, in a deploy that failed
 // neither.
-func (r *Derivation) loadedBefore() (hashes []types.CodeHash) {
-	for _, c := range r.loaded.codes {
-		if _, brought := r.codes[c.hash]; !brought {
+func (d *Derivation) loadedBefore() (hashes []types.CodeHash) {
+	for _, c := range d.loaded.codes {
+		if _, brought := d.codes[c.hash]; !brought {
 			hashes = append(hashes, c.hash)
 		}
 	}
@@ -64,16 +64,16 @@ func (r *Derivation) loadedBefore() (hashes []types.CodeHash) {
 
 // load loads a contract's code; ok is false where the transaction may load no further one.
 func (x *execution) load(c contract) (_ *vm.Module, ok bool, err error) {
-	if x.run.machine.Engine == nil {
+	if x.derivation.machine.Engine == nil {
 		return nil, false, errNoMachine
 	}
 	if x.loaded.sum > params.LoadToStop && !x.loaded.has(c.hash) {
 		return nil, false, nil
 	}
-	if err := x.run.mayContinue(); err != nil { // code that is not in memory takes time beyond the price
+	if err := x.derivation.mayContinue(); err != nil { // code that is not in memory takes time beyond the price
 		return nil, false, err
 	}
-	module, err := x.run.module(c.hash)
+	module, err := x.derivation.module(c.hash)
 	if err != nil {
 		return nil, false, err
 	}
@@ -87,25 +87,25 @@ const leastCheapLoad params.Load = 1 << 21
 // SpareLoad makes [Derivation.Apply] keep seven eighths of the block's load for transactions that use at least two gas
 // for each unit of load that they add. Others find no room there. It is for a builder: loading is not paid by the unit,
 // so little gas could fill it and leave no room for calls that pay. A token's transfer uses some five gas a unit.
-func (r *Derivation) SpareLoad() { r.spareLoad = true }
+func (d *Derivation) SpareLoad() { d.spareLoad = true }
 
 // addLoad counts what a transaction loaded. The error is [ErrLoadFull].
-func (r *Derivation) addLoad(o Outcome) error {
+func (d *Derivation) addLoad(o Outcome) error {
 	var added params.Load
 	for _, c := range o.loaded.codes {
-		if !r.loaded.has(c.hash) {
+		if !d.loaded.has(c.hash) {
 			added += c.load
 		}
 	}
-	most := params.BlockLoad(r.header.GasLimit)
-	if r.spareLoad && 2*added > params.Load(o.GasUsed) {
+	most := params.BlockLoad(d.header.GasLimit)
+	if d.spareLoad && 2*added > params.Load(o.GasUsed) {
 		most = max(most/8, leastCheapLoad)
 	}
-	if added > 0 && r.loaded.sum+added > most {
-		return fmt.Errorf("%w: %d of %d are taken, it adds %d", ErrLoadFull, r.loaded.sum, most, added)
+	if added > 0 && d.loaded.sum+added > most {
+		return fmt.Errorf("%w: %d of %d are taken, it adds %d", ErrLoadFull, d.loaded.sum, most, added)
 	}
 	for _, c := range o.loaded.codes {
-		r.loaded.add(c.hash, c.load)
+		d.loaded.add(c.hash, c.load)
 	}
 	return nil
 }

@@ -60,8 +60,8 @@ type contract struct {
 }
 
 // lookUp finds a contract and lists its record; ok is false where there is none.
-func (r *Derivation) lookUp(id types.ContractID) (c contract, ok bool, err error) {
-	record, err := r.state.Get(state.ContractKey(id))
+func (d *Derivation) lookUp(id types.ContractID) (c contract, ok bool, err error) {
+	record, err := d.state.Get(state.ContractKey(id))
 	if err != nil || len(record) == 0 {
 		return contract{}, false, err
 	}
@@ -70,12 +70,12 @@ func (r *Derivation) lookUp(id types.ContractID) (c contract, ok bool, err error
 }
 
 // module loads a contract's code. The code was checked when it was deployed: a refusal is a fault.
-func (r *Derivation) module(hash types.CodeHash) (*vm.Module, error) {
-	return r.machine.Engine.Module(hash, func() ([]byte, error) {
-		if code, ok := r.codes[hash]; ok {
+func (d *Derivation) module(hash types.CodeHash) (*vm.Module, error) {
+	return d.machine.Engine.Module(hash, func() ([]byte, error) {
+		if code, ok := d.codes[hash]; ok {
 			return code, nil
 		}
-		code, err := r.machine.Codes.Code(hash)
+		code, err := d.machine.Codes.Code(hash)
 		if err == nil && types.CodeHash(sha256.Sum256(code)) != hash {
 			err = fmt.Errorf("the code that is stored under hash %s has another", hash)
 		}
@@ -84,7 +84,7 @@ func (r *Derivation) module(hash types.CodeHash) (*vm.Module, error) {
 }
 
 // newCodes are the codes of the contracts that the block made, by hash.
-func (r *Derivation) newCodes(accesses []types.Access) (map[types.CodeHash][]byte, error) {
+func (d *Derivation) newCodes(accesses []types.Access) (map[types.CodeHash][]byte, error) {
 	var codes map[types.CodeHash][]byte
 	for _, a := range accesses {
 		if state.Domain(a.Key[0]) != state.DomainContract || len(a.Old) > 0 || len(a.New) == 0 {
@@ -97,18 +97,18 @@ func (r *Derivation) newCodes(accesses []types.Access) (map[types.CodeHash][]byt
 		if codes == nil {
 			codes = make(map[types.CodeHash][]byte)
 		}
-		codes[made.CodeHash] = r.codes[made.CodeHash]
+		codes[made.CodeHash] = d.codes[made.CodeHash]
 	}
 	return codes, nil
 }
 
 // keepCode holds the code of a contract that the block deploys: it is visible to the rest of the block.
-func (r *Derivation) keepCode(hash types.CodeHash, code []byte) {
-	if r.codes == nil {
-		r.codes = make(map[types.CodeHash][]byte)
+func (d *Derivation) keepCode(hash types.CodeHash, code []byte) {
+	if d.codes == nil {
+		d.codes = make(map[types.CodeHash][]byte)
 	}
-	r.codes[hash] = code
+	d.codes[hash] = code
 }
 
-// errNoMachine is the fault of a run without a machine that meets a contract.
+// errNoMachine is the fault of a derivation without a machine that meets a contract.
 var errNoMachine = errors.New("a contract is deployed or called, and nothing is there to run it")

@@ -37,17 +37,17 @@ var partNames = [Parts]string{
 func (p Part) String() string { return partNames[p] }
 
 // tell tells the tracer of a part.
-func (r *Derivation) tell(part Part, gas uint64) {
-	if r.tracer != nil && gas > 0 {
-		r.tracer.Charge(part, types.Gas(gas))
+func (d *Derivation) tell(part Part, gas uint64) {
+	if d.tracer != nil && gas > 0 {
+		d.tracer.Charge(part, types.Gas(gas))
 	}
 }
 
 // take takes a price and tells the tracer of it.
-func (r *Derivation) take(gas *vm.Gas, part Part, price uint64) bool {
+func (d *Derivation) take(gas *vm.Gas, part Part, price uint64) bool {
 	ok := gas.Take(price)
 	if ok {
-		r.tell(part, price)
+		d.tell(part, price)
 	}
 	return ok
 }

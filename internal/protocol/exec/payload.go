@@ -53,19 +53,19 @@ func (r Reason) consumesAll() bool {
 }
 
 // runPayload runs a payload after its intrinsic gas and undoes its effects when it fails. An error is a fault.
-func (r *Derivation) runPayload(tx *types.Transaction) (Outcome, error) {
-	x := &execution{run: r, sender: tx.Sender}
+func (d *Derivation) runPayload(tx *types.Transaction) (Outcome, error) {
+	x := &execution{derivation: d, sender: tx.Sender}
 	start := x.checkpoint()
 	intrinsic := fees.IntrinsicGas(tx.Payload)
-	r.tell(Intrinsic, uint64(intrinsic))
+	d.tell(Intrinsic, uint64(intrinsic))
 	gas := &vm.Gas{Left: uint64(tx.GasLimit - intrinsic)}
 	var outcome Outcome
 	var err error
 	switch p := tx.Payload.(type) {
 	case types.Transfer:
-		outcome.Reason, err = r.endow(gas, tx.Sender, p.To, p.Amount)
+		outcome.Reason, err = d.endow(gas, tx.Sender, p.To, p.Amount)
 	case types.Configure:
-		err = r.state.Set(state.ParametersKey(), p.Parameters.Encode())
+		err = d.state.Set(state.ParametersKey(), p.Parameters.Encode())
 	case types.Deploy:
 		outcome, err = x.deploy(gas, tx, p)
 	case types.Call:
@@ -76,7 +76,7 @@ func (r *Derivation) runPayload(tx *types.Transaction) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	r.tell(Forfeited, gas.Forfeited) // before a call; what a call forfeits is its own part
+	d.tell(Forfeited, gas.Forfeited) // before a call; what a call forfeits is its own part
 	outcome.GasUsed, outcome.loaded = tx.GasLimit-types.Gas(gas.Left), x.loaded
 	if outcome.Reason == Success {
 		outcome.Logs = x.logs
@@ -92,19 +92,19 @@ func (r *Derivation) runPayload(tx *types.Transaction) (Outcome, error) {
 
 // endow moves value to an account, to the sender itself nothing, and takes the gas of making the account where there is
 // none.
-func (r *Derivation) endow(gas *vm.Gas, from, to types.Account, value types.Amount) (Reason, error) {
+func (d *Derivation) endow(gas *vm.Gas, from, to types.Account, value types.Amount) (Reason, error) {
 	if value == 0 {
 		return Success, nil
 	}
-	entry, err := r.state.Get(state.AccountKey(to))
+	entry, err := d.state.Get(state.AccountKey(to))
 	if err != nil {
 		return Success, err
 	}
-	if len(entry) == 0 && !r.take(gas, NewAccount, uint64(schedule.NewAccount)) {
+	if len(entry) == 0 && !d.take(gas, NewAccount, uint64(schedule.NewAccount)) {
 		return OutOfGas, nil
 	}
-	if err := r.debit(from, value); err != nil {
+	if err := d.debit(from, value); err != nil {
 		return Success, err
 	}
-	return Success, r.credit(to, value)
+	return Success, d.credit(to, value)
 }

@@ -77,99 +77,99 @@ func Begin(p types.Parameters, parent state.Reader, seed types.Header, machine M
 }
 
 // Trace tells a tracer, nil for none, of the transactions that are applied from now on.
-func (r *Derivation) Trace(t Tracer) { r.tracer = t }
+func (d *Derivation) Trace(t Tracer) { d.tracer = t }
 
 // StopWith asks stop, nil for nobody, before code is loaded and at least once in vm.MaxSlice of gas and a host
 // function: an error of it ends [Derivation.Apply]. It is for what only this node waits for: a block that is there is
 // executed to its end.
-func (r *Derivation) StopWith(stop func() error) { r.stop = stop }
+func (d *Derivation) StopWith(stop func() error) { d.stop = stop }
 
-// Override writes the parameters that the run was begun with into the state, before the first transaction. It is a hard
-// fork that every node agreed on outside the chain, for a producer's key that was lost.
-func (r *Derivation) Override() error {
-	return r.state.Set(state.ParametersKey(), r.env.Parameters.Encode())
+// Override writes the parameters that the derivation was begun with into the state, before the first transaction. It is
+// a hard fork that every node agreed on outside the chain, for a producer's key that was lost.
+func (d *Derivation) Override() error {
+	return d.state.Set(state.ParametersKey(), d.env.Parameters.Encode())
 }
 
 // Reserve makes room for n transactions, about as many as are expected. The result does not depend on it.
-func (r *Derivation) Reserve(n int) {
-	r.txs = slices.Grow(r.txs, n)
-	r.receipts = slices.Grow(r.receipts, n)
-	r.reasons = slices.Grow(r.reasons, n)
+func (d *Derivation) Reserve(n int) {
+	d.txs = slices.Grow(d.txs, n)
+	d.receipts = slices.Grow(d.receipts, n)
+	d.reasons = slices.Grow(d.reasons, n)
 }
 
 // GasLeft is the gas that the block has left for further transactions.
-func (r *Derivation) GasLeft() types.Gas { return r.header.GasLimit - r.header.GasUsed }
+func (d *Derivation) GasLeft() types.Gas { return d.header.GasLimit - d.header.GasUsed }
 
 // Full reports whether no further transaction can fit: each costs at least a transfer's gas.
-func (r *Derivation) Full() bool { return r.GasLeft() < params.Schedule1.IntrinsicTransfer }
+func (d *Derivation) Full() bool { return d.GasLeft() < params.Schedule1.IntrinsicTransfer }
 
-// Apply executes a transaction. An error for which [IsInvalid] holds leaves the run as it was: a builder skips the
-// transaction, an importer rejects the block. So do an error of [Derivation.StopWith] and a [*vm.Fault]: the
-// transaction was never there. Any other error is a fault of the node, and the run is of no use any more.
-func (r *Derivation) Apply(tx *types.VerifiedTx) (types.Receipt, error) {
+// Apply executes a transaction. An error for which [IsInvalid] holds leaves the derivation as it was: a builder skips
+// the transaction, an importer rejects the block. So do an error of [Derivation.StopWith] and a [*vm.Fault]: the
+// transaction was never there. Any other error is a fault of the node, and the derivation is of no use any more.
+func (d *Derivation) Apply(tx *types.VerifiedTx) (types.Receipt, error) {
 	signed := tx.Signed()
-	if err := CheckStatic(r.env, signed); err != nil {
+	if err := CheckStatic(d.env, signed); err != nil {
 		return types.Receipt{}, err
 	}
-	sender, err := peekSender(r.state, signed.Sender)
+	sender, err := peekSender(d.state, signed.Sender)
 	if err != nil {
 		return types.Receipt{}, err
 	}
-	if err := CheckAt(r.env, sender, signed); err != nil {
+	if err := CheckAt(d.env, sender, signed); err != nil {
 		return types.Receipt{}, err
 	}
-	if signed.GasLimit > r.GasLeft() {
-		return types.Receipt{}, fmt.Errorf("%w: %d gas are left", ErrBlockFull, r.GasLeft())
+	if signed.GasLimit > d.GasLeft() {
+		return types.Receipt{}, fmt.Errorf("%w: %d gas are left", ErrBlockFull, d.GasLeft())
 	}
-	if r.bytes+len(tx.Encoded()) > types.MaxBlockBytes {
-		return types.Receipt{}, fmt.Errorf("%w: %d bytes are taken", ErrBlockFull, r.bytes)
+	if d.bytes+len(tx.Encoded()) > types.MaxBlockBytes {
+		return types.Receipt{}, fmt.Errorf("%w: %d bytes are taken", ErrBlockFull, d.bytes)
 	}
-	r.state.Seal()
-	outcome, err := r.execute(&signed.Transaction)
+	d.state.Seal()
+	outcome, err := d.execute(&signed.Transaction)
 	if err != nil {
-		r.state.Undo()
+		d.state.Undo()
 		return types.Receipt{}, err
 	}
 	receipt := outcome.receipt(tx.ID())
-	r.bytes += len(tx.Encoded())
-	r.header.GasUsed += receipt.GasUsed
-	r.txs = append(r.txs, tx.Tx())
-	r.receipts = append(r.receipts, receipt)
-	r.reasons = append(r.reasons, outcome.Reason)
+	d.bytes += len(tx.Encoded())
+	d.header.GasUsed += receipt.GasUsed
+	d.txs = append(d.txs, tx.Tx())
+	d.receipts = append(d.receipts, receipt)
+	d.reasons = append(d.reasons, outcome.Reason)
 	return receipt, nil
 }
 
 // execute is "Applying one" of docs/protocol.md; the transaction is valid.
-func (r *Derivation) execute(tx *types.Transaction) (Outcome, error) {
-	price := fees.Price(r.env.BaseFee, tx.MaxFeePerGas, tx.MaxPriorityFeePerGas)
-	if err := r.listAccesses(tx); err != nil {
+func (d *Derivation) execute(tx *types.Transaction) (Outcome, error) {
+	price := fees.Price(d.env.BaseFee, tx.MaxFeePerGas, tx.MaxPriorityFeePerGas)
+	if err := d.listAccesses(tx); err != nil {
 		return Outcome{}, err
 	}
-	if err := r.charge(tx, price); err != nil {
+	if err := d.charge(tx, price); err != nil {
 		return Outcome{}, err
 	}
-	outcome, err := r.runPayload(tx)
+	outcome, err := d.runPayload(tx)
 	if err != nil {
 		return Outcome{}, err
 	}
-	if err := r.addLoad(outcome); err != nil {
+	if err := d.addLoad(outcome); err != nil {
 		return Outcome{}, err
 	}
-	return outcome, r.settle(tx, price, outcome.GasUsed)
+	return outcome, d.settle(tx, price, outcome.GasUsed)
 }
 
 // listAccesses records the keys that a block with transactions, and each transaction, lists whatever its gas allows.
-func (r *Derivation) listAccesses(tx *types.Transaction) error {
+func (d *Derivation) listAccesses(tx *types.Transaction) error {
 	var err error
 	list := func(key []byte) {
 		if err == nil {
-			_, err = r.state.Get(key)
+			_, err = d.state.Get(key)
 		}
 	}
-	if len(r.txs) == 0 {
+	if len(d.txs) == 0 {
 		list(state.SupplyKey())
 		list(state.ParametersKey())
-		list(state.AccountKey(r.env.Parameters.FeeRecipient))
+		list(state.AccountKey(d.env.Parameters.FeeRecipient))
 	}
 	list(state.AccountKey(tx.Sender))
 	list(state.ContractKey(types.ContractID(tx.Sender)))
@@ -191,8 +191,8 @@ func (r *Derivation) listAccesses(tx *types.Transaction) error {
 }
 
 // charge takes the whole gas from the sender and uses the nonce. Nothing that follows can undo it.
-func (r *Derivation) charge(tx *types.Transaction, price types.Amount) error {
-	sender, err := r.state.Account(tx.Sender)
+func (d *Derivation) charge(tx *types.Transaction, price types.Amount) error {
+	sender, err := d.state.Account(tx.Sender)
 	if err != nil {
 		return err
 	}
@@ -204,94 +204,94 @@ func (r *Derivation) charge(tx *types.Transaction, price types.Amount) error {
 		return err
 	}
 	sender.Nonce++
-	return r.state.SetAccount(tx.Sender, sender)
+	return d.state.SetAccount(tx.Sender, sender)
 }
 
 // settle gives back what was not used, burns the base fee's part and credits the rest to the fee recipient.
-func (r *Derivation) settle(tx *types.Transaction, price types.Amount, used types.Gas) error {
+func (d *Derivation) settle(tx *types.Transaction, price types.Amount, used types.Gas) error {
 	refund, err := (tx.GasLimit - used).Cost(price)
 	if err != nil {
 		return err
 	}
-	burned, err := used.Cost(r.env.BaseFee)
+	burned, err := used.Cost(d.env.BaseFee)
 	if err != nil {
 		return err
 	}
-	tip, err := used.Cost(price - r.env.BaseFee)
+	tip, err := used.Cost(price - d.env.BaseFee)
 	if err != nil {
 		return err
 	}
-	if r.burned, err = r.burned.Add(burned); err != nil {
+	if d.burned, err = d.burned.Add(burned); err != nil {
 		return err
 	}
-	if err := r.credit(tx.Sender, refund); err != nil {
+	if err := d.credit(tx.Sender, refund); err != nil {
 		return err
 	}
-	return r.credit(r.env.Parameters.FeeRecipient, tip)
+	return d.credit(d.env.Parameters.FeeRecipient, tip)
 }
 
 // credit adds to a balance; a credit of 0 does nothing.
-func (r *Derivation) credit(to types.Account, amount types.Amount) error {
+func (d *Derivation) credit(to types.Account, amount types.Amount) error {
 	if amount == 0 {
 		return nil
 	}
-	account, err := r.state.Account(to)
+	account, err := d.state.Account(to)
 	if err != nil {
 		return err
 	}
 	if account.Balance, err = account.Balance.Add(amount); err != nil {
 		return err
 	}
-	return r.state.SetAccount(to, account)
+	return d.state.SetAccount(to, account)
 }
 
-func (r *Derivation) debit(from types.Account, amount types.Amount) error {
-	account, err := r.state.Account(from)
+func (d *Derivation) debit(from types.Account, amount types.Amount) error {
+	account, err := d.state.Account(from)
 	if err != nil {
 		return err
 	}
 	if account.Balance, err = account.Balance.Sub(amount); err != nil {
 		return err
 	}
-	return r.state.SetAccount(from, account)
+	return d.state.SetAccount(from, account)
 }
 
-// Finish completes the header but for its state root. The run is of no use afterwards.
-func (r *Derivation) Finish() (Result, error) {
-	return r.FinishWith(types.TransactionsRoot(types.IDs(r.txs)))
+// Finish completes the header but for its state root. The derivation is of no use afterwards.
+func (d *Derivation) Finish() (Result, error) {
+	return d.FinishWith(types.TransactionsRoot(types.IDs(d.txs)))
 }
 
 // FinishWith is Finish for who knows the root over the IDs of the applied transactions, in order.
-func (r *Derivation) FinishWith(root types.MerkleRoot) (Result, error) {
-	if r.burned > 0 {
-		if err := r.burn(); err != nil {
+func (d *Derivation) FinishWith(root types.MerkleRoot) (Result, error) {
+	if d.burned > 0 {
+		if err := d.burn(); err != nil {
 			return Result{}, err
 		}
 	}
-	accesses := r.state.Accesses()
+	accesses := d.state.Accesses()
 	if err := checkSupply(accesses); err != nil {
 		return Result{}, err
 	}
-	codes, err := r.newCodes(accesses)
+	codes, err := d.newCodes(accesses)
 	if err != nil {
 		return Result{}, err
 	}
-	r.header.TransactionsRoot = root
-	r.header.ReceiptsRoot = types.ReceiptsRoot(r.receipts)
-	r.header.WritesDigest = types.DigestWrites(accesses)
+	d.header.TransactionsRoot = root
+	d.header.ReceiptsRoot = types.ReceiptsRoot(d.receipts)
+	d.header.WritesDigest = types.DigestWrites(accesses)
 	return Result{
-		Header:       r.header,
-		Transactions: r.txs,
-		Receipts:     r.receipts,
-		Reasons:      r.reasons,
+		Header:       d.header,
+		Transactions: d.txs,
+		Receipts:     d.receipts,
+		Reasons:      d.reasons,
 		Accesses:     accesses,
 		Codes:        codes,
-		Loaded:       r.loadedBefore(),
+		Loaded:       d.loadedBefore(),
 	}, nil
 }
 
-func (r *Derivation) burn() error {
-	record, err := r.state.Get(state.SupplyKey())
+func (d *Derivation) burn() error {
+	record, err := d.state.Get(state.SupplyKey())
 	if err != nil {
 		return err
 	}
@@ -299,10 +299,10 @@ func (r *Derivation) burn() error {
 	if err != nil {
 		return err
 	}
-	if supply.Burned, err = supply.Burned.Add(r.burned); err != nil {
+	if supply.Burned, err = supply.Burned.Add(d.burned); err != nil {
 		return err
 	}
-	return r.state.Set(state.SupplyKey(), supply.Encode())
+	return d.state.Set(state.SupplyKey(), supply.Encode())
 }
 
 // checkSupply checks that balances and the burned amount changed by the same sum in opposite directions.
