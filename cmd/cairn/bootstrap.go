@@ -3,17 +3,15 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/cli"
+	"github.com/cairn-chain/cairn/internal/cli/argument"
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/node"
-	"github.com/cairn-chain/cairn/types"
 )
 
 // How a node that follows another begins.
@@ -38,16 +36,14 @@ func (s bootstrapSettings) trusted(verify string) (*datadir.Trusted, error) {
 		return nil, output.Usage(errors.New("--trusted-header is for --verify stateless; a node with state begins at a " +
 			"block with --bootstrap snapshot and --bootstrap-hash"))
 	}
-	height, hash, _ := strings.Cut(s.TrustedHeader, ":")
-	number, err := strconv.ParseUint(height, 10, 64)
-	if err != nil || number == 0 {
-		return nil, output.Usage(fmt.Errorf("--trusted-header: %q is no height above 0; it is HEIGHT:HASH", height))
+	height, hash, err := argument.ParseTrusted(s.TrustedHeader)
+	if err == nil && height == 0 {
+		err = errors.New("its height is above 0: genesis is where it begins without the flag")
 	}
-	trusted := &datadir.Trusted{Height: types.Height(number)}
-	if err := trusted.Hash.UnmarshalText([]byte(hash)); err != nil {
+	if err != nil {
 		return nil, output.Usage(fmt.Errorf("--trusted-header: %w", err))
 	}
-	return trusted, nil
+	return &datadir.Trusted{Height: height, Hash: hash}, nil
 }
 
 // trust checks the settings and says which block the snapshot must be of.

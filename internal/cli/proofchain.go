@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/cli/argument"
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/proof"
 	"github.com/cairn-chain/cairn/types"
@@ -49,9 +49,9 @@ One walk takes at most 100,000 proofs: then it says how far it came, and the nex
 		Example: "  cairn proof chain --trusted-header 0:0x4f1c…\n  cairn proof chain 5000 --trusted-header 4096:0x77ab…",
 		Args:    cobra.MaximumNArgs(1),
 	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
-		height, hash, err := parseTrusted(trusted)
+		height, hash, err := argument.ParseTrusted(trusted)
 		if err != nil {
-			return output.Usage(err)
+			return output.Usage(fmt.Errorf("--trusted-header: %w", err))
 		}
 		info, err := s.client.NodeInfo(ctx)
 		if err != nil {
@@ -77,18 +77,6 @@ One walk takes at most 100,000 proofs: then it says how far it came, and the nex
 	command.Flags().StringVar(&trusted, "trusted-header", "", "HEIGHT:HASH of the block that is trusted; 0 for genesis")
 	flagBits(command, &bits)
 	return command
-}
-
-func parseTrusted(text string) (height types.Height, hash types.BlockHash, err error) {
-	before, after, _ := strings.Cut(text, ":")
-	number, err := strconv.ParseUint(before, 10, 64)
-	if err == nil {
-		err = hash.UnmarshalText([]byte(after))
-	}
-	if err != nil {
-		err = fmt.Errorf("--trusted-header %q is not HEIGHT:HASH", text)
-	}
-	return types.Height(number), hash, err
 }
 
 // newestProof is the last block that a node says it has a proof of.

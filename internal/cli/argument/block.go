@@ -4,12 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ErrBadBlock is what [ParseBlock] fails with, wrapped, and ErrBadHash what [ParseTxID] does.
+// ErrBadBlock is what [ParseBlock] and [ParseTrusted] fail with, wrapped, and ErrBadHash what [ParseTxID] does.
 var (
 	ErrBadBlock = errors.New("bad block")
 	ErrBadHash  = errors.New("bad transaction hash")
@@ -34,6 +35,19 @@ func ParseBlock(text string) (Block, error) {
 		return Block{}, fmt.Errorf(`%w %q: it is no height, block hash, "latest" or "earliest"`, ErrBadBlock, text)
 	}
 	return Block{Ref: ref}, nil
+}
+
+// ParseTrusted reads HEIGHT:HASH, the block that verification begins at. The height is decimal.
+func ParseTrusted(text string) (height types.Height, hash types.BlockHash, err error) {
+	before, after, _ := strings.Cut(text, ":")
+	number, err := strconv.ParseUint(before, 10, 64)
+	if err == nil {
+		err = hash.UnmarshalText([]byte(after))
+	}
+	if err != nil {
+		return 0, hash, fmt.Errorf("%w %q: it is not HEIGHT:HASH: %w", ErrBadBlock, text, err)
+	}
+	return types.Height(number), hash, nil
 }
 
 // ParseTxID reads a transaction's hash.

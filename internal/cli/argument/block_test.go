@@ -38,6 +38,21 @@ func TestParseBlock(t *testing.T) {
 	}
 }
 
+func TestParseTrusted(t *testing.T) {
+	hash := strings.Repeat("ab", 32)
+	if height, got, err := ParseTrusted("17:0x" + hash); err != nil || height != 17 || got[31] != 0xab {
+		t.Errorf("%d, %s, %v", height, got, err)
+	}
+	for _, text := range []string{
+		"", ":", "17", "17:", ":0x" + hash, "0x11:0x" + hash, "-1:0x" + hash, "17:0x" + hash + "ab", "17:0x" + hash + ":",
+		"17 :0x" + hash,
+	} {
+		if height, got, err := ParseTrusted(text); !errors.Is(err, ErrBadBlock) {
+			t.Errorf("%q: %d, %s, %v", text, height, got, err)
+		}
+	}
+}
+
 func TestParseTxID(t *testing.T) {
 	want := types.TxID([]byte(strings.Repeat("\xab", 32)))
 	if got, err := ParseTxID("0x" + strings.Repeat("ab", 32)); got != want || err != nil {
