@@ -9,8 +9,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ErrHandedOver is returned by [Chain.Next], as an [ErrRefused], for a range in which the right to produce passes to
-// another key. Which block has which producer is shown by the blocks' own proofs.
+// ErrHandedOver is returned by [Chain.Next], as an [ErrRefused], for a range in which the right to produce may pass to
+// another key. The lists say so, or a header is another's. Which block has which producer is shown by the blocks' own
+// proofs.
 var ErrHandedOver = errors.New("the producer changes within the range: its blocks are to be verified one by one")
 
 // Chain verifies proofs that follow each other, of blocks and of ranges, from a block on that is trusted. It has each
@@ -93,10 +94,14 @@ func (c *Chain) follow(headers []types.SignedHeader, accesses []types.Access) er
 		return ErrHandedOver
 	}
 	for i := range headers {
-		if headers[i].Header.Producer != before {
-			return fmt.Errorf("block %d is signed by %s, and not by the producer in force, %s",
-				headers[i].Header.Height, headers[i].Header.Producer, before)
+		if headers[i].Header.Producer == before {
+			continue
 		}
+		if len(headers) > 1 { // the right may have passed on and come back, which the union of lists does not show
+			return ErrHandedOver
+		}
+		return fmt.Errorf("block %d is signed by %s, and not by the producer in force, %s",
+			headers[i].Header.Height, headers[i].Header.Producer, before)
 	}
 	c.blocks, c.known, c.producer = true, c.known || listed, after
 	return nil

@@ -93,6 +93,11 @@ func TestChainIsSignedByTheProducer(t *testing.T) {
 	if err := c.follow(make([]types.SignedHeader, 2), list(a, b)); !errors.Is(err, ErrHandedOver) {
 		t.Errorf("handed over within a range: %v", err)
 	}
+	back := make([]types.SignedHeader, 3)
+	back[0].Header.Producer, back[1].Header.Producer, back[2].Header.Producer = a, b, a
+	if err := c.follow(back, list(a, a)); !errors.Is(err, ErrHandedOver) {
+		t.Errorf("handed over within a range, and back: %v", err)
+	}
 	if c.follow(make([]types.SignedHeader, 1), nil) != nil || c.Signed() {
 		t.Error("who produces is known without a list")
 	}
