@@ -75,6 +75,14 @@ func (c network) made(t *testing.T, blocks uint64) types.SignedHeader {
 	return n.store.Head()
 }
 
+// following is a replica of a node, in a directory of its own.
+func (c network) following(t *testing.T, of *Node) network {
+	t.Helper()
+	c.dir, c.Key, c.Mode = t.TempDir(), nil, "replica"
+	c.Follow.URLs = []string{of.RPCURL()}
+	return c
+}
+
 // copyOf copies a directory.
 func copyOf(t *testing.T, dir string) string {
 	t.Helper()
@@ -182,9 +190,7 @@ func TestLostBlocksComeFromAReplica(t *testing.T) {
 			config.made(t, 3)
 			older := copyOf(t, db)
 			primary, end := config.run(t)
-			following := config
-			following.dir, following.Key, following.Mode = t.TempDir(), nil, "replica"
-			following.Follow.URLs = []string{primary.RPCURL()}
+			following := config.following(t, primary)
 			replica, endReplica := following.run(t)
 			defer func() { endReplica() }()
 			check(t, primary.sequencer.Mine(t.Context(), uint64(had)-3))
@@ -268,6 +274,7 @@ func TestKeyUsedElsewhereHolds(t *testing.T) {
 	for name, blocks := range map[string]uint64{
 		"followed":                  2,
 		"followed, one":             1, // as many as a crash could have kept from being held
+		"followed, from a replica":  1, // which does not tell that it makes blocks
 		"none, the copy makes them": 0,
 		"in its database":           3,
 		"the lock is gone":          4,
@@ -288,6 +295,12 @@ func TestKeyUsedElsewhereHolds(t *testing.T) {
 				check(t, second.sequencer.Mine(t.Context(), blocks))
 				following := config
 				following.Follow.URLs = []string{second.RPCURL()}
+				if name == "followed, from a replica" {
+					replica, endReplica := config.following(t, second).run(t)
+					defer endReplica()
+					check(t, replica.store.WaitHeight(t.Context(), 3+types.Height(blocks)))
+					following.Follow.URLs = []string{replica.RPCURL()}
+				}
 				n, endFollowing := following.run(t)
 				if blocks == 0 {
 					for n.keyLock.Elsewhere() == 0 && n.replica.Status().Silence > maxSilence {
