@@ -27,6 +27,7 @@ func main() {
 	flag.StringVar(&s.configs, "configs", "deploy", "directory of nginx.conf and haproxy.cfg")
 	flag.IntVar(&s.firstPort, "port", 21500, "of seven: of the balancer, the replicas and the primary")
 	flag.DurationVar(&s.calm, "calm", 4*time.Second, "how long things are as they are")
+	flag.BoolVar(&s.killOnly, "kill-only", false, "only kill a replica; do not stop and pause one")
 	flag.Parse()
 	program.Main("balance", s.run)
 }
@@ -35,6 +36,7 @@ type settings struct {
 	program, configs string
 	firstPort        int
 	calm             time.Duration
+	killOnly         bool
 }
 
 // shipped are the ports of the shipped configurations, from the first one of ours on.
@@ -83,13 +85,21 @@ func (s settings) balancer(name, dir string) (*program.Process, error) {
 	args := []string{"haproxy", "-db", "-f", filepath.Join(dir, files[name])}
 	if name == "nginx" {
 		text = fmt.Sprintf("daemon off;\npid %s/nginx.pid;\nerror_log %s/nginx.error;\nevents { }\n"+
-			"http {\naccess_log off;\n%s}\n", dir, dir, text)
+			"http {\naccess_log off;\n%s%s}\n", dir, dir, temporary(dir), text)
 		args = []string{"nginx", "-p", dir, "-c", filepath.Join(dir, files[name])}
 	}
 	if err := os.WriteFile(filepath.Join(dir, files[name]), []byte(text), 0o600); err != nil {
 		return nil, err
 	}
 	return program.Start(program.Command{Args: args, Log: filepath.Join(dir, name+".log")})
+}
+
+// temporary has nginx keep its temporary files in a directory, which others than root can write to.
+func temporary(dir string) (directives string) {
+	for _, of := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
+		directives += fmt.Sprintf("%s_temp_path %s;\n", of, filepath.Join(dir, of))
+	}
+	return directives
 }
 
 // try has things happen to a replica behind a balancer.

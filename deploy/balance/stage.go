@@ -141,7 +141,7 @@ func (st *stage) events() []event {
 		}
 		return errors.Join(r.ready(ctx), calm(ctx))
 	}
-	return []event{
+	events := []event{
 		{"nothing", true, calm},
 		{"killed with -9, and started again", false, func(ctx context.Context) error {
 			r.node.Kill()
@@ -159,4 +159,8 @@ func (st *stage) events() []event {
 			return errors.Join(err, calm(ctx))
 		}},
 	}
+	if st.killOnly {
+		return events[:2]
+	}
+	return events
 }
