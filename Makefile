@@ -53,10 +53,10 @@ staticcheck: ## what lint checks beside what scripts/test.sh has checked already
 fuzz: ## fuzz every fuzz target for FUZZTIME each
 	sh scripts/fuzz.sh $(FUZZTIME)
 
-batches: ## hold the proofs' circuit to the tree's definition over 100,000 random batches (ten minutes)
-	go test ./internal/protocol/blockproof -run RandomBatches -count 1 -timeout 3h -v -batches 100000
+batches: ## hold the proofs' circuit to the tree over 100,000 random batches and as many ranges of blocks (a quarter of an hour)
+	go test ./internal/protocol/blockproof -run 'RandomBatches|RandomRanges' -count 1 -timeout 3h -v -batches 100000 -ranges 100000
 
-soundness: ## count what of false proofs is accepted: bytes, witnesses, lists, constraints, BATCHES random batches (a quarter of an hour)
+soundness: ## count what of false proofs is accepted: bytes, witnesses, lists, constraints, BATCHES random batches and ranges (twenty minutes)
 	sh scripts/soundness.sh $(BATCHES)
 
 alerts: ## test the alert rules (needs promtool, which Debian has in its package prometheus)

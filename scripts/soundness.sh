@@ -1,8 +1,8 @@
 #!/bin/sh
 # Runs the tests of what no false proof may pass, in their long form, and prints what they count: each constraint deleted
 # in turn, a wrong value in each column, other lists, other statements, every byte of a bundle, forged and spliced bundles
-# with both verifiers, and so many random batches (default 100000) whose root must be the tree's. Any that passes, or an
-# honest one that does not, makes it fail.
+# with both verifiers, and so many random batches and ranges of blocks (default 100000 each) whose roots must be the
+# tree's. Any that passes, or an honest one that does not, makes it fail.
 set -eu
 cd "$(dirname "$0")/.."
 export CGO_ENABLED=0
@@ -19,5 +19,5 @@ count() {
 }
 
 count ./internal/proof/air/ ./internal/proof/verifier/
-count ./internal/protocol/blockproof/ -args -batches "${1:-100000}"
+count ./internal/protocol/blockproof/ -args -batches "${1:-100000}" -ranges "${1:-100000}"
 count ./internal/testkit/ -run 'BothVerifiers|ChangedBundles|ForgedBundles' -args -every-byte

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cairn-chain/cairn/internal/proof/field"
+	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/types"
@@ -95,18 +97,49 @@ func rangeOf(tb testing.TB, r *rand.Rand, height types.Height, n int) (Range, []
 	return made, segments
 }
 
+// rootsOf are the elements of the roots before and after the blocks of a range.
+func rootsOf(tb testing.TB, headers []types.SignedHeader) field.Vector {
+	tb.Helper()
+	var roots [2]poseidon.Digest
+	for i, h := range []types.SignedHeader{headers[0], headers[len(headers)-1]} {
+		var err error
+		if roots[i], err = poseidon.ParseDigest(h.Header.StateRoot); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return elementsOf(&roots[0], &roots[1])
+}
+
 func sameAccess(a, b types.Access) bool {
 	return bytes.Equal(a.Key, b.Key) && bytes.Equal(a.Old, b.Old) && bytes.Equal(a.New, b.New)
 }
 
 var ranges = flag.Int("ranges", 300, "random ranges that TestRandomRanges makes")
 
-// TestRandomRanges: the union of the lists of any blocks is the change that they are together.
+// TestRandomRanges: the union of the lists of any blocks is the change that they are together. By it the circuit leads
+// from the tree's root before them to the tree's after them.
 func TestRandomRanges(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	for range *ranges {
-		rangeOf(t, r, 1+types.Height(r.IntN(2)), 1+r.IntN(8))
+	blocks, rows := 0, 0
+	for n := range *ranges {
+		made, segments := rangeOf(t, r, 1+types.Height(r.IntN(2)), 1+r.IntN(8))
+		check(t, segments)
+		last := len(segments) - 1
+		for i := range segments {
+			rows += segments[i].Rows()
+		}
+		if last >= 0 {
+			public := slices.Concat(segments[0].Instance.Public[:digestSize], segments[last].Instance.Public[digestSize:])
+			if want := rootsOf(t, made.Headers); !slices.Equal(public, want) {
+				t.Fatalf("range %d: the circuit leads from another root than the tree, or to another", n)
+			}
+		}
+		blocks += len(made.Headers) - 1
+		if n%1000 == 999 {
+			t.Logf("%d ranges so far", n+1)
+		}
 	}
+	t.Logf("%d ranges, %d blocks, %d rows", *ranges, blocks, rows)
 }
 
 func TestUnionOfListsThatDoNotMeet(t *testing.T) {
