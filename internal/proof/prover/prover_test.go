@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/proof/air"
 	"github.com/cairn-chain/cairn/internal/proof/field"
+	"github.com/cairn-chain/cairn/internal/proof/merkle"
 	"github.com/cairn-chain/cairn/internal/proof/stark"
 	"github.com/cairn-chain/cairn/internal/proof/verifier"
 )
@@ -120,6 +121,44 @@ func TestProofDependsOnNothingElse(t *testing.T) {
 		}
 		if got := len(p.arena.elements.buffer); got != reserved {
 			t.Errorf("%d points kept: %d elements reserved, %d needed", kept, reserved, got)
+		}
+	}
+}
+
+// TestOverwritesItsMemory: nothing is cleared from one proof to the next, so that with junk in all memory a proof must
+// be the same. The circuit has selectors, and a column of the trace is 0.
+func TestOverwritesItsMemory(t *testing.T) {
+	const logRows, level = 10, 1
+	b := air.NewBuilder()
+	bus := b.Bus("values", 1)
+	x, y, z := b.Column("x"), b.Column("y"), b.Column("z")
+	bus.Send(b.First(), x)
+	bus.Receive(b.Last(), y)
+	bus.Send(b.Last().Not(), z)
+	b.Constrain("equal", b.First().Mul(x.Sub(y)))
+	s, columns := &stark.Statement{Circuit: b.Build()}, copiesTrace(1<<logRows)
+	clear(columns[2])
+	want, err := New(s.Circuit).Prove(s, level, columns, threads)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kept := range []int{mostKept, 0} {
+		p := New(s.Circuit)
+		p.mostKept = kept
+		p.Reserve(logRows, level)
+		elements, digests := p.arena.elements.buffer, p.arena.digests.buffer
+		for i := range elements {
+			elements[i] = field.New(uint64(i) + 12345)
+		}
+		for i := range digests {
+			digests[i] = merkle.Digest{0xa5, byte(i)}
+		}
+		got, err := p.Prove(s, level, columns, threads)
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%d points kept: another proof, %v", kept, err)
+		}
+		if &elements[0] != &p.arena.elements.buffer[0] || &digests[0] != &p.arena.digests.buffer[0] {
+			t.Errorf("%d points kept: the memory reserved is not used", kept)
 		}
 	}
 }
