@@ -21,11 +21,16 @@ type bundles struct {
 	window int
 }
 
-// get returns the bundle of a block, of at most so many bytes. Errors are [ErrNotProven] and faults of the source.
-func (b *bundles) get(ctx context.Context, from Source, h types.Height, most int64) ([]byte, error) {
+// of forgets what another source was asked for.
+func (b *bundles) of(from Source) {
 	if b.source != from || b.ahead == nil {
 		*b = bundles{source: from, ahead: make(map[types.Height]chan []byte), window: 1}
 	}
+}
+
+// get returns the bundle of a block, of at most so many bytes. Errors are [ErrNotProven] and faults of the source.
+func (b *bundles) get(ctx context.Context, from Source, h types.Height, most int64) ([]byte, error) {
+	b.of(from)
 	if answer, asked := b.ahead[h]; asked {
 		delete(b.ahead, h)
 		select {
@@ -49,7 +54,7 @@ func (b *bundles) get(ctx context.Context, from Source, h types.Height, most int
 }
 
 // ask asks for the bundles of the next blocks, of which so many are there, as far as the window goes. The requests end
-// with ctx. get was called for the block before.
+// with ctx. They go to the source of the last get or of.
 func (b *bundles) ask(ctx context.Context, from Source, next types.Height, blocks int) {
 	for h := range b.ahead {
 		if h < next || h >= next+mostAhead { // of blocks that were imported otherwise, or taken back

@@ -180,7 +180,7 @@ type evidence struct {
 	code   func(types.CodeHash) ([]byte, error)
 	value  func(types.Height, []byte) ([]byte, tree.MerkleProof, error)
 	told   []Ranges
-	proof  func(first, last types.Height, limit int64) ([]byte, error) // of a range
+	proof  func(ctx context.Context, first, last types.Height, limit int64) ([]byte, error) // of a range
 }
 
 // set changes the faults.
@@ -304,9 +304,9 @@ func (s *faultySource) Bundle(ctx context.Context, h types.Height, limit int64) 
 
 func (s *faultySource) Ranges(context.Context) ([]Ranges, error) { return s.copied().told, nil }
 
-func (s *faultySource) Range(_ context.Context, first, last types.Height, limit int64) ([]byte, error) {
+func (s *faultySource) Range(ctx context.Context, first, last types.Height, limit int64) ([]byte, error) {
 	if f := s.copied(); f.proof != nil {
-		return f.proof(first, last, limit)
+		return f.proof(ctx, first, last, limit)
 	}
 	return nil, ErrNoRange
 }

@@ -49,6 +49,7 @@ type stateless struct {
 
 	together bool
 	plan     plan
+	ahead    rangeAhead
 }
 
 // Stateless imports blocks by their proofs: each is executed on its access list. Where together is set, those that have

@@ -34,6 +34,7 @@ func (r Ranges) has(span blockproof.Span) bool {
 // plan is which spans may begin with a block, for a source.
 type plan struct {
 	source Source
+	newest types.Height // block that the source has
 	next   types.Height
 	spans  []blockproof.Span // the largest first
 
@@ -54,8 +55,9 @@ func (s *stateless) Gather(ctx context.Context, from Source, blocks []*ledger.Re
 	if s.plan.source != from {
 		s.plan = plan{source: from}
 	}
+	s.plan.newest = newest
 	if s.plan.next != next {
-		s.plan.begin(ctx, next, newest)
+		s.plan.begin(ctx, next)
 	}
 	for len(s.plan.spans) > 0 {
 		n := int(s.plan.spans[0].Blocks())
@@ -67,10 +69,10 @@ func (s *stateless) Gather(ctx context.Context, from Source, blocks []*ledger.Re
 	return false
 }
 
-// begin finds the spans that begin with a block and that the source may have a proof of.
-func (p *plan) begin(ctx context.Context, next, newest types.Height) {
+// begin finds the spans that begin with a block.
+func (p *plan) begin(ctx context.Context, next types.Height) {
 	p.next, p.spans = next, nil
-	if next >= newest {
+	if next >= p.newest {
 		return
 	}
 	if next >= p.again {
@@ -80,13 +82,19 @@ func (p *plan) begin(ctx context.Context, next, newest types.Height) {
 		}
 		p.told, p.again = told, next+askAgain
 	}
+	p.spans = p.from(next)
+}
+
+// from are the spans that begin with a block and that the source may have a proof of, as far as it told.
+func (p *plan) from(next types.Height) (spans []blockproof.Span) {
 	for log := blockproof.MaxSpanLog; log >= 1; log-- {
 		span := blockproof.NewSpan(next-1+1<<log, log)
 		has := slices.ContainsFunc(p.told, func(r Ranges) bool { return r.has(span) })
-		if has && span.Valid() && span.Last() <= newest {
-			p.spans = append(p.spans, span)
+		if has && span.Valid() && span.Last() <= p.newest {
+			spans = append(spans, span)
 		}
 	}
+	return spans
 }
 
 // importTogether imports as many of the first blocks as have a proof together; none where they have none.
@@ -119,15 +127,41 @@ func (s *stateless) importSpan(
 	if !ledger.FitTogether(blocks) {
 		return nil, ErrNoRange
 	}
-	encoded, err := requestRange(ctx, from, span, headers)
-	if err != nil {
-		return nil, err
+	encoded := s.ahead.take(ctx, from, span, MostRange(headers))
+	if encoded == nil {
+		var err error
+		if encoded, err = requestRange(ctx, from, span, headers); err != nil {
+			return nil, err
+		}
 	}
+	s.askAfter(ctx, from, span)
+	imported, err := s.importRange(blocks, encoded, fetchFrom(ctx, from, span.First()-1))
+	if err != nil {
+		s.ahead.drop()
+	}
+	return imported, err
+}
+
+// askAfter asks for what comes after a span, while that is verified and executed: the next range, or a block's bundle.
+func (s *stateless) askAfter(ctx context.Context, from Source, span blockproof.Span) {
+	next := span.Last() + 1
+	if spans := s.plan.from(next); len(spans) > 0 {
+		s.ahead.ask(ctx, from, spans[0])
+	} else if next <= s.plan.newest {
+		s.bundles.of(from)
+		s.bundles.ask(ctx, from, next, 1)
+	}
+}
+
+// importRange verifies blocks that have a proof together, and imports them.
+func (s *stateless) importRange(
+	blocks []*ledger.Received, encoded []byte, fetch ledger.Fetch,
+) ([]ledger.Block, error) {
 	proven, err := s.VerifyRange(blocks, encoded)
 	if err != nil {
 		return nil, err
 	}
-	return s.ImportRange(proven, fetchFrom(ctx, from, span.First()-1))
+	return s.ImportRange(proven, fetch)
 }
 
 // requestRange asks for the range of a span, whose blocks have these headers: their gas bounds how long it may be.

@@ -78,7 +78,7 @@ func (k *rangeKeeper) KeepRange(span blockproof.Span, _ []byte) error {
 func TestRelaysRanges(t *testing.T) {
 	in(t, 40, 1, func(f *fixture) {
 		f.sources[0].told = append(slices.Clone(strange), Ranges{4, 1, 40})
-		f.sources[0].proof = func(first, last types.Height, limit int64) ([]byte, error) {
+		f.sources[0].proof = func(_ context.Context, first, last types.Height, limit int64) ([]byte, error) {
 			if bits.OnesCount64(uint64(last-first+1)) != 1 || last%4 != 0 || limit > 1<<22 {
 				t.Errorf("%d bytes of blocks %d to %d are asked for", limit, first, last)
 			}

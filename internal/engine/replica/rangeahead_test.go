@@ -1,0 +1,180 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// rangeServer serves ranges of empty blocks, which have proofs without segments, and notes what it is asked for.
+type rangeServer struct {
+	t      *testing.T
+	ledger *ledger.Ledger
+	change func(first types.Height, served []byte)
+	held   types.Height // the first block of a range that is served no sooner than the request ends; 0 for none
+
+	mu      sync.Mutex // guards what follows
+	asked   []types.Height
+	bundles []types.Height
+	ended   int // requests that ended before they were served
+}
+
+func (s *rangeServer) serve(ctx context.Context, first, last types.Height, limit int64) ([]byte, error) {
+	s.mu.Lock()
+	s.asked = append(s.asked, first)
+	s.mu.Unlock()
+	if first == s.held {
+		<-ctx.Done()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.ended++
+		return nil, ctx.Err()
+	}
+	var r blockproof.Range
+	for h := first - 1; h <= last; h++ {
+		header, err := s.ledger.Store().Header(h)
+		if err != nil {
+			return nil, err
+		}
+		r.Headers = append(r.Headers, header)
+	}
+	r.Proof = blockproof.EncodeProof(nil)
+	served := r.Encode()
+	if s.change != nil {
+		s.change(first, served)
+	}
+	if int64(len(served)) > limit {
+		return nil, errors.New("too large")
+	}
+	return served, nil
+}
+
+// bundle has none, and notes it.
+func (s *rangeServer) bundle(_ context.Context, h types.Height, _ int64) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bundles = append(s.bundles, h)
+	return nil, ErrNotProven
+}
+
+// requests are the first blocks of the ranges asked for so far, once nothing goes on.
+func (s *rangeServer) requests() []types.Height {
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.asked)
+}
+
+// emptyBlocks runs a test on a chain of so many blocks, a source that has all ranges of four of them, and a replica.
+func emptyBlocks(t *testing.T, n types.Height, test func(
+	ctx context.Context, server *rangeServer, from *faultySource, i Importer, blocks []*ledger.Received,
+)) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		chain := openChain(t, testGenesis())
+		for range n {
+			_, err := chain.Build(emptyBatch(chain.Tip().Header.Header.Timestamp+1), sign)
+			check(t, err)
+		}
+		server := &rangeServer{t: t, ledger: chain}
+		from := &faultySource{evidence: evidence{
+			told: []Ranges{{4, 1, n / 4 * 4}}, proof: server.serve, bundle: server.bundle,
+		}}
+		test(ctx, server, from, Stateless(openStateless(t), true), receive(t, chain, 1, n))
+	})
+}
+
+// TestRangesAreAskedForAhead: while a range is verified, the one after it is asked for, and no other. Each is asked for
+// once. After the last one a block's bundle is.
+func TestRangesAreAskedForAhead(t *testing.T) {
+	emptyBlocks(t, 18, func(
+		ctx context.Context, server *rangeServer, from *faultySource, i Importer, blocks []*ledger.Received,
+	) {
+		want := []types.Height{1}
+		for first := types.Height(1); first <= 13; first += 4 {
+			if i.Gather(ctx, from, blocks, 18) {
+				t.Fatalf("block %d waits for more", first)
+			}
+			imported, err := i.Import(ctx, from, blocks)
+			if err != nil || len(imported) != 4 {
+				t.Fatalf("block %d: %d are imported, %v", first, len(imported), err)
+			}
+			blocks = blocks[len(imported):]
+			if first < 13 {
+				want = append(want, first+4)
+			}
+			if asked := server.requests(); !slices.Equal(asked, want) {
+				t.Fatalf("after the range from block %d on those are asked for that begin with %d", first, asked)
+			}
+		}
+		if !slices.Equal(server.bundles, []types.Height{17}) {
+			t.Errorf("bundles %d are asked for", server.bundles)
+		}
+	})
+}
+
+// TestRangeAheadEndsWithARefusal: if a range does not hold, the request for the next one ends.
+func TestRangeAheadEndsWithARefusal(t *testing.T) {
+	emptyBlocks(t, 8, func(
+		ctx context.Context, server *rangeServer, from *faultySource, i Importer, blocks []*ledger.Received,
+	) {
+		server.held = 5
+		server.change = func(_ types.Height, served []byte) { served[len(served)-1] ^= 1 }
+		i.Gather(ctx, from, blocks, 8)
+		if _, err := i.Import(ctx, from, blocks); !errors.Is(err, ledger.ErrEvidence) {
+			t.Fatalf("a range that does not hold: %v", err)
+		}
+		if asked := server.requests(); !slices.Equal(asked, []types.Height{1, 5}) || server.ended != 1 {
+			t.Errorf("%d are asked for, %d requests ended", asked, server.ended)
+		}
+	})
+}
+
+// TestRangeAheadIsJudgedInItsTurn: what was given ahead is verified like any other, and is not taken if it is longer
+// than the blocks' gas lets it be, or from another source.
+func TestRangeAheadIsJudgedInItsTurn(t *testing.T) {
+	emptyBlocks(t, 8, func(
+		ctx context.Context, server *rangeServer, from *faultySource, i Importer, blocks []*ledger.Received,
+	) {
+		server.change = func(first types.Height, served []byte) {
+			if first == 5 {
+				served[len(served)-1] ^= 1
+			}
+		}
+		for _, n := range []int{4, 0} {
+			i.Gather(ctx, from, blocks, 8)
+			imported, err := i.Import(ctx, from, blocks)
+			if len(imported) != n || (err == nil) != (n > 0) || err != nil && !errors.Is(err, ledger.ErrEvidence) {
+				t.Fatalf("%d are imported, %v", len(imported), err)
+			}
+			blocks = blocks[len(imported):]
+		}
+		if asked := server.requests(); !slices.Equal(asked, []types.Height{1, 5}) {
+			t.Errorf("%d are asked for", asked)
+		}
+		span, other := blockproof.NewSpan(8, 2), &faultySource{}
+		for name, take := range map[string]func(a *rangeAhead) []byte{
+			"too long":       func(a *rangeAhead) []byte { return a.take(ctx, from, span, 10) },
+			"another source": func(a *rangeAhead) []byte { return a.take(ctx, other, span, aheadBytes) },
+			"another span":   func(a *rangeAhead) []byte { return a.take(ctx, from, blockproof.NewSpan(4, 2), aheadBytes) },
+		} {
+			var a rangeAhead
+			a.ask(ctx, from, span)
+			if took := take(&a); took != nil || a.answer != nil {
+				t.Errorf("%s: %d bytes are taken", name, len(took))
+			}
+			a.ask(ctx, from, span)
+			if took := a.take(ctx, from, span, aheadBytes); len(took) == 0 {
+				t.Errorf("%s: what was asked for afterwards is not there", name)
+			}
+		}
+	})
+}
