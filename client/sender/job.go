@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,11 +23,12 @@ const (
 // never is a moment that does not come: moments are counted from the sender's start.
 const never = time.Duration(math.MaxInt64)
 
-// version is a job's transaction as it was signed: the first, or a replacement with higher fees.
+// version is a job's transaction as it was signed: the first, a replacement with higher fees, or one that cancels it.
 type version struct {
-	tx   types.Transaction
-	raw  []byte
-	hash types.TxID
+	tx      types.Transaction
+	raw     []byte
+	hash    types.TxID
+	cancels bool
 }
 
 // job is something to send: queued without a nonce, then open at one, until a block has used that.
@@ -84,6 +86,14 @@ func newJob(id string, digest types.Digest, payload types.Payload, said Job) *jo
 
 func (j *job) latest() *version { return &j.versions[len(j.versions)-1] }
 
+// isCancelled reports whether a transaction that cancels it may be out: then no other of it is sent any more.
+func (j *job) isCancelled() bool { return len(j.versions) > 0 && j.latest().cancels }
+
+// has reports whether a transaction is one of its versions; of a cancelled job, one that cancels it.
+func (j *job) has(hash types.TxID, cancels bool) bool {
+	return slices.ContainsFunc(j.versions, func(v version) bool { return v.hash == hash && (v.cancels || !cancels) })
+}
+
 // own reports whether no caller named it.
 func (j *job) own() bool { return strings.HasPrefix(j.id, ownIDs) }
 
@@ -98,8 +108,11 @@ func (j *job) isFiller() bool { return strings.HasPrefix(j.id, fillerIDs) }
 func (j *job) entry(number int) Entry {
 	v := &j.versions[number]
 	e := Entry{Type: Version, ID: j.id, Nonce: strconv.FormatUint(j.nonce, 10), Raw: v.raw, Hash: v.hash}
-	if number == 0 {
+	switch {
+	case number == 0:
 		e.Type, e.Digest = Signed, j.digest
+	case v.cancels:
+		e.Type = Cancel
 	}
 	return e
 }
@@ -170,7 +183,7 @@ func restore(entries []Entry) (open []*job, finished map[string]done, err error)
 	jobs, finished := make(map[string]*job), make(map[string]done)
 	for _, e := range entries {
 		switch e.Type {
-		case Signed, Version:
+		case Signed, Version, Cancel:
 			if err := restoreVersion(jobs, e); err != nil {
 				return nil, nil, err
 			}
@@ -205,7 +218,7 @@ func restoreVersion(jobs map[string]*job, e Entry) error {
 	if err != nil {
 		return fmt.Errorf("%w: the transaction of %q: %w", ErrBadJournal, e.ID, err)
 	}
-	v := version{tx: tx.Signed().Transaction, raw: e.Raw, hash: tx.ID()}
+	v := version{tx: tx.Signed().Transaction, raw: e.Raw, hash: tx.ID(), cancels: e.Type == Cancel}
 	if e.Type == Signed {
 		j := newJob(e.ID, e.Digest, v.tx.Payload, Job{})
 		if t, is := v.tx.Payload.(types.Transfer); is && e.Digest == sweepDigest(t.To) {

@@ -15,6 +15,7 @@ type EntryType string
 const (
 	Signed  EntryType = "signed"  // a job begins: it is at a nonce, and is about to be sent
 	Version EntryType = "version" // a replacement at the same nonce is about to be sent
+	Cancel  EntryType = "cancel"  // a transfer of nothing to oneself at the same nonce is about to be sent
 	Refused EntryType = "refused" // the job's bytes are with nobody
 	Done    EntryType = "done"    // a block has it
 )
@@ -24,8 +25,8 @@ type Entry struct {
 	Type   EntryType    `json:"type"`
 	ID     string       `json:"id"`
 	Digest types.Digest `json:"digest,omitzero"` // of signed and done: SHA-256 of the payload, or of a sweep's recipient
-	Nonce  string       `json:"nonce,omitempty"` // of signed and version, decimal
-	Raw    api.Data     `json:"raw,omitempty"`   // of signed and version: the transaction
+	Nonce  string       `json:"nonce,omitempty"` // of signed, version and cancel, decimal
+	Raw    api.Data     `json:"raw,omitempty"`   // of signed, version and cancel: the transaction
 	Hash   types.TxID   `json:"hash,omitzero"`   // of all but refused: the transaction's
 	Reason string       `json:"reason,omitempty"`
 	Height types.Height `json:"height,omitempty"` // of done: the block's

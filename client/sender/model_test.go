@@ -53,7 +53,7 @@ func TestEachJobIsDoneOnce(t *testing.T) {
 	for _, fault := range []string{
 		"request lost", "request late", "answer lost", "status 429", "status 503", "another node answers", "pool full",
 		"refused for good", "no receipt yet", "no transaction by nonce", "pool lost", "other program", "blocks taken back",
-		"crash",
+		"crash", "cancelled", "too late to cancel",
 	} {
 		if happened[fault] == 0 {
 			t.Errorf("%s: never happened", fault)
@@ -74,8 +74,8 @@ func runModel(t *testing.T, seed uint64) map[string]int {
 	}
 	defer c.Close()
 	journal := &dying{random: rand.New(rand.NewPCG(seed, 1)), rarely: 25}
-	results := make(map[int]api.Receipt)
-	for round := 0; len(results) < jobs; round++ {
+	results := outcomes{receipts: make(map[int]api.Receipt), cancelled: make(map[int]bool)}
+	for round := 0; len(results.receipts)+len(results.cancelled) < jobs; round++ {
 		if round == 200 {
 			t.Fatal("it does not end")
 		}
@@ -92,7 +92,7 @@ func runModel(t *testing.T, seed uint64) map[string]int {
 		if err != nil {
 			continue // the network is bad
 		}
-		if err := pay(t, s, jobs, results); err != nil {
+		if err := pay(t, s, jobs, &results); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Close(); err != nil {
@@ -110,41 +110,82 @@ func runModel(t *testing.T, seed uint64) map[string]int {
 		}
 		paid[amount] = b
 	}
-	for id, receipt := range results {
+	for id := range results.cancelled {
+		if _, is := paid[types.Amount(id)]; is {
+			t.Errorf("job %d was cancelled and paid", id)
+		}
+	}
+	for id, receipt := range results.receipts {
 		b, is := paid[types.Amount(id)]
 		if !is || b.tx.ID() != receipt.TransactionHash || b.height != receipt.BlockHeight ||
 			b.failed != (client.Failure(receipt) != nil) {
 			t.Errorf("job %d: receipt %+v of %+v", id, receipt, b)
 		}
 	}
+	node.faults["cancelled"] += len(results.cancelled)
+	node.faults["too late to cancel"] += results.late
 	return node.faults
 }
 
-// pay sends all jobs, those that were paid too, and waits for them: what was refused is sent once more.
-func pay(t *testing.T, s *sender.Sender, jobs int, results map[int]api.Receipt) error {
-	var mu sync.Mutex
+// outcomes are what came of jobs.
+type outcomes struct {
+	mu        sync.Mutex
+	receipts  map[int]api.Receipt
+	cancelled map[int]bool
+	late      int // how many were to be cancelled, and were in a block
+}
+
+// payOne sends a job, and cancels every fourth.
+func payOne(t *testing.T, s *sender.Sender, id int) (api.Receipt, error) {
+	payload := client.Transfer(types.Account{2}, types.Amount(id))
+	sent, err := s.Send(t.Context(), payload, sender.Job{ID: fmt.Sprint(id)})
+	if err != nil {
+		return api.Receipt{}, err
+	}
+	if id%8 == 4 {
+		_, err = sent.Accepted(t.Context())
+	}
+	if err != nil || id%4 != 0 {
+		return sent.Receipt(t.Context())
+	}
+	if err := sent.Cancel(t.Context()); err != nil {
+		return api.Receipt{}, err
+	}
+	return api.Receipt{}, sender.ErrCancelled
+}
+
+// pay sends all jobs that are not cancelled, those that were paid too, and waits for them. What was refused is sent
+// once more.
+func pay(t *testing.T, s *sender.Sender, jobs int, results *outcomes) error {
 	var all sync.WaitGroup
 	var failures error
 	for id := 1; id <= jobs; id++ {
+		results.mu.Lock()
+		cancelled := results.cancelled[id]
+		results.mu.Unlock()
+		if cancelled {
+			continue
+		}
 		all.Go(func() {
 			for {
-				payload := client.Transfer(types.Account{2}, types.Amount(id))
-				sent, err := s.Send(t.Context(), payload, sender.Job{ID: fmt.Sprint(id)})
-				var receipt api.Receipt
-				if err == nil {
-					receipt, err = sent.Receipt(t.Context())
-				}
-				mu.Lock()
+				receipt, err := payOne(t, s, id)
+				results.mu.Lock()
+				var late *sender.TooLate
 				switch {
 				case errors.Is(err, api.ErrCannotPay):
-					mu.Unlock()
+					results.mu.Unlock()
 					continue
+				case errors.Is(err, sender.ErrCancelled):
+					results.cancelled[id] = true
+				case errors.As(err, &late):
+					results.receipts[id] = late.Receipt
+					results.late++
 				case err == nil:
-					results[id] = receipt
+					results.receipts[id] = receipt
 				case !errors.Is(err, errCrash) && !errors.Is(err, client.ErrUnreachable):
 					failures = errors.Join(failures, fmt.Errorf("job %d: %w", id, err))
 				}
-				mu.Unlock()
+				results.mu.Unlock()
 				return
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -18,6 +19,10 @@ var (
 	ErrClosed = errors.New("the sender is closed")
 	// ErrDisplaced: another program's transaction used the job's nonce, and [Options].RejectDisplaced says to be told.
 	ErrDisplaced = errors.New("another transaction of the account used the job's nonce")
+	// ErrCancelled: [Sent.Cancel] took the job back, and its ID is free again.
+	ErrCancelled = errors.New("the job is cancelled")
+	// ErrTooLate: the job to cancel is in a block; the error is a [*TooLate].
+	ErrTooLate = errors.New("the job is in a block")
 	// ErrInsufficientForFee: a sweep has no more than its fee; the error is an [*InsufficientForFee].
 	ErrInsufficientForFee = errors.New("the balance does not pay the fee")
 )
@@ -35,6 +40,19 @@ func (e *InsufficientForFee) Error() string {
 // Is makes it an [ErrInsufficientForFee].
 func (e *InsufficientForFee) Is(target error) bool { return target == ErrInsufficientForFee }
 
+// TooLate is what a job is not cancelled with that is in a block.
+type TooLate struct {
+	Receipt api.Receipt
+}
+
+// Error names the transaction.
+func (e *TooLate) Error() string {
+	return fmt.Sprintf("%s is in block %d", e.Receipt.TransactionHash, e.Receipt.BlockHeight)
+}
+
+// Is makes it an [ErrTooLate].
+func (e *TooLate) Is(target error) bool { return target == ErrTooLate }
+
 // Options change how a [Sender] works. The zero value is good.
 type Options struct {
 	// Journal remembers jobs; nil keeps them within the process, and then IDs are good until it ends.
@@ -42,7 +60,8 @@ type Options struct {
 	// Poll is how often to look for inclusion while something is open; 0: every 500 ms.
 	Poll time.Duration
 	// MaxFee is the most that any transaction may pay per gas, replacements included, in smallest units. With 0 there is
-	// no bound except that a job is replaced at most 31 times, each time by a tenth more or what the node suggests.
+	// no bound except that a job is replaced at most 31 times, each time by a tenth more or what the node suggests. What
+	// cancels a job may pay a tenth more than the job did, else the job could not be cancelled that is stuck at MaxFee.
 	MaxFee types.Amount
 	// RejectDisplaced gives a job up with [ErrDisplaced] whose nonce another program used; else it is sent at a new
 	// one.

@@ -196,11 +196,11 @@ func (p *pump) sign(jobs []*job) ([]*job, error) {
 		j.nonce = nonce
 		j.payload = found[i].payload
 	}
-	return ready, p.addVersions(ready, found)
+	return ready, p.addVersions(ready, found, false)
 }
 
 // addVersions signs jobs at their nonces; the new versions are due.
-func (p *pump) addVersions(jobs []*job, with []terms) error {
+func (p *pump) addVersions(jobs []*job, with []terms, cancel bool) error {
 	txs := make([]types.Transaction, len(jobs))
 	for i, j := range jobs {
 		txs[i] = types.Transaction{
@@ -220,7 +220,9 @@ func (p *pump) addVersions(jobs []*job, with []terms) error {
 	}
 	for i, j := range jobs {
 		raw := signed[i].Encode()
-		j.versions = append(j.versions, version{tx: txs[i], raw: raw, hash: types.TransactionID(raw)})
+		j.versions = append(j.versions, version{
+			tx: txs[i], raw: raw, hash: types.TransactionID(raw), cancels: cancel || j.isCancelled(),
+		})
 		j.due = 0
 	}
 	return nil

@@ -127,6 +127,9 @@ func (p *pump) step(now time.Duration) error {
 			return err
 		}
 	}
+	if err := p.cancel(); err != nil {
+		return err
+	}
 	if err := p.post(); err != nil {
 		return err
 	}
@@ -240,7 +243,9 @@ func (p *pump) accept(j *job, hash types.TxID) {
 	if j.since == 0 {
 		j.since = p.height
 	}
-	j.accept(hash)
+	if !j.isCancelled() {
+		j.accept(hash)
+	}
 	if filler && p.s.options.OnFiller != nil {
 		p.s.options.OnFiller(hash)
 	}

@@ -42,6 +42,7 @@ type scriptJob struct {
 	To     int
 	Value  uint64
 	All    *int
+	Cancel string // instead of what is sent: which job to cancel
 	Before int
 	Gas    types.Gas
 	MaxFee types.Amount
@@ -64,11 +65,17 @@ type play struct {
 	now    time.Time
 	posts  []any
 	hashes []string
-	sent   map[string]*sender.Sent
+	told
 
 	idle  event // the sender has nothing to do for the first time
 	begun event // the first jobs are queued
 	over  event // the script is
+}
+
+// told is what the sender was told to do, by ID.
+type told struct {
+	sent   map[string]*sender.Sent
+	cancel map[string]*sender.Sent // what was to be cancelled
 }
 
 // event is something that happens once.
@@ -94,7 +101,7 @@ func TestScripts(t *testing.T) {
 				t:      t,
 				signer: testSigner(t, 3),
 				now:    time.Unix(1_000_000, 0),
-				sent:   make(map[string]*sender.Sent),
+				told:   told{make(map[string]*sender.Sent), make(map[string]*sender.Sent)},
 				idle:   event{happened: make(chan struct{})},
 				begun:  event{happened: make(chan struct{})},
 				over:   event{happened: make(chan struct{})},
@@ -136,6 +143,9 @@ func (p *play) run() {
 	outcomes := make(map[string]string)
 	for id := range p.sent {
 		outcomes[id] = p.outcome(id)
+	}
+	for id, sent := range p.cancel {
+		outcomes["cancel "+id] = cancelled(sent)
 	}
 	if err := p.sender.Close(); err != nil {
 		p.t.Error(err)
@@ -195,6 +205,14 @@ func (p *play) begin(before int) {
 		if j.Before != before {
 			continue
 		}
+		if j.Cancel != "" {
+			p.mu.Lock()
+			sent := p.sent[j.Cancel]
+			p.cancel[j.Cancel] = sent
+			p.mu.Unlock()
+			cancelled(sent)
+			continue
+		}
 		how := sender.Job{ID: j.ID, GasLimit: j.Gas, MaxFee: j.MaxFee}
 		var sent *sender.Sent
 		var err error
@@ -218,16 +236,37 @@ func numbered(n int) (a types.Account) {
 	return a
 }
 
+// ended is a context that has ended: who waits with it is told what is known.
+func ended() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
+// cancelled cancels a job, and is what became of that until now.
+func cancelled(sent *sender.Sent) string {
+	err := sent.Cancel(ended())
+	switch {
+	case err == nil:
+		return "cancelled"
+	case errors.Is(err, sender.ErrTooLate):
+		return "too_late"
+	case errors.Is(err, context.Canceled):
+		return "open"
+	}
+	return err.Error()
+}
+
 // outcome is what became of a job until now.
 func (p *play) outcome(id string) string {
-	ended, cancel := context.WithCancel(context.Background())
-	cancel()
 	p.mu.Lock()
 	sent := p.sent[id]
 	p.mu.Unlock()
-	receipt, err := sent.Receipt(ended)
+	receipt, err := sent.Receipt(ended())
 	var refused *client.Error
 	switch {
+	case errors.Is(err, sender.ErrCancelled):
+		return "cancelled"
 	case errors.Is(err, context.Canceled):
 		return "open"
 	case errors.As(err, &refused):

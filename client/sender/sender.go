@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -44,6 +45,7 @@ type Sender struct {
 type book struct {
 	mu       sync.Mutex
 	queue    []*job
+	unwanted []*job          // to be cancelled
 	jobs     map[string]*job // queued or open
 	finished map[string]done
 	closed   error // why nothing is sent any more
@@ -232,6 +234,16 @@ func (s *Sender) cap(j *job) types.Amount {
 		return s.options.MaxFee
 	}
 	return said
+}
+
+// unwant asks to cancel a job.
+func (s *Sender) unwant(j *job) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed == nil && s.jobs[j.id] == j && !slices.Contains(s.unwanted, j) {
+		s.unwanted = append(s.unwanted, j)
+		s.poke()
+	}
 }
 
 // drop takes a job that has ended out of what is under way; with what remains of it, if it is to be remembered.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,7 +37,7 @@ func calmNode(t *testing.T) (*fakeNode, func(sender.Options) *sender.Sender) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
-			if err := s.Close(); err != nil {
+			if err := s.Close(); err != nil && !errors.Is(err, errCrash) {
 				t.Error(err)
 			}
 		})
@@ -116,6 +117,80 @@ func TestWhatMayBeOutIsNotRefused(t *testing.T) {
 	node.mu.Unlock()
 	if got := receipt(t, send(t, open(sender.Options{Journal: journal}), 5, "5")); got.TransactionHash != hash {
 		t.Errorf("paid by %s, was sent as %s", got.TransactionHash, hash)
+	}
+}
+
+// diesAt is a journal that fails once it has written, or is to write, an entry of a type.
+type diesAt struct {
+	sender.Memory
+	entry   sender.EntryType
+	written bool
+}
+
+func (d *diesAt) Append(entries []sender.Entry) error {
+	dies := slices.ContainsFunc(entries, func(e sender.Entry) bool { return e.Type == d.entry })
+	if dies && !d.written {
+		return errCrash
+	}
+	if err := d.Memory.Append(entries); err != nil || !dies {
+		return err
+	}
+	return errCrash
+}
+
+// dieCancelling accepts a job at a node whose blocks stand still, and dies as it cancels it: the node's pool is lost.
+func dieCancelling(t *testing.T, written bool) (node *fakeNode, revive func() *sender.Sender) {
+	node, open := calmNode(t)
+	node.still = true
+	journal := &diesAt{entry: sender.Cancel, written: written}
+	sent := send(t, open(sender.Options{Journal: journal}), 5, "5")
+	if _, err := sent.Accepted(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := sent.Cancel(t.Context()); !errors.Is(err, errCrash) {
+		t.Fatalf("cancel: %v", err)
+	}
+	node.mu.Lock()
+	defer node.mu.Unlock()
+	clear(node.pool)
+	node.still = false
+	return node, func() *sender.Sender { return open(sender.Options{Journal: &journal.Memory}) }
+}
+
+// What began to be cancelled before a crash is cancelled after it, and never sent again.
+func TestCancellingGoesOnAfterACrash(t *testing.T) {
+	node, revive := dieCancelling(t, true)
+	s := revive()
+	again := send(t, s, 5, "5")
+	if _, err := again.Receipt(t.Context()); !errors.Is(err, sender.ErrCancelled) {
+		t.Errorf("receipt: %v", err)
+	}
+	if _, err := again.Accepted(t.Context()); !errors.Is(err, sender.ErrCancelled) {
+		t.Errorf("accepted: %v", err)
+	}
+	if err := again.Cancel(t.Context()); err != nil {
+		t.Errorf("cancelled twice: %v", err)
+	}
+	if len(node.blocks) != 1 || node.blocks[0].tx.Signed().Payload != client.Transfer(s.Account(), 0) {
+		t.Errorf("in blocks: %+v", node.blocks)
+	}
+	paid := receipt(t, send(t, s, 5, "5")) // the ID is free again
+	if paid.TransactionHash != node.blocks[1].tx.ID() {
+		t.Errorf("paid by %s", paid.TransactionHash)
+	}
+	var late *sender.TooLate
+	err := send(t, s, 5, "5").Cancel(t.Context())
+	if !errors.As(err, &late) || late.Receipt.TransactionHash != paid.TransactionHash {
+		t.Errorf("cancel of what was done: %v", err)
+	}
+}
+
+// What did not begin to be cancelled goes on as if nobody had asked.
+func TestACancelThatWasNotWrittenIsForgotten(t *testing.T) {
+	node, revive := dieCancelling(t, false)
+	paid := receipt(t, send(t, revive(), 5, "5"))
+	if len(node.blocks) != 1 || paid.TransactionHash != node.blocks[0].tx.ID() {
+		t.Errorf("paid by %s, in blocks: %+v", paid.TransactionHash, node.blocks)
 	}
 }
 

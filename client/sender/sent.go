@@ -2,6 +2,7 @@ package sender
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/cairn-chain/cairn/api"
@@ -51,6 +52,25 @@ func (t *Sent) Proven(ctx context.Context) (api.Receipt, error) {
 		err = t.s.client.WaitProven(ctx, receipt.BlockHeight)
 	}
 	return receipt, err
+}
+
+// Cancel takes the job back, and returns nil once no block can have it any more. Its ID is free again then, and Receipt
+// fails with [ErrCancelled]. If a node may have the transaction, a transfer of nothing to oneself takes its nonce. Both
+// of that transfer's fees are higher by a tenth at least, and it costs its fee. Cancel fails with [*TooLate] if a block
+// had the job first, and else as Receipt does. When the context ends first the job may yet be cancelled or done, and
+// another Cancel tells.
+func (t *Sent) Cancel(ctx context.Context) error {
+	if t.job != nil {
+		t.s.unwant(t.job)
+	}
+	receipt, err := t.Receipt(ctx)
+	switch {
+	case errors.Is(err, ErrCancelled):
+		return nil
+	case err != nil:
+		return err
+	}
+	return &TooLate{Receipt: receipt}
 }
 
 // wait waits until a promise is decided or the context ends; what is decided counts first.

@@ -43,32 +43,39 @@ func (p *pump) conclude(jobs []*job) error {
 	if err != nil {
 		return err
 	}
+	var ended, cancelled, absent []*job
+	var dones []done
 	var entries []Entry
-	ends := make(map[*job]done)
 	for _, j := range jobs {
-		if r, found := receipts[j]; found {
+		r, found := receipts[j]
+		switch {
+		case !found:
+			absent = append(absent, j)
+		case j.has(r.TransactionHash, true):
+			cancelled = append(cancelled, j)
+		default:
 			d := done{j.digest, r.TransactionHash, r.BlockHeight, 0}
 			if client.Failure(r) == nil {
 				d.status = 1
 			}
-			ends[j] = d
-			entries = append(entries, d.entry(j.id))
+			ended, dones, entries = append(ended, j), append(dones, d), append(entries, d.entry(j.id))
 		}
 	}
 	if err := p.append(entries); err != nil {
 		return err
 	}
-	for _, j := range jobs {
-		d, found := ends[j]
-		if !found {
-			if err := p.displaced(j); err != nil {
-				return err
-			}
-			continue
-		}
+	for i, j := range ended {
 		delete(p.slots.jobs, j.nonce)
-		p.s.drop(j, &d)
+		p.s.drop(j, &dones[i])
 		j.end(receipts[j])
+	}
+	if err := p.withdraw(cancelled); err != nil {
+		return err
+	}
+	for _, j := range absent {
+		if err := p.displaced(j); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -130,8 +137,10 @@ func (p *pump) displaced(j *job) error {
 		}
 		j.undecided = true
 		return nil
-	case slices.ContainsFunc(j.versions, func(v version) bool { return v.hash == other.Hash }):
+	case j.has(other.Hash, false):
 		return nil // its receipt comes with the next look
+	case j.isCancelled():
+		return p.withdraw([]*job{j})
 	}
 	if err := p.append([]Entry{{Type: Refused, ID: j.id, Reason: "displaced"}}); err != nil {
 		return err
@@ -148,8 +157,13 @@ func (p *pump) displaced(j *job) error {
 
 // replace raises the fees of what blocks have left out: the lowest nonce, and what pays less than the next base fee.
 func (p *pump) replace() error {
-	waiting := p.slots.waiting(p.height, replaceAfter)
-	if len(waiting) == 0 {
+	return p.addPriced(p.slots.waiting(p.height, replaceAfter), false, p.replacement)
+}
+
+// addPriced adds versions to jobs, on the terms that there are for each at the node's prices. With cancels these cancel
+// them.
+func (p *pump) addPriced(jobs []*job, cancels bool, price func(*job, prices) (terms, bool)) error {
+	if len(jobs) == 0 {
 		return nil
 	}
 	var b client.Batch
@@ -162,19 +176,19 @@ func (p *pump) replace() error {
 	if err != nil {
 		return err
 	}
-	var jobs []*job
+	var priced []*job
 	var with []terms
-	for _, j := range waiting {
+	for _, j := range jobs {
 		j.since = p.height
-		if t, ok := p.replacement(j, now); ok {
-			jobs, with = append(jobs, j), append(with, t)
+		if t, ok := price(j, now); ok {
+			priced, with = append(priced, j), append(with, t)
 		}
 	}
-	if err := p.addVersions(jobs, with); err != nil {
+	if err := p.addVersions(priced, with, cancels); err != nil {
 		return err
 	}
-	entries := make([]Entry, len(jobs))
-	for i, j := range jobs {
+	entries := make([]Entry, len(priced))
+	for i, j := range priced {
 		entries[i] = j.entry(len(j.versions) - 1)
 	}
 	return p.append(entries)
@@ -186,7 +200,7 @@ func (p *pump) replacement(j *job, now prices) (terms, bool) {
 	switch {
 	case len(j.versions) >= maxVersions, j.nonce != p.slots.base && old.MaxFeePerGas >= now.base:
 		return terms{}, false
-	case j.sweep != nil:
+	case j.sweep != nil && !j.isCancelled():
 		return sweepAgain(old, now, p.s.cap(j))
 	}
 	return raised(old, now, p.s.cap(j))

@@ -81,7 +81,7 @@ func (s *slots) moveTo(base uint64) {
 func (s *slots) meet(pool map[uint64]types.TxID, now time.Duration) (there []*job) {
 	for nonce, j := range s.jobs {
 		hash, has := pool[nonce]
-		j.pooled = has && slices.ContainsFunc(j.versions, func(v version) bool { return v.hash == hash })
+		j.pooled = has && j.has(hash, j.isCancelled())
 		switch {
 		case j.pooled:
 			there = append(there, j)

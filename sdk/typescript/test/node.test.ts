@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { test } from "node:test";
 import { RpcError, formatAddress, parseCoins, type Payload } from "cairn-sdk";
-import { MemoryStore, SenderError, createSender } from "cairn-sdk/sender";
+import { MemoryStore, SenderError, TooLate, createSender } from "cairn-sdk/sender";
 import { random } from "./vectors.js";
 import { devKey, directory, startNode } from "./node.js";
 
@@ -87,6 +87,30 @@ test("a journal is taken up by the next sender", async (t) => {
   await client.call("dev_mine");
   assert.equal((await taken.receipt).transactionHash, hash);
   await second.close();
+});
+
+test("a job is cancelled at its nonce, and its id is free again; what is in a block stays", async (t) => {
+  const { client } = await startNode(t, "--block-time", "1h");
+  const sender = await createSender(client, from, { poll: 20 });
+  const sent = [1n, 2n, 3n].map((value) => sender.send(pay(value), { id: String(value) }));
+  await Promise.all(sent.map((s) => s.accepted));
+  const cancelled = sent[1]!.cancel();
+  const pool = async (): Promise<bigint[]> => (await client.call("svc_getPendingTransactions", { sender: from.account })).map((tx) => tx.value);
+  while (String(await pool()) !== "1,0,3");
+  await client.call("dev_mine");
+  await cancelled;
+  await assert.rejects(sent[1]!.receipt, (e) => e instanceof SenderError && e.reason === "cancelled");
+  const again = sender.send(pay(20n), { id: "2" });
+  await again.accepted;
+  await client.call("dev_mine");
+  assert.equal((await again.receipt).status, 1n);
+  for (const late of [sent[0]!, sender.send(pay(3n), { id: "3" })]) {
+    const receipt = await late.receipt;
+    await assert.rejects(late.cancel(), (e) => e instanceof TooLate && e.receipt.transactionHash === receipt.transactionHash);
+  }
+  assert.equal(await client.balance(to.account), parseCoins("10000") + 1n + 20n + 3n);
+  assert.equal(await client.nonce(from.account), 4n);
+  await sender.close();
 });
 
 test("pay-outs are paid once each, however often the process is killed", async (t) => {

@@ -50,7 +50,7 @@ class Names {
 interface Script {
   about: string;
   options?: object;
-  jobs: { id: string; to?: number; value?: number; all?: number; before?: number; gas?: number; maxFee?: number }[];
+  jobs: { id: string; cancel?: string; to?: number; value?: number; all?: number; before?: number; gas?: number; maxFee?: number }[];
   posts: { calls: unknown[]; answers?: any[]; fails?: "unreachable" | number }[];
   journal: unknown[];
   outcomes: Record<string, string>;
@@ -90,12 +90,20 @@ async function run(script: Script): Promise<{ posts: unknown[]; journal: unknown
   };
   const client = createClient("http://node", { fetch: fetch as typeof globalThis.fetch });
   const sender = await createSender(client, signer, { ...script.options, store, time });
+  const sent = new Map<string, Sent>(); // the latest of an id
   function begin(job: Script["jobs"][number]): void {
+    if (job.cancel !== undefined) {
+      outcomes[`cancel ${job.cancel}`] = "open";
+      const told = sent.get(job.cancel)!.cancel();
+      told.then(() => (outcomes[`cancel ${job.cancel}`] = "cancelled"), (e) => (outcomes[`cancel ${job.cancel}`] = e.reason ?? e.name));
+      return;
+    }
     const options = { id: job.id, ...(job.gas && { gasLimit: BigInt(job.gas) }), ...(job.maxFee && { maxFee: BigInt(job.maxFee) }) };
     const payload: Payload = { type: "transfer", to: to(job.to ?? 0), value: BigInt(job.value ?? 0) };
-    const sent: Sent = job.all === undefined ? sender.send(payload, options) : sender.sendAll(to(job.all), options);
+    const it: Sent = job.all === undefined ? sender.send(payload, options) : sender.sendAll(to(job.all), options);
     outcomes[job.id] = "open";
-    sent.receipt.then((r) => (outcomes[job.id] = r.status === 1n ? "paid" : "failed"), (e) => (outcomes[job.id] = e.reason ?? e.name));
+    sent.set(job.id, it);
+    it.receipt.then((r) => (outcomes[job.id] = r.status === 1n ? "paid" : "failed"), (e) => (outcomes[job.id] = e.reason ?? e.name));
   }
   for (const job of script.jobs) if (!job.before) begin(job);
   await finished;

@@ -1,10 +1,16 @@
-import { RpcError } from "../errors.js";
+import { HttpError, RpcError } from "../errors.js";
 import type { Hash } from "../hex.js";
 import type { Job } from "./job.js";
 import { transient } from "./prepare.js";
 
 /** PLACES are refusals that say that a nonce is not what it was taken for. */
 export const PLACES = ["nonce_too_low", "nonce_too_high", "replacement_underpriced"];
+
+/** backoff is how long to wait for a node after a number of failures, in milliseconds. */
+export function backoff(error: unknown, failures: number): number {
+  const asked = error instanceof HttpError ? error.retryAfter : undefined;
+  return asked !== undefined ? asked * 1000 : Math.min(200 * 2 ** (failures - 1), 10_000);
+}
 
 /** Answer is what an answer to a job's bytes means: at most one of accepted and refused; neither where they may be with somebody. */
 export interface Answer {

@@ -11,7 +11,7 @@ export class SenderError extends CairnError {
   constructor(
     readonly reason:
       | "idempotency_conflict" | "bad_id" | "closed" | "failed" | "displaced" | "insufficient_for_fee"
-      | "locked" | "bad_journal" | "other_scope",
+      | "cancelled" | "too_late" | "locked" | "bad_journal" | "other_scope",
     message: string,
     options?: ErrorOptions,
   ) {
@@ -26,6 +26,13 @@ export class InsufficientForFee extends SenderError {
     readonly needed: bigint,
   ) {
     super("insufficient_for_fee", `the balance of ${balance} units does not pay the fee of ${needed}`);
+  }
+}
+
+/** TooLate: the job to cancel is in a block. */
+export class TooLate extends SenderError {
+  constructor(readonly receipt: Receipt) {
+    super("too_late", `${receipt.transactionHash} is in block ${receipt.blockHeight}`);
   }
 }
 
@@ -52,11 +59,12 @@ export interface SendOptions {
   maxFee?: bigint;
 }
 
-/** Version is the job's transaction as it was signed: the first, or a replacement with higher fees. */
+/** Version is the job's transaction as it was signed: the first, a replacement with higher fees, or one that cancels it. */
 export interface Version {
   raw: Uint8Array;
   hash: Hash;
   tx: SignedTransaction;
+  cancels: boolean;
 }
 
 /** Job is something to send: queued without a nonce, then open at one, until a block has used that. */
@@ -90,6 +98,16 @@ export class Job {
     return this.versions[this.versions.length - 1]!;
   }
 
+  /** whether a transaction that cancels it may be out: then no other of it is sent any more */
+  get cancelled(): boolean {
+    return this.versions.length > 0 && this.latest.cancels;
+  }
+
+  /** has reports whether a transaction is one of its versions, or one of those that cancel it. */
+  has(hash: Hash, cancels = false): boolean {
+    return this.versions.some((version) => version.hash === hash && (version.cancels || !cancels));
+  }
+
   /** release takes the job from its nonce: no bytes of it are with anybody. */
   release(): void {
     this.nonce = undefined;
@@ -115,8 +133,10 @@ export function restore(entries: Entry[]): { open: Job[]; done: Map<string, Done
   for (const entry of entries) {
     switch (entry.type) {
       case "signed":
-      case "version": {
-        const version = { raw: fromHex(entry.raw), hash: entry.hash, tx: decodeTransaction(fromHex(entry.raw)) };
+      case "version":
+      case "cancel": {
+        const raw = fromHex(entry.raw);
+        const version = { raw, hash: entry.hash, tx: decodeTransaction(raw), cancels: entry.type === "cancel" };
         let job = open.get(entry.id);
         if (entry.type === "signed") {
           job = new Job(entry.id, entry.digest, version.tx.payload, {}, sweepOf(entry.digest, version.tx));

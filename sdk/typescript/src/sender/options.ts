@@ -11,7 +11,16 @@ export interface Sent {
   readonly receipt: Promise<Receipt>;
   /** final waits for the receipt, or until its block is proven too */
   final(level?: "included" | "proven"): Promise<Receipt>;
+  /**
+   * cancel takes the job back. It resolves once no block can have it any more: its id is free again, and its receipt rejects with the
+   * reason "cancelled". If a node may have the transaction, a transfer of nothing to oneself takes its nonce, with fees that are higher
+   * by a tenth at least, and that costs its fee. It rejects with {@link TooLate} if a block had the job first, else as the receipt does.
+   */
+  cancel(): Promise<void>;
 }
+
+/** SenderStatus is whether the node answers, and since when not, in milliseconds of the clock. */
+export type SenderStatus = { state: "open" } | { state: "reconnecting"; since: number; cause: unknown };
 
 /** Time is the clock of a sender; tests have their own. */
 export interface Time {
@@ -25,7 +34,10 @@ export interface SenderOptions {
   store?: Store;
   /** how often to look for inclusion while something is open, in milliseconds: 500 unless given */
   poll?: number;
-  /** the most that any transaction may pay per gas, replacements included */
+  /**
+   * the most that any transaction may pay per gas, replacements included. What cancels a job may pay a tenth more than the job did, else
+   * the job could not be cancelled that is stuck at the cap.
+   */
   maxFeeCap?: bigint;
   /** what to do with a job whose nonce was used by a transaction that is not the sender's: send it at a new one unless given */
   onDisplaced?: "resend" | "reject";

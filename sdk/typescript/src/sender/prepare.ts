@@ -1,9 +1,9 @@
 import { RpcError } from "../errors.js";
 import type { Call, Client } from "../client.js";
 import { GAS, intrinsicGas } from "../gas.js";
-import type { rpc } from "../index.js";
+import type { Receipt, rpc } from "../index.js";
 import { toHex, type Account } from "../hex.js";
-import { encodeTransaction, type Payload } from "../transaction.js";
+import { encodeTransaction, type Payload, type SignedTransaction } from "../transaction.js";
 import { InsufficientForFee, type Job } from "./job.js";
 
 /** Terms are what a transaction is signed with beside its nonce. */
@@ -61,13 +61,50 @@ export function fees(prices: rpc.GasPriceInfo, cap: bigint | undefined): { maxFe
   return { maxFeePerGas, maxPriorityFeePerGas: least(prices.suggested_priority_fee, maxFeePerGas) };
 }
 
+/** more is a fee for a replacement: a tenth more, or what is suggested now. */
+function more(fee: bigint, suggested: bigint): bigint {
+  return greatest(fee + (fee + 9n) / 10n, suggested);
+}
+
 /** raised are the fees of a replacement: each a tenth more, or what is suggested now; undefined where that is over the cap. */
 export function raised(old: Terms, prices: rpc.GasPriceInfo, cap: bigint | undefined): Terms | undefined {
-  const more = (fee: bigint, suggested: bigint): bigint => greatest(fee + (fee + 9n) / 10n, suggested);
   const maxFeePerGas = more(old.maxFeePerGas, prices.suggested_max_fee);
   if (cap !== undefined && maxFeePerGas > cap) return undefined;
   const maxPriorityFeePerGas = least(more(old.maxPriorityFeePerGas, prices.suggested_priority_fee), maxFeePerGas);
   return { ...old, maxFeePerGas, maxPriorityFeePerGas };
+}
+
+/**
+ * nothing are the terms that cancel a transaction: a transfer of nothing to oneself, for what the node suggests and a tenth more than
+ * before at least. A cap holds it back only as far as the node would still take it.
+ */
+export function nothing(old: SignedTransaction, prices: rpc.GasPriceInfo, cap: bigint | undefined): Terms {
+  const payload: Payload = { type: "transfer", to: old.sender, value: 0n };
+  const tenthMore = more(old.maxFeePerGas, 0n);
+  const maxFeePerGas = least(greatest(tenthMore, prices.suggested_max_fee), cap === undefined ? undefined : greatest(cap, tenthMore));
+  const maxPriorityFeePerGas = least(more(old.maxPriorityFeePerGas, prices.suggested_priority_fee), maxFeePerGas);
+  return { payload, gasLimit: intrinsicGas(payload), maxFeePerGas, maxPriorityFeePerGas };
+}
+
+/** receiptsOf are those of the jobs that have one, of whichever version. */
+export async function receiptsOf(client: Client, jobs: Job[]): Promise<Map<Job, Receipt>> {
+  const versions = jobs.flatMap((job) => job.versions.map((version) => ({ job, version })));
+  const receipts = values<(Receipt | null)[]>(await client.post(
+    versions.map(({ version }): Call => ({ method: "svc_getTransactionReceipt", params: [version.hash] })),
+  ));
+  const found = new Map<Job, Receipt>();
+  receipts.forEach((receipt, i) => {
+    if (receipt?.transactionHash === versions[i]!.version.hash) found.set(versions[i]!.job, receipt);
+  });
+  return found;
+}
+
+/** usedBy is the transaction in a block that used an account's nonce; undefined where the node knows none. */
+export async function usedBy(client: Client, account: Account, nonce: bigint): Promise<rpc.Transaction | undefined> {
+  const [answer] = await client.post([{ method: "svc_getTransactionByNonce", params: [account, nonce] }]);
+  if (answer instanceof RpcError) return undefined; // such as that the search is too long
+  const [other] = values<[rpc.Transaction | null]>([answer]);
+  return other && other.blockHash !== null && other.nonce === nonce && other.from === account ? other : undefined;
 }
 
 /**
@@ -92,7 +129,7 @@ export async function sweep(client: Client, sender: Account, to: Account): Promi
 export function sweepAgain(old: Terms, prices: rpc.GasPriceInfo): Terms | undefined {
   if (old.payload.type !== "transfer") return undefined;
   const wanted = (prices.base_fee * 9n + 7n) / 8n + prices.suggested_priority_fee;
-  const price = greatest(old.maxFeePerGas + (old.maxFeePerGas + 9n) / 10n, wanted);
+  const price = more(old.maxFeePerGas, wanted);
   const value = old.payload.value - old.gasLimit * (price - old.maxFeePerGas);
   if (value <= 0n) return undefined;
   return { ...old, payload: { ...old.payload, value }, maxFeePerGas: price, maxPriorityFeePerGas: price };

@@ -3,18 +3,15 @@ import { HttpError, ProtocolError, RpcError, UnreachableError } from "../errors.
 import type { Receipt, rpc } from "../index.js";
 import { toHex, type Account, type Hash } from "../hex.js";
 import { Signal } from "../signal.js";
-import { decodeTransaction, encodePayload, signTransaction, type Payload, type Signer, type Transaction } from "../transaction.js";
+import { decodeTransaction, signTransaction, type Payload, type Signer, type Transaction } from "../transaction.js";
 import { Job, SenderError, Settled, digestOf, restore, type Done } from "./job.js";
-import { PLACES, readAnswer } from "./answer.js";
-import { capped, prepare, raised, sweep, sweepAgain, transient, values, type Terms } from "./prepare.js";
-import { realTime, type SenderOptions, type Time } from "./options.js";
+import { PLACES, backoff, readAnswer } from "./answer.js";
+import { capped, nothing, prepare, raised, receiptsOf, sweep, sweepAgain, transient, usedBy, values, type Terms } from "./prepare.js";
+import { realTime, type SenderOptions, type SenderStatus, type Time } from "./options.js";
+import { MAX_BATCH, Queue } from "./queue.js";
 import { Slots } from "./slots.js";
 import type { Entry, Store } from "./store.js";
 
-/** Bounds of what is sent: how many go in one request, their bytes, and how far nonces go beyond those in blocks. */
-const MAX_BATCH = 256;
-const MAX_BATCH_BYTES = 2 << 20;
-const WINDOW = 1000n;
 const RESYNC = 30_000;
 const FILL_AFTER = 500;
 const HOLD = 100;
@@ -22,9 +19,6 @@ const REPLACE_AFTER = 3n;
 const MAX_VERSIONS = 32;
 /** what the ids begin with that no caller gave */
 export const OWN_IDS = "cairn:";
-
-/** SenderStatus is whether the node answers, and since when not, in milliseconds of the clock. */
-export type SenderStatus = { state: "open" } | { state: "reconnecting"; since: number; cause: unknown };
 
 /** Pump does what the jobs of one account need, one thing after the other: it is the only one that asks the node and the store. */
 export class Pump {
@@ -34,14 +28,13 @@ export class Pump {
   readonly jobs = new Map<string, Job>();
   readonly done: Map<string, Done>;
   readonly #slots: Slots;
-  #queue: Job[] = [];
+  readonly #queue = new Queue();
+  #unwanted: Job[] = [];
   #height = 0n;
   #resyncAt = 0;
   #pollAt = 0;
   #gapSince: number | undefined;
   #failures = 0;
-  /** until when nothing new is sent, because a job came back to the queue */
-  #holdUntil = 0;
   /** why nothing is sent any more */
   closed: SenderError | undefined;
   #woken = new Settled<void>();
@@ -69,7 +62,14 @@ export class Pump {
   /** add queues a job. */
   add(job: Job): void {
     this.jobs.set(job.id, job);
-    this.#queue.push(job);
+    this.#queue.jobs.push(job);
+    this.#wake();
+  }
+
+  /** cancel asks to cancel a job; what becomes of that its receipt tells. */
+  cancel(job: Job): void {
+    if (this.jobs.get(job.id) !== job || this.#unwanted.includes(job)) return;
+    this.#unwanted.push(job);
     this.#wake();
   }
 
@@ -105,7 +105,8 @@ export class Pump {
   async #attempt(): Promise<void> {
     const now = this.#time.now();
     try {
-      if (now >= this.#resyncAt && (this.#slots.jobs.size > 0 || this.#queue.length > 0)) await this.#resync();
+      if (now >= this.#resyncAt && (this.#slots.jobs.size > 0 || !this.#queue.empty)) await this.#resync();
+      if (this.#unwanted.length > 0) await this.#cancelUnwanted();
       await this.#post();
       if (this.#slots.jobs.size > 0 && this.#time.now() >= this.#pollAt) await this.#settle();
       this.#failures = 0;
@@ -114,25 +115,20 @@ export class Pump {
       const ofNode = [UnreachableError, HttpError, RpcError, ProtocolError];
       if (!ofNode.some((kind) => error instanceof kind)) throw error;
       this.#failures++;
-      this.#resyncAt = now + this.#backoff(error);
+      this.#resyncAt = now + backoff(error, this.#failures);
       if (this.status.value.state === "open") this.status.set({ state: "reconnecting", since: now, cause: error });
     }
-  }
-
-  #backoff(error: unknown): number {
-    const asked = error instanceof HttpError ? error.retryAfter : undefined;
-    return asked !== undefined ? asked * 1000 : Math.min(200 * 2 ** (this.#failures - 1), 10_000);
   }
 
   /** pause is how long there is nothing to do, in milliseconds. */
   #pause(): number {
     const now = this.#time.now();
     if (this.#failures > 0) return Math.max(this.#resyncAt - now, 0);
-    if (this.#mayTake()) return 0;
-    if (this.#slots.jobs.size === 0 && this.#queue.length === 0) return Infinity;
+    if (this.#queue.mayTake(this.#slots, now)) return 0;
+    if (this.#slots.jobs.size === 0 && this.#queue.empty) return Infinity;
     const times = [this.#resyncAt, ...[...this.#slots.jobs.values()].map((job) => job.due)];
     if (this.#slots.jobs.size > 0) times.push(this.#pollAt);
-    if (this.#queue.length > 0 && this.#holdUntil > now) times.push(this.#holdUntil);
+    if (!this.#queue.empty && this.#queue.holdUntil > now) times.push(this.#queue.holdUntil);
     if (this.#gapSince !== undefined) times.push(this.#gapSince + FILL_AFTER);
     return Math.max(Math.min(...times) - now, 0);
   }
@@ -157,16 +153,14 @@ export class Pump {
   async #post(): Promise<void> {
     const now = this.#time.now();
     this.#fill(now);
-    const fresh = await this.#sign(await this.#terms(this.#take()));
+    const fresh = await this.#sign(await this.#terms(this.#queue.take(this.#slots, this.#time.now())));
     const entries = fresh.map((job): Entry => {
       const { raw, hash } = job.latest;
       return { type: "signed", id: job.id, digest: job.digest, nonce: String(job.nonce), raw: toHex(raw), hash };
     });
     if (entries.length > 0) await this.store.append(entries);
     const due = this.#slots.due(now);
-    if (due.length === 0 || this.closed) return;
-    const batch = due.slice(0, MAX_BATCH);
-    await this.#deliver(batch);
+    if (due.length > 0 && !this.closed) await this.#deliver(due.slice(0, MAX_BATCH));
   }
 
   async #deliver(batch: Job[]): Promise<void> {
@@ -204,15 +198,15 @@ export class Pump {
       return;
     }
     job.tooCheap = dearer;
-    this.#holdUntil = this.#time.now() + HOLD;
-    this.#queue.unshift(job);
+    this.#queue.holdUntil = this.#time.now() + HOLD;
+    this.#queue.jobs.unshift(job);
   }
 
   #accept(job: Job, hash: Hash): void {
     job.out = job.pooled = true;
     job.due = Infinity;
     if (job.since === 0n) job.since = this.#height;
-    job.accepted.resolve(hash);
+    if (!job.cancelled) job.accepted.resolve(hash);
     if (job.id.startsWith(`${OWN_IDS}filler`)) this.options.onFiller?.(hash);
   }
 
@@ -220,29 +214,6 @@ export class Pump {
     this.jobs.delete(job.id);
     job.accepted.reject(error);
     job.receipt.reject(error);
-  }
-
-  /** take takes from the queue what may go now: a sweep alone, and only when nothing is open. */
-  #take(): Job[] {
-    if (!this.#mayTake()) return [];
-    if (this.#queue[0]!.sweepTo !== undefined) return this.#queue.splice(0, 1);
-    const taken: Job[] = [];
-    let [bytes, nonce] = [0, this.#slots.free(this.#slots.base)];
-    while (this.#queue[0] && this.#queue[0].sweepTo === undefined && taken.length < MAX_BATCH && nonce - this.#slots.base < WINDOW) {
-      bytes += 200 + encodePayload(this.#queue[0].payload!).length;
-      if (bytes > MAX_BATCH_BYTES && taken.length > 0) break;
-      taken.push(this.#queue.shift()!);
-      nonce = this.#slots.free(nonce + 1n);
-    }
-    return taken;
-  }
-
-  #mayTake(): boolean {
-    const next = this.#queue[0];
-    if (!next || this.#time.now() < this.#holdUntil) return false;
-    if (next.sweepTo !== undefined) return this.#slots.jobs.size === 0;
-    const sweeping = [...this.#slots.jobs.values()].some((job) => job.sweepTo !== undefined);
-    return !sweeping && this.#slots.free(this.#slots.base) - this.#slots.base < WINDOW;
   }
 
   /** terms prepares jobs that have no nonce yet: what fails here used nothing. */
@@ -264,7 +235,7 @@ export class Pump {
     } catch (error) {
       const open = jobs.filter((job) => this.jobs.has(job.id));
       if (error instanceof SenderError) for (const job of open) this.#reject(job, error);
-      else this.#queue.unshift(...open);
+      else this.#queue.jobs.unshift(...open);
       if (error instanceof SenderError) return [];
       throw error;
     }
@@ -291,16 +262,16 @@ export class Pump {
     return signed;
   }
 
-  async #addVersion(job: Job, nonce: bigint, terms: Terms): Promise<void> {
+  async #addVersion(job: Job, nonce: bigint, terms: Terms, cancels = false): Promise<void> {
     const tx: Transaction = { version: 1, chainId: this.chainId, sender: this.account, nonce, ...terms };
     const { raw, hash } = await signTransaction(tx, this.signer);
-    job.versions.push({ raw, hash, tx: decodeTransaction(raw) });
-    job.payload = terms.payload;
+    job.versions.push({ raw, hash, tx: decodeTransaction(raw), cancels });
+    if (!cancels) job.payload = terms.payload;
   }
 
   /** fill puts a transfer of nothing to oneself at a nonce that nobody uses, if others wait behind it and no job comes. */
   #fill(now: number): void {
-    if (!this.#slots.hasGap() || this.#queue.length > 0) {
+    if (!this.#slots.hasGap() || !this.#queue.empty) {
       this.#gapSince = undefined;
       return;
     }
@@ -310,7 +281,32 @@ export class Pump {
     const payload: Payload = { type: "transfer", to: this.account, value: 0n };
     const job = new Job(`${OWN_IDS}filler:${crypto.randomUUID()}`, digestOf({ payload }), payload, {});
     this.jobs.set(job.id, job);
-    this.#queue.push(job);
+    this.#queue.jobs.push(job);
+  }
+
+  /** cancelUnwanted takes back what callers do not want any more: at once if nobody has its bytes, else by another version. */
+  async #cancelUnwanted(): Promise<void> {
+    const unwanted = [...this.#unwanted];
+    const live = unwanted.filter((job) => this.jobs.get(job.id) === job && !job.cancelled);
+    await this.#withdraw(live.filter((job) => !job.out));
+    await this.#addPriced(live.filter((job) => job.out), (job, prices) => nothing(job.latest.tx, prices, this.#cap(job)), true);
+    this.#unwanted = this.#unwanted.slice(unwanted.length); // more may have come meanwhile
+  }
+
+  /** withdraw ends jobs that are cancelled, and that no block can have. */
+  async #withdraw(jobs: Job[]): Promise<void> {
+    const written = jobs.filter((job) => job.versions.length > 0);
+    if (written.length > 0) await this.store.append(written.map((job) => ({ type: "refused", id: job.id, reason: "cancelled" })));
+    this.#queue.jobs = this.#queue.jobs.filter((job) => !jobs.includes(job));
+    for (const job of written) this.#slots.jobs.delete(job.nonce!);
+    for (const job of jobs) {
+      job.release();
+      this.#reject(job, new SenderError("cancelled", `${job.id} is cancelled`));
+    }
+  }
+
+  #cap(job: Job): bigint | undefined {
+    return job.options.maxFee ?? this.options.maxFeeCap;
   }
 
   /** settle looks whether blocks have what is open, and replaces what they leave out. */
@@ -329,14 +325,12 @@ export class Pump {
 
   /** conclude finds the receipts of jobs whose nonces blocks have used. */
   async #conclude(jobs: Job[]): Promise<void> {
-    const versions = jobs.flatMap((job) => job.versions.map((version) => ({ job, version })));
-    const receipts = values<(Receipt | null)[]>(await this.client.post(
-      versions.map(({ version }): Call => ({ method: "svc_getTransactionReceipt", params: [version.hash] })),
-    ));
-    const found: [Job, Receipt][] = [];
-    receipts.forEach((receipt, i) => {
-      if (receipt?.transactionHash === versions[i]!.version.hash) found.push([versions[i]!.job, receipt]);
-    });
+    const receipts = await receiptsOf(this.client, jobs);
+    const [cancelled, found] = [[] as Job[], [] as [Job, Receipt][]];
+    for (const [job, receipt] of receipts) {
+      if (job.has(receipt.transactionHash, true)) cancelled.push(job);
+      else found.push([job, receipt]);
+    }
     const entries = found.map(([job, receipt]): Done => ({
       type: "done", id: job.id, digest: job.digest, hash: receipt.transactionHash, height: receipt.blockHeight,
       status: receipt.status === 1n ? 1 : 0,
@@ -349,8 +343,8 @@ export class Pump {
       job.accepted.resolve(receipt.transactionHash);
       job.receipt.resolve(receipt);
     }
-    const settled = new Set(found.map(([job]) => job));
-    for (const job of jobs) if (!settled.has(job)) await this.#displaced(job);
+    await this.#withdraw(cancelled);
+    for (const job of jobs) if (!receipts.has(job)) await this.#displaced(job);
   }
 
   /**
@@ -358,43 +352,49 @@ export class Pump {
    * included; without one the job waits, as it may have been paid.
    */
   async #displaced(job: Job): Promise<void> {
-    const [answer] = await this.client.post([{ method: "svc_getTransactionByNonce", params: [this.account, job.nonce!] }]);
-    const other = answer instanceof RpcError ? null : values<[rpc.Transaction | null]>([answer])[0];
-    if (!other || other.blockHash === null || other.nonce !== job.nonce || other.from !== this.account) {
+    const other = await usedBy(this.client, this.account, job.nonce!);
+    if (!other) {
       if (!job.undecided) this.options.onUndecided?.(job.id);
       job.undecided = true;
       return;
     }
-    if (job.versions.some((version) => version.hash === other.hash)) return; // its receipt comes with the next look
+    if (job.has(other.hash)) return; // its receipt comes with the next look
+    if (job.cancelled) return this.#withdraw([job]);
     await this.store.append([{ type: "refused", id: job.id, reason: "displaced" }]);
     this.#slots.jobs.delete(job.nonce!);
     job.release();
     if (this.options.onDisplaced === "reject") {
       this.#reject(job, new SenderError("displaced", `${other.hash} used the nonce of ${job.id}`));
     } else {
-      this.#queue.unshift(job);
+      this.#queue.jobs.unshift(job);
     }
   }
 
   /** replace raises the fees of what blocks have left out: the lowest nonce, and what pays less than the next base fee. */
   async #replace(): Promise<void> {
-    const waiting = this.#slots.waiting(this.#height - REPLACE_AFTER);
-    if (waiting.length === 0) return;
+    await this.#addPriced(this.#slots.waiting(this.#height - REPLACE_AFTER), (job, prices) => {
+      const { tx } = job.latest;
+      const enough = job.nonce !== this.#slots.base && tx.maxFeePerGas >= prices.base_fee;
+      if (job.versions.length >= MAX_VERSIONS || enough) return undefined;
+      return job.sweepTo && !job.cancelled ? sweepAgain(tx, prices) : raised(tx, prices, this.#cap(job));
+    });
+  }
+
+  /** addPriced adds versions to jobs, on the terms that there are for each at the node's prices; or what cancels them. */
+  async #addPriced(jobs: Job[], price: (job: Job, prices: rpc.GasPriceInfo) => Terms | undefined, cancels = false): Promise<void> {
+    if (jobs.length === 0) return;
     const [prices] = values<[rpc.GasPriceInfo]>(await this.client.post([{ method: "svc_gasPrice", params: [] }]));
     const entries: Entry[] = [];
-    for (const job of waiting) {
+    for (const job of jobs) {
       job.since = this.#height;
-      if (job.versions.length >= MAX_VERSIONS || job.nonce !== this.#slots.base && job.latest.tx.maxFeePerGas >= prices.base_fee) continue;
-      const cap = job.options.maxFee ?? this.options.maxFeeCap;
-      const terms = job.sweepTo ? sweepAgain(job.latest.tx, prices) : raised(job.latest.tx, prices, cap);
+      const terms = price(job, prices);
       if (!terms) continue;
       const { payload, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = terms;
-      await this.#addVersion(job, job.nonce!, { payload, gasLimit, maxFeePerGas, maxPriorityFeePerGas });
+      await this.#addVersion(job, job.nonce!, { payload, gasLimit, maxFeePerGas, maxPriorityFeePerGas }, cancels || job.cancelled);
       job.due = 0;
       const { raw, hash } = job.latest;
-      entries.push({ type: "version", id: job.id, nonce: String(job.nonce), raw: toHex(raw), hash });
+      entries.push({ type: job.cancelled ? "cancel" : "version", id: job.id, nonce: String(job.nonce), raw: toHex(raw), hash });
     }
     if (entries.length > 0) await this.store.append(entries);
   }
 }
-

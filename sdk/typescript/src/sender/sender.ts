@@ -3,10 +3,10 @@ import type { Receipt, rpc } from "../index.js";
 import { from32, toHex, type Account } from "../hex.js";
 import type { Signal } from "../signal.js";
 import type { Payload, Signer } from "../transaction.js";
-import { Job, SenderError, digestOf, type Done, type SendOptions } from "./job.js";
-import type { Sent, SenderOptions } from "./options.js";
+import { Job, SenderError, TooLate, digestOf, type Done, type SendOptions } from "./job.js";
+import type { Sent, SenderOptions, SenderStatus } from "./options.js";
 import { values } from "./prepare.js";
-import { OWN_IDS, Pump, type SenderStatus } from "./pump.js";
+import { OWN_IDS, Pump } from "./pump.js";
 import { MemoryStore } from "./store.js";
 
 /**
@@ -80,7 +80,11 @@ export class Sender {
 
   #sent(job: Job): Sent {
     const [accepted, receipt] = [job.accepted.promise, job.receipt.promise];
-    return { id: job.id, accepted, receipt, final: (level) => this.#final(receipt, level) };
+    const cancel = (): Promise<void> => {
+      this.#pump.cancel(job);
+      return cancelled(receipt);
+    };
+    return { id: job.id, accepted, receipt, final: (level) => this.#final(receipt, level), cancel };
   }
 
   #wasSent(done: Done): Sent {
@@ -88,7 +92,7 @@ export class Sender {
     let receipt: Promise<Receipt> | undefined;
     const ask = (): Promise<Receipt> => (receipt ??= client.receipt(done.hash));
     return {
-      id: done.id, accepted: Promise.resolve(done.hash), final: (level) => this.#final(ask(), level),
+      id: done.id, accepted: Promise.resolve(done.hash), final: (level) => this.#final(ask(), level), cancel: () => cancelled(ask()),
       get receipt() {
         return ask();
       },
@@ -99,5 +103,14 @@ export class Sender {
     const got = await receipt;
     if (level === "proven") await this.#client.proven(got.blockHeight);
     return got;
+  }
+}
+
+/** cancelled resolves when a job's receipt rejects because the job is cancelled. */
+async function cancelled(receipt: Promise<Receipt>): Promise<void> {
+  try {
+    throw new TooLate(await receipt);
+  } catch (error) {
+    if (!(error instanceof SenderError && error.reason === "cancelled")) throw error;
   }
 }

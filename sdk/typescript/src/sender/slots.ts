@@ -56,7 +56,7 @@ export class Slots {
     const there: [Job, Hash][] = [];
     for (const [nonce, job] of this.jobs) {
       const hash = pool.get(nonce);
-      job.pooled = hash !== undefined && job.versions.some((v) => v.hash === hash);
+      job.pooled = hash !== undefined && job.has(hash, job.cancelled);
       if (job.pooled) there.push([job, hash!]);
       else if (nonce >= this.base && job.due === Infinity) job.due = now;
     }

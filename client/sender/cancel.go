@@ -1,0 +1,79 @@
+package sender
+
+import (
+	"slices"
+
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/protocol/fees"
+)
+
+// cancel takes back what callers do not want any more: at once if nobody has its bytes, else by another version.
+func (p *pump) cancel() error {
+	p.s.mu.Lock()
+	unwanted := slices.Clone(p.s.unwanted)
+	p.s.mu.Unlock()
+	var free, out []*job
+	for _, j := range unwanted {
+		switch {
+		case j.ended.isDecided() || j.isCancelled():
+		case j.out:
+			out = append(out, j)
+		default:
+			free = append(free, j)
+		}
+	}
+	if err := p.withdraw(free); err != nil {
+		return err
+	}
+	if err := p.addPriced(out, true, p.nothing); err != nil {
+		return err
+	}
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	p.s.unwanted = slices.Delete(p.s.unwanted, 0, len(unwanted)) // more may have come meanwhile
+	return nil
+}
+
+// withdraw ends jobs that are cancelled, and that no block can have.
+func (p *pump) withdraw(jobs []*job) error {
+	if len(jobs) == 0 {
+		return nil
+	}
+	var entries []Entry
+	for _, j := range jobs {
+		if len(j.versions) > 0 {
+			entries = append(entries, Entry{Type: Refused, ID: j.id, Reason: "cancelled"})
+		}
+	}
+	if err := p.append(entries); err != nil {
+		return err
+	}
+	p.s.mu.Lock()
+	p.s.queue = slices.DeleteFunc(p.s.queue, func(j *job) bool { return slices.Contains(jobs, j) })
+	p.s.mu.Unlock()
+	for _, j := range jobs {
+		if len(j.versions) > 0 {
+			delete(p.slots.jobs, j.nonce)
+			j.release()
+		}
+		p.reject(j, ErrCancelled)
+	}
+	return nil
+}
+
+// nothing are the terms that cancel a job: a transfer of nothing to oneself. It pays what the node suggests, and at
+// least a tenth more than before. A cap holds it back only as far as the node would still take it.
+func (p *pump) nothing(j *job, now prices) (terms, bool) {
+	old := j.latest().tx
+	least, err := more(old.MaxFeePerGas, 0)
+	if err != nil {
+		return terms{}, false
+	}
+	maxFee := max(least, now.maxFee)
+	if limit := p.s.cap(j); limit != 0 {
+		maxFee = min(maxFee, max(limit, least))
+	}
+	priority, err := more(old.MaxPriorityFeePerGas, now.priority)
+	payload := client.Transfer(p.s.Account(), 0)
+	return terms{payload, fees.IntrinsicGas(payload), maxFee, min(priority, maxFee)}, err == nil
+}

@@ -1,0 +1,43 @@
+import { encodePayload } from "../transaction.js";
+import type { Job } from "./job.js";
+import type { Slots } from "./slots.js";
+
+/** Bounds of what is sent: how many go in one request, their bytes, and how far nonces go beyond those in blocks. */
+export const MAX_BATCH = 256;
+const MAX_BATCH_BYTES = 2 << 20;
+const WINDOW = 1000n;
+
+/** Queue has the jobs that have no nonce yet, in their order. */
+export class Queue {
+  jobs: Job[] = [];
+  /** until when nothing new is sent, because a job came back */
+  holdUntil = 0;
+
+  get empty(): boolean {
+    return this.jobs.length === 0;
+  }
+
+  /** mayTake reports whether the next job may go now: a sweep only when nothing is open, and nothing while one is. */
+  mayTake(slots: Slots, now: number): boolean {
+    const next = this.jobs[0];
+    if (!next || now < this.holdUntil) return false;
+    if (next.sweepTo !== undefined) return slots.jobs.size === 0;
+    const sweeping = [...slots.jobs.values()].some((job) => job.sweepTo !== undefined);
+    return !sweeping && slots.free(slots.base) - slots.base < WINDOW;
+  }
+
+  /** take takes out what may go now: a sweep alone, else as many as go in one request. */
+  take(slots: Slots, now: number): Job[] {
+    if (!this.mayTake(slots, now)) return [];
+    if (this.jobs[0]!.sweepTo !== undefined) return this.jobs.splice(0, 1);
+    const taken: Job[] = [];
+    let [bytes, nonce] = [0, slots.free(slots.base)];
+    while (this.jobs[0] && this.jobs[0].sweepTo === undefined && taken.length < MAX_BATCH && nonce - slots.base < WINDOW) {
+      bytes += 200 + encodePayload(this.jobs[0].payload!).length;
+      if (bytes > MAX_BATCH_BYTES && taken.length > 0) break;
+      taken.push(this.jobs.shift()!);
+      nonce = slots.free(nonce + 1n);
+    }
+    return taken;
+  }
+}
