@@ -30,23 +30,23 @@ func (c *Client) ChainID(ctx context.Context) (uint64, error) {
 // Balance is an account's balance after the block at, in smallest units; 0 for an account that was never touched.
 func (c *Client) Balance(ctx context.Context, account types.Account, at api.BlockRef) (types.Amount, error) {
 	params := api.GetBalanceParams{Account: account.String(), Block: at}
-	if at != api.Latest() || c.seen.Load() == 0 {
+	if at != api.Latest() {
 		balance, err := Invoke(ctx, c, api.GetBalance, params)
 		return types.Amount(balance), err
 	}
-	var call Pending[api.Quantity]
-	if err := c.latest(ctx, func(b *Batch) { call = Add(b, api.GetBalance, params) }); err != nil {
-		return 0, err
-	}
-	balance, err := call.Result()
+	balance, err := invokeLatest(ctx, c, api.GetBalance, params)
 	return types.Amount(balance), err
 }
 
 // Nonce is an account's nonce at a point. api.NonceRef{} is after the latest block. api.Pending() counts the executable
 // transactions in the mempool too, and is the nonce for the next transaction.
 func (c *Client) Nonce(ctx context.Context, account types.Account, at api.NonceRef) (uint64, error) {
-	nonce, err := Invoke(ctx, c, api.GetTransactionCount,
-		api.GetTransactionCountParams{Account: account.String(), Block: at})
+	params := api.GetTransactionCountParams{Account: account.String(), Block: at}
+	if at != (api.NonceRef{}) && at != api.Pending() {
+		nonce, err := Invoke(ctx, c, api.GetTransactionCount, params)
+		return uint64(nonce), err
+	}
+	nonce, err := invokeLatest(ctx, c, api.GetTransactionCount, params)
 	return uint64(nonce), err
 }
 

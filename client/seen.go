@@ -106,3 +106,15 @@ func (c *Client) latest(ctx context.Context, calls func(*Batch)) error {
 		}
 	}
 }
+
+// invokeLatest calls a method on the latest state, as latest does.
+func invokeLatest[P, R any](ctx context.Context, c *Client, method api.Method[P, R], params P) (result R, err error) {
+	if c.seen.Load() == 0 {
+		return Invoke(ctx, c, method, params)
+	}
+	var call Pending[R]
+	if err := c.latest(ctx, func(b *Batch) { call = Add(b, method, params) }); err != nil {
+		return result, err
+	}
+	return call.Result()
+}

@@ -19,6 +19,7 @@ import (
 type lagging struct {
 	mu     sync.Mutex
 	height uint64 // and the account's nonce
+	waits  uint64 // transactions that were taken and are in no block, of which neither node tells
 	nodes  [2]struct{ height, asked uint64 }
 }
 
@@ -61,16 +62,28 @@ func (l *lagging) node(i int) []jsonrpc.Method {
 			l.height++
 			return api.Receipt{BlockHeight: types.Height(l.height)}, nil
 		}),
+		answer(api.SendRawTransaction, func(p api.RawTransactionParams) (types.TxID, error) {
+			tx, err := types.DecodeTx(p.Transaction)
+			if err != nil {
+				return types.TxID{}, err
+			}
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			if tx.Signed().Nonce != l.height+l.waits {
+				return types.TxID{}, api.ErrNonceTooLow
+			}
+			l.waits++
+			return tx.ID(), nil
+		}),
 	}
 }
 
-// Through a balancer that gives each request to the next of two nodes, one transaction after the other is sent with the
-// right nonce. The balance after each is that after it.
-func TestSendsThroughABalancer(t *testing.T) {
-	var chain lagging
+// balanced is a client of a balancer that gives each request to the next of the two nodes.
+func (l *lagging) balanced(t *testing.T) *Client {
+	t.Helper()
 	var servers [2]http.Handler
 	for i := range servers {
-		server, err := jsonrpc.NewServer(jsonrpc.Options{}, chain.node(i)...)
+		server, err := jsonrpc.NewServer(jsonrpc.Options{}, l.node(i)...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,13 +98,20 @@ func TestSendsThroughABalancer(t *testing.T) {
 		turns.Unlock()
 		node.ServeHTTP(w, r)
 	}))
-	defer balancer.Close()
+	t.Cleanup(balancer.Close)
 	c, err := New(balancer.URL, WithWait(func(ctx context.Context, _ time.Duration) error { return ctx.Err() }))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
-	s := signer(t)
+	t.Cleanup(c.Close)
+	return c
+}
+
+// Through a balancer one transaction after the other is sent with the right nonce. The balance and the nonce after each
+// are those after it.
+func TestSendsThroughABalancer(t *testing.T) {
+	var chain lagging
+	c, s := chain.balanced(t), signer(t)
 	const sends = 25
 	for i := range uint64(sends) {
 		tx, err := c.Build(t.Context(), s.Account(), Transfer(types.Account{1}, 5), TxFields{})
@@ -108,6 +128,31 @@ func TestSendsThroughABalancer(t *testing.T) {
 		if balance, err := c.Balance(t.Context(), s.Account(), api.Latest()); err != nil ||
 			balance != types.Amount(10_000_000_000-i-1) {
 			t.Errorf("after send %d the balance is %d, %v", i, balance, err)
+		}
+		for _, at := range []api.NonceRef{{}, api.Pending()} {
+			if nonce, err := c.Nonce(t.Context(), s.Account(), at); err != nil || nonce != i+1 {
+				t.Errorf("after send %d the nonce is %d, %v", i, nonce, err)
+			}
+		}
+	}
+}
+
+// Transactions are sent with the right nonces without waiting for blocks, too. The node that is asked for the next one
+// does not know of those that the other took.
+func TestSendsAtOnceThroughABalancer(t *testing.T) {
+	var chain lagging
+	c, s := chain.balanced(t), signer(t)
+	for i := range uint64(10) {
+		tx, err := c.Build(t.Context(), s.Account(), Transfer(types.Account{1}, 5), TxFields{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		signed, err := s.Sign(tx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Send(t.Context(), signed); err != nil || tx.Nonce != i {
+			t.Errorf("send %d, with nonce %d: %v", i, tx.Nonce, err)
 		}
 	}
 }
