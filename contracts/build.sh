@@ -60,6 +60,18 @@ if [ "${1:-}" = --check ]; then
 		grep -q "^SF:.*$3\$" "$work/out/$1.info"
 		grep -q '^DA:[0-9]*,1$' "$work/out/$1.info"
 	done
+	# A call that is refused: the line that refuses it is told, in Rust through what is inlined.
+	for refused in "rust add - src/lib.rs" "assemblyscript increase {\"start\":1} assembly/index.ts"; do
+		set -- $refused
+		calls=$work/out/$1.json
+		args='"from":"alice","call":"'$2'","args":{"amount":18446744073709551615}'
+		printf '{%s,"fails":%s}\n{%s}\n' "$args" "$([ "$1" = rust ] && echo false || echo true)" "$args" >"$calls"
+		if told=$($user "$work/cairn" contract gas "$from/$1/examples/counter" --calls "$calls" --init "${3#-}" 2>&1); then
+			echo "a refused call of $1 was taken for one that succeeds" >&2
+			exit 1
+		fi
+		case $told in *"$4:"*"the count overflows"*) ;; *) echo "$told" >&2; exit 1 ;; esac
+	done
 	sed -i 's/the count overflows/the count overflowz/' "$from/rust/examples/counter/src/lib.rs" \
 		"$from/assemblyscript/examples/counter/assembly/index.ts"
 	for changed in rust:counter assemblyscript:as-counter; do

@@ -44,6 +44,9 @@ type Result struct {
 	// Trace is all that happened, call by call, and where the gas went: as a node's svc_traceTransaction. Its parts add
 	// up to GasUsed.
 	Trace *api.Trace
+	// Stops are where contracts stood whose calls failed, the first to fail first, also where the caller went on: on a
+	// chain that is covered ([Chain.Cover]).
+	Stops []Stop
 }
 
 // Err is nil for what succeeded, else says how it failed.
@@ -204,8 +207,10 @@ func (c *Chain) send(from Account, payload types.Payload, gas types.Gas) (*types
 		c.t.Fatal("the signature of a test account is not valid")
 	}
 	heard := &listener{Tracer: trace.New()}
-	receipt, reason := c.block(verified[0], heard)
-	result := Result{Output: receipt.Output, Events: receipt.Logs, Debug: heard.debug}
+	var receipt types.Receipt
+	var reason exec.Reason
+	stops := c.watched(func() { receipt, reason = c.block(verified[0], heard) })
+	result := Result{Output: receipt.Output, Events: receipt.Logs, Debug: heard.debug, Stops: stops}
 	if reason == exec.ModuleRefused {
 		result.Detail = c.simulate(tx, false).Detail // which the chain does not keep
 	}
@@ -222,9 +227,15 @@ func (c *Chain) simulate(tx types.Transaction, view bool) Result {
 		tx.GasLimit = p.GasLimit
 	}
 	heard := &listener{Tracer: trace.New()}
-	outcome, err := exec.Call(p, c.state, seed, tx, exec.Simulation{Machine: c.machine, View: view, Tracer: heard})
+	var outcome exec.Outcome
+	var err error
+	stops := c.watched(func() {
+		outcome, err = exec.Call(p, c.state, seed, tx, exec.Simulation{Machine: c.machine, View: view, Tracer: heard})
+	})
 	c.must(err)
-	result := Result{Output: outcome.Output, Events: outcome.Logs, Debug: heard.debug, Detail: outcome.Detail}
+	result := Result{
+		Output: outcome.Output, Events: outcome.Logs, Debug: heard.debug, Detail: outcome.Detail, Stops: stops,
+	}
 	c.finish(&result, heard.Trace(outcome.GasUsed, outcome.Reason))
 	return result
 }

@@ -24,9 +24,55 @@ var covered = struct {
 	ran map[types.CodeHash][]uint64 // a bit for each block
 }{ran: map[types.CodeHash][]uint64{}}
 
+// Place is where a function was that was active when a call ended.
+type Place struct {
+	Function int // in the order of the code; those that the module imports are not counted
+	At       int // where in the module, in bytes: the instruction that called another, or where its [Block] begins
+}
+
+// Stop is where a contract was when its call failed.
+type Stop struct {
+	Code   types.CodeHash
+	Places []Place // the innermost function first; one that calls itself is there once
+}
+
+// stops are of the calls that failed since the one that [Chain.watched] runs began. Others wait.
+var stops struct {
+	sync.Mutex
+	all []Stop
+}
+
+// maxStops bounds the calls of a transaction whose stops are kept.
+const maxStops = 64
+
+// watched runs what runs contracts, and gives where those stood whose calls failed, the first to fail first: of a
+// chain that is covered.
+func (c *Chain) watched(run func()) []Stop {
+	if !c.covers {
+		run()
+		return nil
+	}
+	stops.Lock()
+	defer stops.Unlock()
+	stops.all = nil
+	run()
+	return stops.all
+}
+
+func noteStop(code types.CodeHash, at []vm.Place) {
+	if len(stops.all) == maxStops {
+		return
+	}
+	s := Stop{Code: code}
+	for _, p := range at {
+		s.Places = append(s.Places, Place(p))
+	}
+	stops.all = append(stops.all, s)
+}
+
 // coveringEngine is [engine] with notes of what runs.
 var coveringEngine = sync.OnceValues(func() (*wasm.Engine, error) {
-	return wasm.New(wasm.Options{Fresh: true, Covered: func(code types.CodeHash, ran []uint64) {
+	return wasm.New(wasm.Options{Fresh: true, Stopped: noteStop, Covered: func(code types.CodeHash, ran []uint64) {
 		covered.Lock()
 		defer covered.Unlock()
 		all := covered.ran[code]
@@ -40,8 +86,8 @@ var coveringEngine = sync.OnceValues(func() (*wasm.Engine, error) {
 	}})
 })
 
-// Cover has the contracts that are deployed from now on note which of their code runs: [Coverage] tells it. Results and
-// gas stay as they are.
+// Cover has the contracts that are deployed from now on note which of their code runs: [Coverage] tells it, and
+// Result.Stops where it ended. Results and gas stay as they are.
 func (c *Chain) Cover() {
 	c.t.Helper()
 	e, err := coveringEngine()

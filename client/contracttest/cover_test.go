@@ -1,6 +1,8 @@
 package contracttest_test
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"os"
 	"slices"
 	"testing"
@@ -94,5 +96,45 @@ func TestCoverageChangesNothing(t *testing.T) {
 	ran := ranBlocks(t, code)
 	if !slices.Contains(ran, true) || !slices.Contains(ran, false) {
 		t.Errorf("of %d blocks all or none ran", len(ran))
+	}
+}
+
+// TestStops has a call of a function that traps within another, behind one that returned.
+func TestStops(t *testing.T) {
+	m := Contract(1, 1)
+	procedure := m.AddType(nil, 0)
+	first := uint32(len(m.Imports) + len(m.Functions))
+	m.AddFunction(procedure, nil, Nop)
+	m.AddFunction(procedure, nil, Concat(Const(I32, 7), []byte{IfOp, Empty}, Call(first), Op(Unreachable), Op(End))...)
+	m.Export("outer", FunctionKind, m.AddFunction(procedure, nil, Concat(Op(Nop), Call(first), Call(first+1))...))
+	m.Export("fine", FunctionKind, m.AddFunction(procedure, nil, Call(first)...))
+	code := m.Encode()
+	chain := contracttest.New(t)
+	if r := chain.Deploy(chain.Account("alice"), code, nil).View("outer", nil); r.Reason != "trap" || r.Stops != nil {
+		t.Errorf("without notes: %+v", r)
+	}
+	chain.Cover()
+	k := chain.Deploy(chain.Account("alice"), code, nil)
+	stage := chain.Rehearse()
+	for name, r := range map[string]contracttest.Result{
+		"a call": k.Call(chain.Account("alice"), "outer", nil), "a view": k.View("outer", nil),
+		"a rehearsal": stage.View(k.ID, "outer", nil),
+	} {
+		if r.Reason != "trap" || len(r.Stops) != 1 || r.Stops[0].Code != sha256.Sum256(code) {
+			t.Fatalf("%s: %+v", name, r)
+		}
+		places := r.Stops[0].Places
+		if len(places) != 2 || places[0].Function != 1 || places[1].Function != 2 {
+			t.Fatalf("%s stopped in %+v", name, places)
+		}
+		if at := places[0].At; code[at] != Unreachable {
+			t.Errorf("%s: the inner function stopped at %x", name, code[at:])
+		}
+		if at := places[1].At; !bytes.HasPrefix(code[at:], Call(first+1)) {
+			t.Errorf("%s: the outer function stopped at %x", name, code[at:])
+		}
+	}
+	if r := k.View("fine", nil); !r.OK || r.Stops != nil {
+		t.Errorf("a call that succeeds: %+v", r)
 	}
 }

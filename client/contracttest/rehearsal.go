@@ -68,13 +68,17 @@ func (r *Rehearsal) ViewWith(code types.CodeHash, contract types.ContractID, fun
 
 func (r *Rehearsal) play(from types.Account, call types.Call, view bool) Result {
 	r.chain.t.Helper()
-	outcome, err := r.stage.Play(types.Transaction{
-		Version:  types.TransactionVersion,
-		ChainID:  ChainID,
-		Sender:   from,
-		GasLimit: r.gas,
-		Payload:  call,
-	}, view)
+	var outcome exec.Outcome
+	var err error
+	stops := r.chain.watched(func() {
+		outcome, err = r.stage.Play(types.Transaction{
+			Version:  types.TransactionVersion,
+			ChainID:  ChainID,
+			Sender:   from,
+			GasLimit: r.gas,
+			Payload:  call,
+		}, view)
+	})
 	r.chain.must(err)
 	return Result{
 		OK:      outcome.Reason == exec.Success,
@@ -82,6 +86,7 @@ func (r *Rehearsal) play(from types.Account, call types.Call, view bool) Result 
 		Output:  outcome.Output,
 		Events:  outcome.Logs,
 		GasUsed: outcome.GasUsed,
+		Stops:   stops,
 	}
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,6 +25,7 @@ import (
 // contractGas is what gas is measured with.
 type contractGas struct {
 	givenModule
+	build         contractbuild.Options // that it was compiled with
 	init, calls   string
 	check, update bool
 	tolerance     float64
@@ -75,11 +77,14 @@ Accounts are alice, bob and carol, or hex. With --check a difference is exit cod
 		if len(args) > 0 {
 			source = args[0]
 		}
-		o.givenModule, err = readModule(ctx, source, &contractbuild.Options{Log: command.ErrOrStderr()})
-		if err != nil {
+		o.build.Log = command.ErrOrStderr()
+		if o.givenModule, err = readModule(ctx, source, &o.build); err != nil {
 			return err
 		}
 		measured, err := o.measure()
+		if ended := new(endedOtherwise); errors.As(err, &ended) {
+			return o.explain(ctx, s, ended)
+		}
 		if err != nil {
 			return err
 		}
@@ -154,7 +159,9 @@ func (g *contractGas) measure() (measured measuredGas, err error) {
 func (g *contractGas) make(
 	t testing.TB, calls []gasCall, file *contracttest.GasFile,
 ) (measured []measuredCall, err error) {
-	chain, accounts, actors := contracttest.New(t), map[string]types.Account{}, map[string]contracttest.Account{}
+	chain := contracttest.New(t)
+	chain.Cover() // to tell where a call stopped
+	accounts, actors := map[string]types.Account{}, map[string]contracttest.Account{}
 	for _, name := range testActors {
 		actors[name] = chain.Account(name)
 		accounts[name] = actors[name].Account
@@ -189,7 +196,7 @@ func (g *contractGas) make(
 		chain.Advance(time.Duration(call.Seconds) * time.Second)
 		r := k.Call(from, call.Call, args, contracttest.Options{Value: types.Amount(call.Coins)})
 		if r.OK == call.Fails {
-			return nil, errors.Join(fmt.Errorf("%s ended otherwise than the file says", call.Name), r.Err())
+			return nil, &endedOtherwise{call.Name, r}
 		}
 		if err := file.Take(call.Name, r); err != nil {
 			return nil, err
@@ -197,6 +204,29 @@ func (g *contractGas) make(
 		measured = append(measured, measuredCall{call.Name, r.GasUsed})
 	}
 	return measured, nil
+}
+
+// endedOtherwise is a call that failed, or did not, against what the file says.
+type endedOtherwise struct {
+	name   string
+	result contracttest.Result
+}
+
+func (e *endedOtherwise) Error() string {
+	return errors.Join(fmt.Errorf("%s ended otherwise than the file says", e.name), e.result.Err()).Error()
+}
+
+// explain tells where in the source the call stopped, and gives the command's error.
+func (g *contractGas) explain(ctx context.Context, s *session, ended *endedOtherwise) error {
+	at, err := g.stopped(ctx, g.build, ended.result.Stops)
+	if err != nil || len(at) == 0 {
+		return errors.Join(ended, err)
+	}
+	if s.JSON() {
+		return output.WithData(ended, map[string]any{"stoppedAt": at})
+	}
+	err = s.Result(at, func(t *output.Text) { t.Line("%s stopped at%s", ended.name, stoppedText(at)) })
+	return cmp.Or(err, error(ended))
 }
 
 func (m measuredGas) people(t *output.Text) {

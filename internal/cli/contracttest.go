@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairn-chain/cairn/abi"
+	"github.com/cairn-chain/cairn/client/contracttest"
 	"github.com/cairn-chain/cairn/client/contracttest/fuzz"
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/contractbuild"
@@ -30,16 +32,14 @@ type testedContract struct {
 
 // contractTest is what a test is made with.
 type contractTest struct {
-	name       string
-	module     []byte
-	invariants []byte // a module that has them; nil where the source declares none
-	init       string // its arguments
+	givenModule
+	build      contractbuild.Options // that it was compiled with
+	invariants []byte                // a module that has them; nil where the source declares none
+	init       string                // its arguments
 	callbacks  []string
 	config     fuzz.Config
 	log        func(string, ...any)
-	coverage   string                   // the file that it is written to; empty: none is taken
-	sources    *contractbuild.SourceMap // nil of a module that was given
-	own        string                   // what the paths of the contract's own sources begin with
+	coverage   string // the file that it is written to; empty: none is taken
 }
 
 // testActors call the contract.
@@ -79,20 +79,13 @@ same seed makes the same calls. A failure is exit code 1.`,
 		if err != nil {
 			return err
 		}
-		if err := o.cover(&tested); err != nil {
+		if err := o.cover(ctx, &tested); err != nil {
 			return err
 		}
 		if failure == nil {
 			return s.Result(tested, tested.people)
 		}
-		broken := fmt.Errorf("the invariant %q does not hold: %w", failure.Invariant, failure.Err)
-		if s.JSON() {
-			return output.WithData(broken, map[string]any{"moves": failure.Moves, "file": failure.File})
-		}
-		if err := s.Result(tested, func(t *output.Text) { failurePeople(t, failure) }); err != nil {
-			return err
-		}
-		return broken
+		return o.tell(ctx, s, tested, failure)
 	})
 	set := command.Flags()
 	set.BoolVar(&noTests, "no-tests", false, "do not run the tests of the project")
@@ -107,25 +100,42 @@ same seed makes the same calls. A failure is exit code 1.`,
 	return command
 }
 
+// tell tells what was found, and gives it as the command's error.
+func (c *contractTest) tell(ctx context.Context, s *session, tested testedContract, failure *fuzz.Failure) error {
+	broken := fmt.Errorf("the invariant %q does not hold: %w", failure.Invariant, failure.Err)
+	var last contracttest.Result
+	err := outside(c.log, func(t testing.TB) { last = failure.Again(t, func(w *fuzz.World) { c.setUp(w) }) })
+	if err != nil {
+		return errors.Join(broken, err)
+	}
+	at, err := c.stopped(ctx, c.build, last.Stops)
+	if err != nil {
+		return errors.Join(broken, err)
+	}
+	if s.JSON() {
+		return output.WithData(broken, map[string]any{"moves": failure.Moves, "file": failure.File, "stoppedAt": at})
+	}
+	err = s.Result(tested, func(t *output.Text) {
+		failurePeople(t, failure)
+		if len(at) > 0 {
+			t.Line("\nThe last call stopped at%s", stoppedText(at))
+		}
+	})
+	return cmp.Or(err, broken)
+}
+
 // take takes the module that is to be tested, and makes it if need be.
 func (c *contractTest) take(ctx context.Context, from string, o contractbuild.Options) (err error) {
-	taken, err := readModule(ctx, from, &o)
-	if err != nil {
+	if c.givenModule, err = readModule(ctx, from, &o); err != nil {
 		return err
 	}
-	c.name, c.module = taken.name, taken.module
-	c.config.Corpus = filepath.Join(taken.dir, "testdata", "fuzz", c.name)
-	if taken.source != nil && c.coverage != "" {
-		if c.sources, err = contractbuild.Map(ctx, *taken.source, o, c.module); err != nil {
-			return err
-		}
-		c.own = taken.source.Own()
-	}
-	if taken.source == nil || !declaresInvariants(*taken.source) {
+	c.build = o
+	c.config.Corpus = filepath.Join(c.dir, "testdata", "fuzz", c.name)
+	if c.source == nil || !declaresInvariants(*c.source) {
 		return nil
 	}
 	o.Invariants = true
-	built, err := contractbuild.Build(ctx, *taken.source, o)
+	built, err := contractbuild.Build(ctx, *c.source, o)
 	if err != nil {
 		return err
 	}

@@ -202,3 +202,16 @@ func TestFlagsAreGivenOnce(t *testing.T) {
 		t.Errorf("what gathers values: %+v", o)
 	}
 }
+
+func TestStoppedText(t *testing.T) {
+	source := []byte("fn half() {\n    let less = count / by;\n}")
+	for line, want := range map[int]string{0: "", 1: "fn half() {", 2: "let less = count / by;", 3: "}", 4: ""} {
+		if got := lineOf(source, line); got != want {
+			t.Errorf("line %d: %q", line, got)
+		}
+	}
+	got := stoppedText([]stoppedAt{{"src/lib.rs", 2, false, lineOf(source, 2)}, {"src/lib.rs", 9, true, "half()"}})
+	if want := "\n  src/lib.rs:2  let less = count / by;\n  near src/lib.rs:9  half()"; got != want {
+		t.Errorf("%q", got)
+	}
+}

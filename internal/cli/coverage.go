@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -50,7 +51,7 @@ type coveredBlock struct {
 }
 
 // cover reads what ran, writes it to the file and adds it to the result.
-func (c *contractTest) cover(tested *testedContract) error {
+func (c *contractTest) cover(ctx context.Context, tested *testedContract) error {
 	if c.coverage == "" {
 		return nil
 	}
@@ -58,7 +59,13 @@ func (c *contractTest) cover(tested *testedContract) error {
 	if err != nil {
 		return err
 	}
-	functions := c.coveredFunctions(blocks)
+	var sources *contractbuild.SourceMap
+	if c.source != nil {
+		if sources, err = contractbuild.Map(ctx, *c.source, c.build, c.module); err != nil {
+			return err
+		}
+	}
+	functions := c.coveredFunctions(blocks, sources)
 	sum, lines := summed(functions)
 	sum.File = c.coverage
 	tested.Coverage = &sum
@@ -96,16 +103,18 @@ func summed(functions []coveredFunction) (sum coverage, lines map[string]map[int
 	return sum, lines
 }
 
-// coveredFunctions puts the blocks into functions.
-func (c *contractTest) coveredFunctions(blocks []contracttest.Block) (functions []coveredFunction) {
+// coveredFunctions puts the blocks into functions. Sources are nil of a module that was given.
+func (c *contractTest) coveredFunctions(
+	blocks []contracttest.Block, sources *contractbuild.SourceMap,
+) (functions []coveredFunction) {
 	for len(blocks) > 0 {
 		defined := blocks[0].Function
 		f := coveredFunction{name: fmt.Sprintf("function %d", defined)}
 		for len(blocks) > 0 && blocks[0].Function == defined {
 			b := coveredBlock{ran: blocks[0].Ran}
-			if c.sources != nil {
-				for _, at := range c.sources.Between(defined, blocks[0].From, blocks[0].To) {
-					if strings.HasPrefix(at.File, c.own) && !strings.Contains(at.File, "~") { // it marks generated files
+			if sources != nil {
+				for _, at := range sources.Between(defined, blocks[0].From, blocks[0].To) {
+					if c.source.IsOwn(at) {
 						b.lines = append(b.lines, at)
 					}
 				}
@@ -116,10 +125,10 @@ func (c *contractTest) coveredFunctions(blocks []contracttest.Block) (functions 
 			f.ran = f.ran || b.ran
 			f.blocks, blocks = append(f.blocks, b), blocks[1:]
 		}
-		if c.sources != nil {
-			f.name = c.sources.Function(defined)
+		if sources != nil {
+			f.name = sources.Function(defined)
 		}
-		if c.sources == nil || f.from.Line > 0 {
+		if sources == nil || f.from.Line > 0 {
 			functions = append(functions, f)
 		}
 	}

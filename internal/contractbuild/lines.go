@@ -3,10 +3,7 @@ package contractbuild
 import (
 	"cmp"
 	"context"
-	"debug/dwarf"
 	"errors"
-	"fmt"
-	"io"
 	"path"
 	"slices"
 	"strings"
@@ -28,6 +25,8 @@ type mappedFunction struct {
 	name string // as in the source
 	at   []int  // where its instructions are in the module, in order
 	from []Position
+	// inlined has where the calls are of the functions that an instruction is inlined from, the innermost first.
+	inlined map[int][]Position
 }
 
 // Functions is how many functions the module defines.
@@ -49,8 +48,40 @@ func (m *SourceMap) Between(defined, first, last int) (lines []Position) {
 	return lines
 }
 
-// Own is what the paths of the contract's own sources begin with, as [Position] has them.
-func (s Source) Own() string {
+// At gives the line that the instruction at an offset of the module comes from. If it is inlined, the line of the call
+// follows, and so on.
+func (m *SourceMap) At(defined, offset int) (lines []Position) {
+	f := m.functions[defined]
+	i, found := slices.BinarySearch(f.at, offset)
+	if !found {
+		return nil
+	}
+	if f.from[i] != (Position{}) {
+		lines = append(lines, f.from[i])
+	}
+	return append(lines, f.inlined[i]...)
+}
+
+// Before gives the last wanted line that instructions of a function before an offset come from. Source maps of
+// AssemblyScript do not say what is inlined where.
+func (m *SourceMap) Before(defined, offset int, wanted func(Position) bool) Position {
+	f := m.functions[defined]
+	i, _ := slices.BinarySearch(f.at, offset)
+	for _, p := range slices.Backward(f.from[:i]) {
+		if wanted(p) {
+			return p
+		}
+	}
+	return Position{}
+}
+
+// IsOwn tells the contract's own sources from those of the SDK and of the language, and from generated ones.
+func (s Source) IsOwn(p Position) bool {
+	return strings.HasPrefix(p.File, s.own()) && !strings.Contains(p.File, "~") // it marks generated files
+}
+
+// own is what the paths of the contract's own sources begin with, as [Position] has them.
+func (s Source) own() string {
 	if s.Manifest.Language == AssemblyScript {
 		return "assembly/"
 	}
@@ -94,7 +125,7 @@ func mapModule(module []byte, debug compiled) (*SourceMap, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := rowsOf(debug, theirs.offset)
+	rows, calls, err := rowsOf(debug, theirs.offset)
 	if err != nil {
 		return nil, err
 	}
@@ -104,10 +135,18 @@ func mapModule(module []byte, debug compiled) (*SourceMap, error) {
 		if len(f.at) != len(twin.at) {
 			return nil, errOtherCode
 		}
-		mapped := mappedFunction{name: demangled(named.name(matched[i])), from: make([]Position, len(f.at))}
+		mapped := mappedFunction{
+			name: demangled(named.name(matched[i])), from: make([]Position, len(f.at)), inlined: map[int][]Position{},
+		}
 		for k, at := range f.at {
 			mapped.at = append(mapped.at, ours.offset+at)
 			mapped.from[k] = rowAt(rows, twin.at[k])
+		}
+		for _, c := range slices.Backward(calls) {
+			first, _ := slices.BinarySearch(twin.at, c.first)
+			for k := first; k < len(twin.at) && twin.at[k] < c.end; k++ {
+				mapped.inlined[k] = append(mapped.inlined[k], c.from)
+			}
 		}
 		m.functions[i] = mapped
 	}
@@ -131,70 +170,25 @@ func rowAt(rows []row, at int) Position {
 	return rows[i-1].from
 }
 
-// rowsOf reads the debug information of a module, sorted by offsets.
-func rowsOf(debug compiled, codeOffset int) (rows []row, err error) {
+// inlinedCall says that the instructions between two offsets of the code section's content are those of a function that
+// is called at a position.
+type inlinedCall struct {
+	first, end int
+	from       Position
+}
+
+// rowsOf reads the debug information of a module: lines by offsets, and inlined calls, the outer before the inner.
+func rowsOf(debug compiled, codeOffset int) (rows []row, calls []inlinedCall, err error) {
 	if debug.sourceMap != nil {
 		rows, err = readSourceMap(debug.sourceMap, codeOffset)
 	} else {
-		rows, err = readDWARF(debug.module)
+		rows, calls, err = readDWARF(debug.module)
 	}
 	if err == nil && len(rows) == 0 {
 		err = errors.New("the compiler wrote no debug information")
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.at, b.at) })
-	return rows, err
-}
-
-// readDWARF reads the line tables that rustc writes, whose addresses are offsets in the code section's content
-// (https://yurydelendik.github.io/webassembly-dwarf).
-func readDWARF(module []byte) (rows []row, err error) {
-	list, err := sections(module)
-	if err != nil {
-		return nil, err
-	}
-	part := map[string][]byte{}
-	for _, s := range list {
-		part[s.name] = s.content
-	}
-	data, err := dwarf.New(part[".debug_abbrev"], nil, nil, part[".debug_info"], part[".debug_line"], nil,
-		part[".debug_ranges"], part[".debug_str"])
-	if err != nil {
-		return nil, fmt.Errorf("debug information: %w", err)
-	}
-	for units := data.Reader(); ; units.SkipChildren() {
-		unit, err := units.Next()
-		if err != nil || unit == nil {
-			return rows, err
-		}
-		lines, err := data.LineReader(unit)
-		if err != nil {
-			return nil, fmt.Errorf("debug information: %w", err)
-		}
-		if lines == nil {
-			continue
-		}
-		if rows, err = appendLines(rows, lines); err != nil {
-			return nil, fmt.Errorf("debug information: %w", err)
-		}
-	}
-}
-
-func appendLines(rows []row, lines *dwarf.LineReader) ([]row, error) {
-	for {
-		var entry dwarf.LineEntry
-		err := lines.Next(&entry)
-		switch {
-		case errors.Is(err, io.EOF):
-			return rows, nil
-		case err != nil:
-			return nil, err
-		case entry.EndSequence:
-			rows = append(rows, row{at: int(entry.Address)})
-		case entry.File == nil:
-		default:
-			rows = append(rows, row{int(entry.Address), Position{path.Clean(entry.File.Name), entry.Line}})
-		}
-	}
+	return rows, calls, err
 }
 
 // demangled is a function's name for people: rustc's names are mangled as those of C++, with a hash at the end.

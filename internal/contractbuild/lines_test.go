@@ -122,3 +122,36 @@ func TestDemangled(t *testing.T) {
 		}
 	}
 }
+
+// TestPlaces has a function whose second instruction is inlined from two others, one within the other.
+func TestPlaces(t *testing.T) {
+	own := func(line int) Position { return Position{"bank/src/lib.rs", line} }
+	sdk := Position{"cairn/src/lib.rs", 91}
+	m := &SourceMap{functions: []mappedFunction{{
+		at:      []int{100, 102, 107},
+		from:    []Position{own(3), sdk, {}},
+		inlined: map[int][]Position{1: {own(9), own(4)}},
+	}}}
+	for at, want := range map[int][]Position{
+		100: {own(3)}, 102: {sdk, own(9), own(4)}, 107: nil, 101: nil,
+	} {
+		if got := m.At(0, at); !slices.Equal(got, want) {
+			t.Errorf("at %d: %v, not %v", at, got, want)
+		}
+	}
+	source := Source{Manifest: Manifest{Language: Rust, Package: "bank"}}
+	if got := m.Before(0, 107, source.IsOwn); got != own(3) {
+		t.Errorf("before the last: %v", got)
+	}
+	if got := m.Before(0, 100, source.IsOwn); got != (Position{}) {
+		t.Errorf("before the first: %v", got)
+	}
+	script := Source{Manifest: Manifest{Language: AssemblyScript}}
+	for file, want := range map[string]bool{
+		"assembly/index.ts": true, "assembly/index~calls.ts": false, "~lib/array.ts": false,
+	} {
+		if got := script.IsOwn(Position{file, 1}); got != want {
+			t.Errorf("%s is own: %v", file, got)
+		}
+	}
+}

@@ -203,7 +203,10 @@ func TestReport(t *testing.T) {
 func TestTraps(t *testing.T) {
 	_, failure := fuzz.Search(t, fuzz.Config{FailOnTrap: true}, trapping)
 	if failure == nil || failure.Invariant != "no call traps" || len(failure.Moves) != 1 {
-		t.Errorf("%v", failure)
+		t.Fatalf("%v", failure)
+	}
+	if again := failure.Again(t, trapping); again.Reason != "trap" || len(again.Stops) != 1 {
+		t.Errorf("played again: %+v", again)
 	}
 	if _, failure = fuzz.Search(t, fuzz.Config{Calls: 100}, trapping); failure != nil {
 		t.Error(failure)

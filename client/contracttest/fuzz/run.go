@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cairn-chain/cairn/client/contracttest"
 )
 
 var (
@@ -50,6 +52,25 @@ func Replay(t testing.TB, setup func(*World), moves string) {
 	if failure != nil {
 		t.Fatalf("the invariant %q does not hold after move %d: %v", failure.Invariant, len(failure.Moves)-1, failure.Err)
 	}
+}
+
+// Again plays the moves once more on a chain that is covered ([contracttest.Chain.Cover]), and gives what the last call
+// of them did: if it failed, also where. What is wrong with the setup or the moves ends the test.
+func (f *Failure) Again(t testing.TB, setup func(*World)) (last contracttest.Result) {
+	t.Helper()
+	w := newWorld(t, func(w *World) {
+		w.Chain.Cover()
+		setup(w)
+	})
+	var calls int
+	p := w.begin(&calls)
+	for i, m := range f.Moves {
+		var err error
+		if last, err = p.move(m); err != nil {
+			t.Fatalf("move %d: %v", i, err)
+		}
+	}
+	return last
 }
 
 // Error says what does not hold, how it was found, and the moves as a Go test.

@@ -40,6 +40,9 @@ type Options struct {
 	// needs Fresh, and each module is to be asked for ([Engine.Module]) before it is compiled or run.
 	Covered func(code types.CodeHash, ran []uint64)
 
+	// Stopped is told of each call that failed where it stood. It needs Covered.
+	Stopped func(code types.CodeHash, at []vm.Place)
+
 	Log *slog.Logger // discards
 }
 

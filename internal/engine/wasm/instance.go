@@ -88,6 +88,9 @@ func (i *instance) run(function string, host vm.Host, gas *vm.Gas) (vm.Exit, err
 	default:
 		exit = gas.Trapped(i.gasGlobal.Get(), i.stackGlobal.Get())
 	}
+	if stopped := i.code.engine.opts.Stopped; stopped != nil && exit != vm.Returned {
+		stopped(i.code.hash, i.code.module.Standing(i.global))
+	}
 	if exit != vm.Returned && exit != vm.Reverted {
 		gas.Forfeit()
 	}
@@ -98,10 +101,12 @@ func (i *instance) run(function string, host vm.Host, gas *vm.Gas) (vm.Exit, err
 func (i *instance) ran() []uint64 {
 	words := make([]uint64, i.code.module.CoverWords())
 	for word := range words {
-		words[word] = i.module.ExportedGlobal(vm.CoverName(word)).Get()
+		words[word] = i.global(vm.CoverName(word))
 	}
 	return words
 }
+
+func (i *instance) global(name string) uint64 { return i.module.ExportedGlobal(name).Get() }
 
 // entry finds an export of the guest; nil if there is none.
 func (i *instance) entry(name string) api.Function {

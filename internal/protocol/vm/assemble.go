@@ -21,8 +21,8 @@ func (p *parsed) assemble() []byte {
 
 	out = p.appendTableAndMemory(out)
 
-	out = appendSection(out, globalSection, p.ownGlobals()+2+coverWords(len(p.blocks)), p.globalsWith())
-	out = appendSection(out, exportSection, len(p.exports)+3+coverWords(len(p.blocks)), p.appendExports(nil, &add))
+	out = appendSection(out, globalSection, p.ownGlobals()+2+p.noteGlobals(), p.globalsWith())
+	out = appendSection(out, exportSection, len(p.exports)+3+p.noteExports(), p.appendExports(nil, &add))
 	if p.start >= 0 {
 		start := appendU32(nil, p.moved(uint32(p.start)))
 		out = append(appendU32(append(out, startSection), uint32(len(start))), start...)
@@ -52,11 +52,31 @@ func appendAddedImports(imports []byte, add *added) []byte {
 func (p *parsed) globalsWith() []byte {
 	globals := append(p.copyOf(globalSection), I64, 1, opI64Const, 0, opEnd)
 	globals = append(appendS64(append(globals, I64, 1, opI64Const), fullStack), opEnd)
-	for range coverWords(len(p.blocks)) {
+	for range p.noteGlobals() {
 		globals = append(globals, I64, 1, opI64Const, 0, opEnd)
 	}
 	return globals
 }
+
+// places is how many globals say where functions stand: one for each that the module defines, if it is covered.
+func (p *parsed) places() int {
+	if !p.covered {
+		return 0
+	}
+	return len(p.functions) - p.imported
+}
+
+// placeGlobals counts these and the clock before them.
+func (p *parsed) placeGlobals() int {
+	if !p.covered {
+		return 0
+	}
+	return 1 + p.places()
+}
+
+// noteGlobals is how many globals a covered module has more, and noteExports how many of these are exported.
+func (p *parsed) noteGlobals() int { return p.placeGlobals() + coverWords(len(p.blocks)) }
+func (p *parsed) noteExports() int { return p.places() + coverWords(len(p.blocks)) }
 
 // copyOf gives the entries of a section with room for those that are added.
 func (p *parsed) copyOf(section int) []byte {
@@ -100,8 +120,11 @@ func (p *parsed) appendExports(out []byte, add *added) []byte {
 
 // appendOwnExports writes the exports that are added.
 func (p *parsed) appendOwnExports(out []byte, add *added) []byte {
+	for i := range p.places() {
+		out = appendU32(append(appendName(out, PlaceName(i)), globalKind), add.stack+2+uint32(i))
+	}
 	for i := range coverWords(len(p.blocks)) {
-		out = appendU32(append(appendName(out, CoverName(i)), globalKind), add.stack+1+uint32(i))
+		out = appendU32(append(appendName(out, CoverName(i)), globalKind), add.stack+1+uint32(p.placeGlobals()+i))
 	}
 	out = appendU32(append(appendName(out, GasName), globalKind), add.gas)
 	out = appendU32(append(appendName(out, StackName), globalKind), add.stack)

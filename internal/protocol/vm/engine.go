@@ -90,6 +90,11 @@ const (
 // CoverName is an exported mutable i64 global of a module from [CheckCovered]: [Module.Blocks] says what its bits mean.
 func CoverName(word int) string { return "cover." + strconv.Itoa(word) }
 
+// PlaceName is an exported mutable i64 global of a module from [CheckCovered]: where a defined function stands, in the
+// order of the code. It is 0 while no call of the function is active. Else the upper half is the time of the note, and
+// the lower an offset in the code as submitted. [Module.Standing] reads them.
+func PlaceName(function int) string { return "place." + strconv.Itoa(function) }
+
 // MaxSlice is the most gas that a guest holds at a time: about a millisecond. When it is used up the guest asks for
 // more, and the asking is where the Go runtime can stop the goroutine.
 const MaxSlice = 1_000_000

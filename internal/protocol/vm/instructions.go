@@ -58,9 +58,14 @@ type instruction struct {
 	values   uint8 // of the frame: how many it makes (docs/protocol.md, "Metering")
 	ends     bool  // it ends a metered block
 	traps    bool  // it may trap by itself, of those that contracts may have
+	calls    bool  // it makes others run
 	float    bool  // it has to do with floats
 	align    uint8 // of a memory access: the largest allowed, as a power of two
 }
+
+// stops reports whether a call may end in the instruction. Accesses of memory are left out: notes in front of each
+// would be too many.
+func (i *instruction) stops() bool { return i.calls || i.traps && i.shape != memoryAccess }
 
 // instructions is the table by opcode: WebAssembly 1.0 and the sign-extension operators.
 var instructions = instructionTable()
@@ -91,6 +96,7 @@ func instructionTable() (table [256]instruction) {
 	}
 	for _, op := range []byte{opCall, opCallIndirect, opMemoryGrow} {
 		table[op].values = 3 // a result, and where the memory is and ends, read again
+		table[op].calls = true
 	}
 	for _, run := range numeric {
 		for op := int(run.first); op <= int(run.last); op++ {

@@ -2,6 +2,7 @@ package vm
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -61,7 +62,13 @@ type Module struct {
 	hasInit      bool
 	reentrant    bool
 	skeleton     Skeleton
-	blocks       []Block
+	notes
+}
+
+// notes are what a covered module has in addition.
+type notes struct {
+	blocks []Block
+	places int // functions that note where they stand
 }
 
 // Block is a metered block of a module's code: instructions that run one after the other, up to a branch.
@@ -78,6 +85,28 @@ func (m *Module) Blocks() []Block { return m.blocks }
 func (m *Module) CoverWords() int { return coverWords(len(m.blocks)) }
 
 func coverWords(blocks int) int { return (blocks + 63) / 64 }
+
+// Place is where a function stands that is active.
+type Place struct {
+	Function int // in the order of the code; imported ones are not counted
+	At       int // where in the code as submitted, in bytes: an instruction that calls, or where its block begins
+}
+
+// Standing gives the functions that are active in an instance of a module from [CheckCovered], the innermost first. One
+// that calls itself is there once. Global gives an exported global.
+func (m *Module) Standing(global func(name string) uint64) (places []Place) {
+	var noted []uint64 // their notes, in the same order
+	for f := range m.places {
+		note := global(PlaceName(f))
+		if note == 0 {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(noted, note, func(a, b uint64) int { return cmp.Compare(b, a) })
+		noted = slices.Insert(noted, at, note)
+		places = slices.Insert(places, at, Place{f, int(uint32(note))})
+	}
+	return places
+}
 
 // Check validates code by the module rules and rewrites it. An error is a [*Refused]. It takes time and memory linear
 // in the length of the code: what it writes has at most ten times its length and 384 KiB.
@@ -109,7 +138,7 @@ func check(code []byte, covered bool) (*Module, error) {
 		pages:        memory.least,
 		maxPages:     memory.most,
 		callable:     make(map[string]struct{}),
-		blocks:       p.blocks,
+		notes:        notes{p.blocks, p.places()},
 	}
 	_, m.hasInit = p.names[InitFunction]
 	_, m.reentrant = p.names[reentrantMark]

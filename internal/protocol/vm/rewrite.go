@@ -189,6 +189,30 @@ func (b *body) called() {
 	b.copyTo(b.at)
 	b.out = appendU32(append(b.out, opGlobalGet), b.gas)
 	b.out = appendU32(append(b.out, opLocalSet), b.gasLocal)
+	if b.covered {
+		b.out = b.appendPlace(b.out, b.at)
+	}
+}
+
+// place notes where the function stands, in front of an instruction that may be its last.
+func (b *body) place(at int) {
+	if !b.covered {
+		return
+	}
+	b.out = append(b.out, b.code[b.copied:at]...)
+	b.copied = at
+	b.out = b.appendPlace(b.out, at)
+}
+
+// appendPlace writes what notes that the function stands at an offset of the code, later than all that stood before.
+func (b *body) appendPlace(out []byte, at int) []byte {
+	clock := b.stack + 1
+	out = appendU32(append(out, opGlobalGet), clock)
+	out = appendS64(append(out, opI64Const), 1<<32)
+	out = appendU32(append(out, opI64Add, opGlobalSet), clock)
+	out = appendU32(append(out, opGlobalGet), clock)
+	out = appendS64(append(out, opI64Const), int64(at))
+	return appendU32(append(out, opI64Or, opGlobalSet), clock+1+uint32(b.bodyCount))
 }
 
 // settle ends a metered block with an instruction: its price is known, and what takes it goes before its instructions.
@@ -220,7 +244,8 @@ func (b *body) settle(opcode byte) {
 func (b *body) appendCover(out []byte) []byte {
 	n := len(b.blocks)
 	b.blocks = append(b.blocks, Block{b.bodyCount, b.from, b.at})
-	word := b.stack + 1 + uint32(n/64)
+	out = b.appendPlace(out, b.from)
+	word := b.stack + 1 + uint32(b.placeGlobals()+n/64)
 	out = appendU32(append(out, opGlobalGet), word)
 	out = appendS64(append(out, opI64Const), int64(uint64(1)<<(n%64)))
 	return appendU32(append(out, opI64Or, opGlobalSet), word)
@@ -239,6 +264,9 @@ func (b *body) finish(groups int, locals []byte) {
 	e = b.appendSettleIfNegative(append(e, opI64Or))
 	e = append(e, opBlock, blockTypeOf(b.functionType.result))
 	e = append(e, b.out...) // ends with the block's end
+	if b.covered {          // it stands nowhere any more
+		e = appendU32(append(e, opI64Const, 0, opGlobalSet), b.stack+2+uint32(b.bodyCount))
+	}
 	e = appendU32(append(e, opGlobalGet), b.stack)
 	e = appendS64(append(e, opI64Const), frame)
 	e = appendU32(append(e, opI64Add, opGlobalSet), b.stack)

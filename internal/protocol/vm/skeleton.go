@@ -109,7 +109,7 @@ func (w *skeletonWriter) write(functions []uint32) []byte {
 	}
 	out = appendSection(out, functionSection, len(functions), content)
 	out = p.appendTableAndMemory(out)
-	out = appendSection(out, globalSection, p.ownGlobals()+2+coverWords(len(p.blocks)), p.globalsWith())
+	out = appendSection(out, globalSection, p.ownGlobals()+2+p.noteGlobals(), p.globalsWith())
 	content = nil
 	for _, e := range w.exports {
 		index := e.index
@@ -121,7 +121,7 @@ func (w *skeletonWriter) write(functions []uint32) []byte {
 	reset := *add
 	reset.resetFunction = w.moved(add.resetFunction)
 	own := p.appendOwnExports(content, &reset)
-	out = appendSection(out, exportSection, len(w.exports)+3+coverWords(len(p.blocks)), own)
+	out = appendSection(out, exportSection, len(w.exports)+3+p.noteExports(), own)
 	if len(w.elements) > 0 {
 		content = nil
 		for _, s := range w.elements {

@@ -14,6 +14,9 @@ func (b *body) step() {
 	b.cost += uint32(known.price)
 	b.values += int(known.values)
 	b.observed = b.observed || known.traps
+	if known.stops() {
+		b.place(from)
+	}
 	switch known.shape {
 	case unknownInstruction:
 		b.refuse(reasonInstruction)
