@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/cli/argument"
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/proof"
@@ -68,7 +69,7 @@ One walk takes at most 100,000 proofs: then it says how far it came, and the nex
 		if to <= height {
 			return output.Usage(fmt.Errorf("the proofs after block %d, up to block %d, are none", height, to))
 		}
-		w, err := walk(ctx, s, proof.NewChain(height, hash, bits), to, info.RangeProofs)
+		w, err := walk(ctx, proof.NewChain(height, hash, bits), to, fetchFrom(s.client, to, info.RangeProofs))
 		if err != nil {
 			return err
 		}
@@ -90,58 +91,96 @@ func newestProof(info api.NodeInfo) (newest types.Height) {
 	return newest
 }
 
-// walk goes on with a chain up to a block.
-func walk(
-	ctx context.Context, s *session, c *proof.Chain, to types.Height, ranges []api.RangeProofs,
-) (w walked, err error) {
+// verifying is a *proof.Chain.
+type verifying interface {
+	Height() types.Height
+	Hash() types.BlockHash
+	Signed() bool
+	Next(encoded []byte) (proof.RangeVerdict, error)
+}
+
+// step is what comes after a block: the proof of a range of 2^log blocks, or of one.
+type step struct {
+	log     int
+	encoded []byte
+	err     error
+}
+
+// fetcher fetches the step after a block: the proof of at most 2^log blocks.
+type fetcher func(ctx context.Context, after types.Height, log int) step
+
+// asked is a step that is on its way.
+type asked struct {
+	answer <-chan step
+	stop   context.CancelFunc // ends it
+}
+
+// ask fetches while something else goes on.
+func (f fetcher) ask(ctx context.Context, after types.Height, log int) asked {
+	ctx, stop := context.WithCancel(ctx)
+	answer := make(chan step, 1)
+	go func() { answer <- f(ctx, after, log) }()
+	return asked{answer, stop}
+}
+
+// walk goes on with a chain up to a block. While it verifies a step, it fetches the next one: two are in memory.
+func walk(ctx context.Context, c verifying, to types.Height, f fetcher) (w walked, err error) {
 	w.From = c.Height() + 1
+	next := f.ask(ctx, c.Height(), longestRange)
+	defer func() { next.stop() }()
 	for w.Ranges+w.Blocks < mostSteps && c.Height() < to {
-		v, size, err := step(ctx, s, c, to, ranges)
-		if err != nil {
-			return w, fmt.Errorf("after block %d, %s: %w", c.Height(), c.Hash(), err)
+		got := <-next.answer
+		next.stop()
+		if got.err == nil {
+			if last := c.Height() + 1<<got.log; last < to {
+				next = f.ask(ctx, last, longestRange)
+			}
+			var v proof.RangeVerdict
+			if v, got.err = c.Next(got.encoded); got.err == nil {
+				w.add(&v, len(got.encoded))
+				continue
+			}
 		}
-		if v.FromHeight < v.Height {
-			w.Ranges++
-		} else {
-			w.Blocks++
+		if !errors.Is(got.err, proof.ErrHandedOver) || got.log == 0 {
+			return w, fmt.Errorf("after block %d, %s: %w", c.Height(), c.Hash(), got.err)
 		}
-		if w.Bits == 0 || v.SecurityBits < w.Bits {
-			w.Bits = v.SecurityBits
-		}
-		w.Bytes, w.StateRoot = w.Bytes+int64(size), v.PostRoot
+		next.stop()
+		next = f.ask(ctx, c.Height(), got.log-1)
 	}
 	w.Height, w.BlockHash, w.Producer = c.Height(), c.Hash(), c.Signed()
 	return w, nil
 }
 
-// step verifies the next proof: of the longest range that the node has, or of a block.
-func step(
-	ctx context.Context, s *session, c *proof.Chain, to types.Height, ranges []api.RangeProofs,
-) (v proof.RangeVerdict, size int, err error) {
-	first := c.Height() + 1
-	for log := longestRange; log > 0; log-- {
-		blocks := types.Height(1) << log
-		last := c.Height() + blocks
-		if last%blocks != 0 || last > to || !offers(ranges, first, last) {
-			continue
-		}
-		encoded, err := s.client.RangeProof(ctx, first, last, mostStepBytes)
-		if errors.Is(err, api.ErrProofNotStored) {
-			continue
-		}
-		if err != nil {
-			return v, 0, err
-		}
-		if v, err = c.Next(encoded); !errors.Is(err, proof.ErrHandedOver) {
-			return v, len(encoded), err
-		}
+// add counts a step that is verified.
+func (w *walked) add(v *proof.RangeVerdict, size int) {
+	if v.FromHeight < v.Height {
+		w.Ranges++
+	} else {
+		w.Blocks++
 	}
-	encoded, err := s.client.ProofBundle(ctx, first, mostStepBytes)
-	if err != nil {
-		return v, 0, err
+	if w.Bits == 0 || v.SecurityBits < w.Bits {
+		w.Bits = v.SecurityBits
 	}
-	v, err = c.Next(encoded)
-	return v, len(encoded), err
+	w.Bytes, w.StateRoot = w.Bytes+int64(size), v.PostRoot
+}
+
+// fetchFrom fetches from a node: the longest of its ranges, or the proof of a block.
+func fetchFrom(c *client.Client, to types.Height, ranges []api.RangeProofs) fetcher {
+	return func(ctx context.Context, after types.Height, log int) step {
+		for ; log > 0; log-- {
+			blocks := types.Height(1) << log
+			last := after + blocks
+			if last%blocks != 0 || last > to || !offers(ranges, after+1, last) {
+				continue
+			}
+			encoded, err := c.RangeProof(ctx, after+1, last, mostStepBytes)
+			if !errors.Is(err, api.ErrProofNotStored) {
+				return step{log, encoded, err}
+			}
+		}
+		encoded, err := c.ProofBundle(ctx, after+1, mostStepBytes)
+		return step{0, encoded, err}
+	}
 }
 
 // offers tells whether a node says that it may have the proof of some blocks together.
