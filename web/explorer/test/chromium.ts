@@ -15,7 +15,10 @@ export class Browser {
   #rest = "";
 
   private constructor(
+    readonly profile: string,
     readonly close: () => Promise<void>,
+    /** kill ends it at once; what it has on the disk stays */
+    readonly kill: () => Promise<void>,
     to: Writable,
     from: Readable,
   ) {
@@ -27,8 +30,8 @@ export class Browser {
     });
   }
 
-  static start(): Browser {
-    const profile = mkdtempSync(join(tmpdir(), "cairn-explorer-"));
+  /** start starts a new one, or what has been killed again on its profile. */
+  static start(profile = mkdtempSync(join(tmpdir(), "cairn-explorer-"))): Browser {
     const flags = [
       "--headless",
       "--no-sandbox",
@@ -50,8 +53,14 @@ export class Browser {
       await ended;
       rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
     };
+    const kill = async (): Promise<void> => {
+      process.kill("SIGKILL");
+      await ended;
+    };
     const browser: Browser = new Browser(
+      profile,
       close,
+      kill,
       process.stdio[3] as Writable,
       process.stdio[4] as unknown as Readable,
     );
@@ -175,6 +184,16 @@ export class Tab {
         );
       await this.run("new Promise((r) => setTimeout(r, 30))").catch(() => undefined);
     }
+  }
+
+  /** crash kills the process of the page, as lack of memory does. */
+  async crash(): Promise<void> {
+    const gone = new Promise<void>((resolve) =>
+      this.browser.on(({ method, sessionId }) => method === "Inspector.targetCrashed" && sessionId === this.session && resolve()),
+    );
+    await this.call("Inspector.enable");
+    void this.call("Page.crash").catch(() => undefined); // nobody is left to answer
+    await gone;
   }
 
   text(): Promise<string> {

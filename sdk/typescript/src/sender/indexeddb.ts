@@ -1,0 +1,90 @@
+import { SenderError } from "./job.js";
+import type { Entry, Scope, Store } from "./store.js";
+
+/**
+ * IndexedDBStore keeps a sender's journal in a database of the page's origin, in browsers. An append resolves once its transaction is on
+ * the disk. A Web Lock keeps other tabs and workers out until close, or until the tab is gone: there open rejects with the reason
+ * "locked". It needs a secure context, which is HTTPS or a local address. Browsers may drop the data of an origin when the disk is full,
+ * unless navigator.storage.persist() was granted, and people may clear it: then ids that were paid are not known any more.
+ */
+export class IndexedDBStore implements Store {
+  #database: IDBDatabase | undefined;
+  #release: (() => void) | undefined;
+
+  constructor(readonly name: string) {}
+
+  async open(scope: Scope): Promise<Entry[]> {
+    if (this.#release) throw new SenderError("locked", `${this.name} is open already`);
+    this.#release = await lock(`cairn-sender:${this.name}`);
+    try {
+      this.#database = await openDatabase(this.name);
+      const transaction = this.#database.transaction([SCOPE, ENTRIES], "readwrite", { durability: "strict" });
+      const held = transaction.objectStore(SCOPE).get(ONE) as IDBRequest<Scope | undefined>;
+      const entries = transaction.objectStore(ENTRIES).getAll() as IDBRequest<Entry[]>;
+      held.onsuccess = () => {
+        if (!held.result) transaction.objectStore(SCOPE).put({ genesis: scope.genesis, account: scope.account }, ONE);
+      };
+      await done(transaction);
+      const { genesis, account } = held.result ?? scope;
+      if (genesis !== scope.genesis || account !== scope.account) {
+        throw new SenderError("other_scope", `${this.name} belongs to account ${account} of the chain ${genesis}`);
+      }
+      return entries.result;
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  }
+
+  async append(entries: Entry[]): Promise<void> {
+    if (!this.#database) throw new SenderError("closed", `${this.name} is not open`);
+    const transaction = this.#database.transaction(ENTRIES, "readwrite", { durability: "strict" });
+    try {
+      for (const entry of entries) transaction.objectStore(ENTRIES).add(entry);
+    } catch (error) {
+      transaction.abort(); // else those before would be written
+      throw error;
+    }
+    await done(transaction);
+  }
+
+  async close(): Promise<void> {
+    this.#database?.close();
+    this.#release?.();
+    this.#database = this.#release = undefined;
+  }
+}
+
+/** The database has the scope under one key, and the entries under keys that count up. */
+const [SCOPE, ENTRIES, ONE] = ["scope", "entries", 1];
+
+function openDatabase(name: string): Promise<IDBDatabase> {
+  return new Promise((resolve, reject) => {
+    const request = indexedDB.open(name, 1);
+    request.onupgradeneeded = () => {
+      request.result.createObjectStore(SCOPE);
+      request.result.createObjectStore(ENTRIES, { autoIncrement: true });
+    };
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+}
+
+/** done resolves when all of a transaction is written, and rejects when nothing is. */
+function done(transaction: IDBTransaction): Promise<void> {
+  return new Promise((resolve, reject) => {
+    transaction.oncomplete = () => resolve();
+    transaction.onabort = () => reject(transaction.error);
+  });
+}
+
+/** lock takes a lock of the origin, and gives what releases it. */
+function lock(name: string): Promise<() => void> {
+  if (!isSecureContext) throw new SenderError("failed", "Web Locks need HTTPS or a local address");
+  return new Promise((resolve, reject) => {
+    navigator.locks.request(name, { ifAvailable: true }, (held) => {
+      if (!held) throw new SenderError("locked", `another tab or worker has ${name}`);
+      return new Promise<void>((release) => resolve(release));
+    }).catch(reject);
+  });
+}

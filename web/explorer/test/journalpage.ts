@@ -1,0 +1,49 @@
+// A page that pays out with a journal in IndexedDB: it is bundled, opened in a Chromium and killed in the middle.
+import { createClient, parseCoins, type Account } from "cairn-sdk";
+import { Key } from "cairn-sdk/keys";
+import { IndexedDBStore, SenderError, createSender, type Scope, type Sender } from "cairn-sdk/sender";
+
+export const PAYEE: Account = `0x${"55".repeat(32)}`;
+export const scope: Scope = { genesis: `0x${"11".repeat(32)}`, account: PAYEE };
+export const isError = (error: unknown): string => (error instanceof SenderError ? error.reason : String(error));
+
+/** state is what the test asks the page for. */
+const state = { accepted: 0, paid: 0, failed: "", locked: 0 };
+
+/** create makes the sender, once no other tab has its journal. */
+async function create(url: string, key: Key): Promise<Sender> {
+  for (;;) {
+    try {
+      return await createSender(createClient(url), key, { store: new IndexedDBStore("payouts"), poll: 50 });
+    } catch (error) {
+      if (isError(error) !== "locked") throw error;
+      state.locked++;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+}
+
+/** payOut pays ids 1 to count, 0.01 coins and the id's number of units each. */
+async function payOut(url: string, secret: string, count: number): Promise<void> {
+  const key = new Key(Uint8Array.from(secret.match(/../g)!, (byte) => parseInt(byte, 16)));
+  const sender = await create(url, key);
+  const ids = Array.from({ length: count }, (_, i) => i + 1);
+  await Promise.all(ids.map(async (id) => {
+    const sent = sender.send({ type: "transfer", to: PAYEE, value: parseCoins("0.01") + BigInt(id) }, { id: String(id) });
+    await sent.accepted;
+    state.accepted++;
+    await sent.receipt;
+    state.paid++;
+  }));
+  await sender.close();
+}
+
+Object.assign(globalThis, {
+  state,
+  IndexedDBStore,
+  scope,
+  isError,
+  start: (url: string, secret: string, count: number): void => {
+    payOut(url, secret, count).catch((error) => (state.failed = isError(error)));
+  },
+});
