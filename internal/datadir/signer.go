@@ -37,12 +37,15 @@ type Signer struct {
 	files    io.Closer
 }
 
+// ErrNotEmpty is the error of a directory for a signer that is one's already, or a node's.
+var ErrNotEmpty = errors.New("a signer's directory is made anew, and this one is used already")
+
 // InitSigner makes the directory of a signer for the chain of a genesis, with a copy of the producer's key, and returns
-// the pin that nodes know it by. A directory that is a signer's already is refused with [ErrExists].
+// the pin that nodes know it by. A directory that is a signer's or a node's already is refused with [ErrNotEmpty].
 func InitSigner(dir string, genesis types.Genesis, key crypto.PrivateKey) (link.Pin, error) {
 	for _, name := range []string{signerChainFile, ProtocolKeyFile, SignerLinkFile} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
-			return link.Pin{}, fmt.Errorf("%w: %s holds %s", ErrExists, dir, name)
+			return link.Pin{}, fmt.Errorf("%w: %s holds %s", ErrNotEmpty, dir, name)
 		}
 	}
 	hash, err := GenesisHash(genesis)

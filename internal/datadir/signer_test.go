@@ -24,6 +24,9 @@ func TestSignerWithoutItsLock(t *testing.T) {
 	if _, err := InitSigner(dir, genesis, key); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := InitSigner(dir, genesis, key); !errors.Is(err, ErrNotEmpty) {
+		t.Fatalf("a second time: %v", err)
+	}
 	for name, harm := range map[string]func(path string, size int64) error{
 		"absent":    func(path string, _ int64) error { return os.Remove(path) },
 		"cut short": func(path string, size int64) error { return os.Truncate(path, size-1) },

@@ -17,6 +17,7 @@ import (
 type signing struct {
 	*clusterOfNodes
 	signer, address   string // the signer's directory and address
+	signerLog         string // what the signer printed that was started last
 	pin, producer     string // the signer's
 	client, chainData string // the node's pin, and its directory
 }
@@ -49,6 +50,7 @@ func newSigning(t *testing.T) *signing {
 func (s *signing) startSigner() *program.Process {
 	s.t.Helper()
 	log := filepath.Join(s.t.TempDir(), "log")
+	s.signerLog = log
 	p, err := program.Start(program.Command{
 		Args: []string{
 			buildBinary(s.t), "signer", "run", "--data-dir", s.signer, "--listen", s.address, "--client", s.client,
@@ -149,6 +151,67 @@ func TestSigner(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.forgets()
+}
+
+// TestTwoProducersOfOneSigner runs a primary and a copy of its directory beside each other, on one signer. One of them
+// has all blocks, and no height has two. The other one holds and says why; the signer and the first say so, too.
+func TestTwoProducersOfOneSigner(t *testing.T) {
+	t.Parallel()
+	s := newSigning(t)
+	s.startSigner()
+	node := s.startNode()
+	s.awaitHeight(node, 3)
+	if err := node.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(t.TempDir(), "copied")
+	if output, err := exec.Command("cp", "-a", s.chainData, copied).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	goesOn := s.startNode()
+	s.chainData = copied
+	holding := s.startNode()
+	const why = "another block may have been signed at this height: the signer has signed block"
+	says := func(node *process) bool {
+		status, err := s.clientOf(node).SyncStatus(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return status.State == api.StateHolding && strings.Contains(*status.Reason, why)
+	}
+	s.await("one of the two holds", func() bool {
+		if says(goesOn) {
+			goesOn, holding = holding, goesOn
+		}
+		return says(holding)
+	})
+	held := s.height(holding)
+	s.awaitHeight(goesOn, held+20)
+	if h := s.height(holding); h != held {
+		t.Errorf("block %d was made beside the other node's", h)
+	}
+	for height := types.Height(1); height <= held; height++ {
+		var hashes [2]types.BlockHash
+		for i, node := range []*process{goesOn, holding} {
+			block, err := s.clientOf(node).BlockByNumber(t.Context(), api.AtHeight(height), false)
+			if err != nil || block == nil {
+				t.Fatal(block, err)
+			}
+			hashes[i] = block.Hash
+		}
+		if hashes[0] != hashes[1] {
+			t.Errorf("two blocks of height %d were signed: %s", height, hashes)
+		}
+	}
+	for file, want := range map[string]string{
+		s.signerLog: "a block was not signed", goesOn.log: "a copy of this node may run",
+		holding.log: "this node holds until its signer signs",
+	} {
+		text, err := os.ReadFile(file)
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("no %q: %v\n%s", want, err, text)
+		}
+	}
 }
 
 // forgets takes the signer's height lock away: it does not start before an operator says so.

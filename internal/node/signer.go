@@ -14,7 +14,7 @@ import (
 // LocalKey is a producer's key that this process has itself.
 func LocalKey(key crypto.PrivateKey) sequencer.Signer { return sequencer.Local(key) }
 
-// openSigner tells a signer which chain its headers are of.
+// openSigner tells the client of a signer which chain its headers are of, and where it tells of others that ask.
 func (n *Node) openSigner() error {
 	client, is := n.config.Key.(*signer.Client)
 	if !is {
@@ -24,7 +24,7 @@ func (n *Node) openSigner() error {
 	if err != nil {
 		return err
 	}
-	n.signer, client.Genesis = client, genesis.Header.Hash()
+	n.signer, client.Genesis, client.Log = client, genesis.Header.Hash(), n.config.Log
 	return nil
 }
 

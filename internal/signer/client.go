@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"sync"
 	"time"
@@ -24,11 +25,13 @@ type Client struct {
 	Pin      link.Pin
 	Identity link.Identity // this node's
 	Producer types.PublicKey
-	// Genesis is the hash of the chain's block 0. It is set before Sign is called.
+	// Genesis is the hash of the chain's block 0. It is set before Sign is called, as is Log.
 	Genesis types.BlockHash
+	Log     *slog.Logger
 
-	asking sync.Mutex // serialises Sign
-	conn   net.Conn   // nil before the first, and after a fault
+	asking    sync.Mutex // serialises Sign
+	conn      net.Conn   // nil before the first, and after a fault
+	contested bool       // the signer said so last
 
 	mu    sync.Mutex
 	fault error // of the last attempt
@@ -128,6 +131,10 @@ func (c *Client) sign(ctx context.Context, h types.Header) (types.Signature, err
 	if !(types.SignedHeader{Header: h, Signature: a.signature}).VerifySignature() {
 		return types.Signature{}, errOtherSignature
 	}
+	if a.verdict == contested && !c.contested {
+		c.Log.Warn("the signer is asked for another block of a height that it signed: a copy of this node may run, stop one")
+	}
+	c.contested = a.verdict == contested
 	return a.signature, nil
 }
 

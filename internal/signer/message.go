@@ -46,6 +46,7 @@ const (
 	otherChain          // the signer's chain is another one
 	otherKey            // the header's producer is not the signer's key
 	faulty              // the signer cannot write its lock
+	contested           // signed, and another header was not a moment ago, as its height had one
 	verdictsEnd         // no verdict
 )
 
@@ -63,7 +64,7 @@ func (a answer) encode() []byte {
 	b := make([]byte, answerSize)
 	b[0] = byte(a.verdict)
 	switch a.verdict {
-	case signed:
+	case signed, contested:
 		copy(b[1:], a.signature[:])
 	case locked:
 		binary.LittleEndian.PutUint64(b[1:], uint64(a.held.Height))
@@ -78,7 +79,7 @@ func decodeAnswer(b []byte) (a answer, err error) {
 	}
 	a.verdict = verdict(b[0])
 	switch a.verdict {
-	case signed:
+	case signed, contested:
 		copy(a.signature[:], b[1:])
 	case locked:
 		a.held.Height = types.Height(binary.LittleEndian.Uint64(b[1:]))
@@ -99,10 +100,11 @@ var (
 // err is why a header was not signed; nil for a signature.
 func (a answer) err() error {
 	switch a.verdict {
-	case signed:
+	case signed, contested:
 		return nil
 	case locked:
-		return fmt.Errorf("%w: the signer holds block %d, %s", heightlock.ErrSigned, a.held.Height, a.held.Hash)
+		return fmt.Errorf("%w: the signer has signed block %d, %s, for another node or a copy of this one, unless this one "+
+			"has lost blocks", heightlock.ErrSigned, a.held.Height, a.held.Hash)
 	case otherChain:
 		return ErrOtherChain
 	case otherKey:

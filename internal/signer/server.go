@@ -35,10 +35,22 @@ type Server struct {
 	slots  chan struct{} // one for each open connection
 	open   connections
 
-	mu    sync.Mutex // serialises signing
+	mu    sync.Mutex // serialises signing, and guards what follows
 	fault error      // for which nothing is signed any more
+	asked asked
 	ended chan struct{}
 }
+
+// asked is what nodes asked for since the start.
+type asked struct {
+	signedFor link.Pin // whose header was signed last
+	refused   types.BlockHash
+	refusedAt time.Time // when that one was, as its height had another
+}
+
+// contestedTime is how long a node whose headers are signed is told that another one's was not. That one asks again
+// each second.
+const contestedTime = 10 * time.Second
 
 // maxStrangers are connections that are open at once beside one for each node: who has not shown yet who it is.
 const maxStrangers = 64
@@ -68,6 +80,7 @@ func (s *Server) sign(r request) answer {
 		return answer{verdict: otherKey}
 	}
 	if err := c.Lock.Hold(r.header); errors.Is(err, heightlock.ErrSigned) {
+		s.asked.refusedAt = time.Now()
 		return answer{verdict: locked, held: c.Lock.Last()}
 	} else if err != nil {
 		return s.fail(err)
@@ -76,6 +89,9 @@ func (s *Server) sign(r request) answer {
 	signature, err := c.Key.Sign(hash[:], [32]byte{}) // no randomness: who asks again gets the same
 	if err != nil {
 		return s.fail(err)
+	}
+	if at := s.asked.refusedAt; !at.IsZero() && time.Since(at) < contestedTime {
+		return answer{verdict: contested, signature: signature}
 	}
 	return answer{verdict: signed, signature: signature}
 }
@@ -182,7 +198,7 @@ func (s *Server) serve(ctx context.Context, raw net.Conn) {
 			return
 		}
 		a := s.sign(r)
-		s.tell(log, r.header, a)
+		s.tell(log, pin, r.header, a)
 		_ = conn.SetWriteDeadline(time.Now().Add(writeTime)) // Write says so
 		if _, err := conn.Write(a.encode()); err != nil {
 			log.Info("a node did not take its answer", "pin", pin, "error", err)
@@ -191,15 +207,26 @@ func (s *Server) serve(ctx context.Context, raw net.Conn) {
 	}
 }
 
-// tell logs an answer.
-func (s *Server) tell(log *slog.Logger, h types.Header, a answer) {
-	log = log.With("height", h.Height, "hash", h.Hash())
+// tell logs an answer to a node. One that asks for the same header again and again is told of once.
+func (s *Server) tell(log *slog.Logger, pin link.Pin, h types.Header, a answer) {
+	hash := h.Hash()
+	s.mu.Lock()
+	before := s.asked
+	if a.err() == nil {
+		s.asked.signedFor = pin
+	} else {
+		s.asked.refused = hash
+	}
+	s.mu.Unlock()
+	log = log.With("pin", pin, "height", h.Height, "hash", hash)
 	switch err := a.err(); {
-	case err == nil:
-		log.Debug("a block was signed")
+	case err == nil || before.refused == hash:
+		log.Debug("a node was answered", "error", err)
 	case a.verdict == faulty:
 		log.Error("a block was not signed, and none will be until a new start", "error", err)
-	default:
+	case before.signedFor == (link.Pin{}):
 		log.Warn("a block was not signed", "error", err)
+	default:
+		log.Warn("a block was not signed", "error", err, "signed last for pin", before.signedFor)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -98,6 +99,7 @@ func newClient(t *testing.T, s *Server, address string, i link.Identity) *Client
 		Identity: i,
 		Producer: s.config.Key.PublicKey(),
 		Genesis:  genesis,
+		Log:      slog.New(slog.DiscardHandler),
 	}
 	t.Cleanup(func() { check(t, c.Close()) })
 	return c
@@ -175,7 +177,7 @@ func TestCrashes(t *testing.T) {
 				}
 			}
 			b := again.sign(request{genesis, chain[2]})
-			if b.verdict != signed || a.verdict == signed && a != b {
+			if b.err() != nil || a.verdict == signed && a.signature != b.signature {
 				t.Fatalf("point %d: asked again: %v", point, b.err())
 			}
 		}
@@ -220,6 +222,71 @@ func TestOneSignatureAHeight(t *testing.T) {
 			t.Fatalf("faults: %v, %v", clients[won].Fault(), clients[1-won].Fault())
 		}
 		parent = asked[won].Hash()
+	}
+}
+
+// lines is a log that may be read while it is written.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+// has counts the lines with all of some words.
+func (l *lines) has(words ...string) (count int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range strings.Lines(l.text.String()) {
+		if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(line, word) }) {
+			count++
+		}
+	}
+	return count
+}
+
+// Of two nodes that ask for blocks of the same heights the second is told of the first. The first is told of the second
+// while that goes on asking, and the signer's operator of both, each once.
+func TestBothNodesAreToldOf(t *testing.T) {
+	a, b := identity(t), identity(t)
+	s := newServer(t, kv.FS{}, filepath.Join(t.TempDir(), "signed"), a.Pin(), b.Pin())
+	var atSigner, atFirst lines
+	s.config.Log = slog.New(slog.NewTextHandler(&atSigner, nil))
+	address, _ := serve(t, s)
+	first, second := newClient(t, s, address, a), newClient(t, s, address, b)
+	first.Log = slog.New(slog.NewTextHandler(&atFirst, nil))
+	chain := headers(s.config.Key, 4)
+	sign := func(h types.Header, told int) {
+		t.Helper()
+		_, err := first.Sign(t.Context(), h)
+		check(t, err)
+		if n := atFirst.has("a copy of this node may run"); n != told {
+			t.Errorf("after block %d the first node was told of another %d times", h.Height, n)
+		}
+	}
+	sign(chain[0], 0)
+	other := chain[0]
+	other.StateRoot[0]++
+	for range 3 {
+		_, err := second.Sign(t.Context(), other)
+		if !errors.Is(err, heightlock.ErrSigned) || !strings.Contains(err.Error(), "for another node or a copy of this one") {
+			t.Errorf("the second node is told: %v", err)
+		}
+	}
+	if n := atSigner.has("was not signed", "pin="+b.Pin().String(), a.Pin().String()); n != 1 {
+		t.Errorf("the signer told of both %d times", n)
+	}
+	sign(chain[1], 1)
+	sign(chain[2], 1)
+	s.mu.Lock()
+	s.asked.refusedAt = s.asked.refusedAt.Add(-contestedTime) // as if the second had ended
+	s.mu.Unlock()
+	if sign(chain[3], 1); first.contested {
+		t.Error("it is not forgotten that another one asked")
 	}
 }
 
@@ -321,6 +388,7 @@ func FuzzDecodeRequest(f *testing.F) {
 
 func FuzzDecodeAnswer(f *testing.F) {
 	f.Add(answer{verdict: signed, signature: types.Signature{1}}.encode())
+	f.Add(answer{verdict: contested, signature: types.Signature{2}}.encode())
 	f.Add(answer{verdict: locked, held: heightlock.Block{Height: 4}}.encode())
 	f.Add(make([]byte, answerSize+1))
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -328,7 +396,8 @@ func FuzzDecodeAnswer(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again, err := decodeAnswer(a.encode()); err != nil || again != a || (a.err() == nil) != (a.verdict == signed) {
+		if again, err := decodeAnswer(a.encode()); err != nil || again != a ||
+			(a.err() == nil) != (a.verdict == signed || a.verdict == contested) {
 			t.Fatalf("%v, %v", again, err)
 		}
 	})

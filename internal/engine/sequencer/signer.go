@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/cairn-chain/cairn/crypto"
@@ -75,8 +76,8 @@ func (s *Solo) sign(h types.Header) (types.Signature, error) {
 			return signature, nil
 		case s.running.Err() != nil:
 			return signature, errEnded
-		case err.Error() != told:
-			told = err.Error()
+		case cause(err) != told:
+			told = cause(err)
 			s.decide.log.Error("this node holds until its signer signs", "height", h.Height, "error", err)
 		}
 		select {
@@ -85,6 +86,13 @@ func (s *Solo) sign(h types.Header) (types.Signature, error) {
 			return signature, errEnded
 		}
 	}
+}
+
+// cause is what the error of a signer begins with. What follows, such as the newest block that it signed, may be new
+// each time.
+func cause(err error) string {
+	text, _, _ := strings.Cut(err.Error(), ":")
+	return text
 }
 
 // complete goes on with the block that was decided before the start, if the chain has not gone on without it.
