@@ -251,7 +251,8 @@ func (s *session) logTable(t *output.Text, logs []api.Log) {
 	known := s.known()
 	rows := make([][]any, len(logs))
 	for i, log := range logs {
-		rows[i] = []any{oneLine(log.EventName), known.Replace(log.Address.String()), known.Replace(readable(log.Data))}
+		data := eventData(log.Address, log.EventName, log.Topics, log.Data)
+		rows[i] = []any{oneLine(log.EventName), known.Replace(log.Address.String()), known.Replace(data)}
 	}
 	t.Line("")
 	t.Table([]string{"Event", "Contract", "Data"}, rows)

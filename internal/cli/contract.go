@@ -166,7 +166,11 @@ func (v contractView) people(t *output.Text) {
 		rows = append(rows, []any{n.Kind, n})
 	}
 	for _, f := range v.ABI.Functions {
-		rows = append(rows, []any{f.Mode, f})
+		kind := string(f.Mode)
+		if f.Payable {
+			kind += ", takes coins"
+		}
+		rows = append(rows, []any{kind, f})
 	}
 	for _, e := range v.ABI.Events {
 		rows = append(rows, []any{"event", e})

@@ -24,7 +24,7 @@ const goldABI = `{"functions":[
 	{"name":"transferFrom","mode":"write","args":[{"name":"from","type":"account"},{"name":"to","type":"account"},{"name":"amount","type":"u64"}],"returns":"bool"},
 	{"name":"pay","mode":"write","args":[{"name":"list","type":"account[]"},{"name":"urgent","type":"bool"},{"name":"memo","type":"string?"}]},
 	{"name":"approve","mode":"write","args":[{"name":"spender","type":"account"},{"name":"amount","type":"u64"}],"returns":"bool"},
-	{"name":"stop","mode":"write","args":[]}],
+	{"name":"stop","mode":"write","payable":true,"args":[]}],
 	"events":[{"name":"Transfer","args":[{"name":"from","type":"account"},{"name":"to","type":"account"},{"name":"amount","type":"u64"}]},
 	{"name":"Noted","args":[{"name":"by","type":"account"},{"name":"memo","type":"string"}]}],
 	"errors":[{"name":"TooLow","code":2,"fields":[{"name":"have","type":"u64"}]}]}`
@@ -177,6 +177,50 @@ func TestCallTakesParametersAsFlags(t *testing.T) {
 		if call.Contract.String() != gold || call.Function != test.function || string(call.Args) != test.args ||
 			(call.Amount != 0) != (test.function == "stop") {
 			t.Errorf("%s: called %s with %s and %d", test.words, call.Function, call.Args, call.Amount)
+		}
+	}
+}
+
+// TestPlansShowArguments: a dry run tells the arguments by the ABI, in whichever form they go.
+func TestPlansShowArguments(t *testing.T) {
+	node := startNode(t)
+	o := newDesk(t, node).run(t,
+		"call", gold, "approve", "--spender", "dev1", "--amount", "5", "--from", "dev0", "--dry-run", "--json")
+	want := fmt.Sprintf(`{"spender":%q,"amount":5}`, developmentAccount(t, "dev1"))
+	if plan := result[plannedTransaction](t, o); plan.Args == nil || *plan.Args != want {
+		t.Errorf("%s", o.out)
+	}
+	var declared abi.ABI
+	if err := json.Unmarshal([]byte(goldABI), &declared); err != nil {
+		t.Fatal(err)
+	}
+	approve, _ := declared.Function("approve")
+	binary, err := declared.Binary(approve.Args, []byte(want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		abi  *abi.ABI
+		want string
+	}{{&declared, want}, {&abi.ABI{}, api.Data(binary).String()}, {nil, api.Data(binary).String()}} {
+		if got := argumentsText(test.abi, "approve", binary); got != test.want {
+			t.Errorf("%s, want %s", got, test.want)
+		}
+	}
+}
+
+// TestPaymentsByCodeAreReadable: their log has accounts in its topics and an amount in its data.
+func TestPaymentsByCodeAreReadable(t *testing.T) {
+	from, to := types.Account{1}, types.Account{2}
+	topics := []api.Data{make([]byte, 32), from[:], to[:]}
+	want := fmt.Sprintf(`{"from":"%s","to":"%s","amount":300}`, from, to)
+	data := []byte{0x2c, 1, 0, 0, 0, 0, 0, 0}
+	if got := eventData(types.ContractID{}, types.NativeTransfer, topics, data); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	for _, contract := range []types.ContractID{{}, {7}} { // anybody may call an event so
+		if got := eventData(contract, types.NativeTransfer, topics[:2], data); got != "0x2c01000000000000" {
+			t.Errorf("%s", got)
 		}
 	}
 }
@@ -409,6 +453,7 @@ func TestDeploy(t *testing.T) {
 	}
 	// The alias names it from now on, and cannot be given again.
 	if o := desk.run(t, "contract", "show", "gold"); o.exit != 0 ||
+		!strings.Contains(o.out, "write, takes coins  stop()") ||
 		!strings.Contains(o.out, "transfer(to account, amount u64) bool") {
 		t.Errorf("%+v", o)
 	}

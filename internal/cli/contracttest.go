@@ -201,6 +201,10 @@ func (c *contractTest) setUp(w *fuzz.World) []string {
 	if err != nil {
 		w.T.Fatal(err)
 	}
+	if init, ok := declared.Function(abi.InitFunction); ok && len(init.Args) > 0 && c.init == "" {
+		w.T.Fatalf("the contract begins with %s: give the arguments with --init, accounts as %s; block 0 is of %d", init,
+			strings.Join(testActors, ", "), contracttest.GenesisTime)
+	}
 	given, err := argumentsOf(declared, abi.InitFunction, c.init, accounts)
 	if err != nil {
 		w.T.Fatal(err)

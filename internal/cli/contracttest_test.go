@@ -30,11 +30,12 @@ func TestContractTest(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"bad argument":   {"--init", `{"name":1}`},
+		"begins with i":  {},
 		"there is no ty": {"--init", init, "--callback", "quote:float"},
 		"no such file":   {filepath.Join(t.TempDir(), "none.wasm")},
 	} {
 		args = append([]string{"contract", "test"}, args...)
-		if !strings.HasSuffix(args[2], ".wasm") {
+		if !strings.HasSuffix(args[len(args)-1], ".wasm") {
 			args = append(args, file)
 		}
 		if o := d.run(t, args...); o.exit != 1 || !strings.Contains(o.err, want) {

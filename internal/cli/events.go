@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"encoding/binary"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -43,8 +45,10 @@ func (a *app) newEvents() *cobra.Command {
 			known := s.known()
 			rows := make([][]any, len(events))
 			for i, e := range events {
-				contract, data := known.Replace(e.ContractID.String()), known.Replace(readable(e.Data))
-				rows[i] = []any{e.BlockHeight, oneLine(e.EventName), contract, data}
+				data := eventData(e.ContractID, e.EventName, e.Topics, e.Data)
+				rows[i] = []any{
+					e.BlockHeight, oneLine(e.EventName), known.Replace(e.ContractID.String()), known.Replace(data),
+				}
 			}
 			t.Table([]string{"Block", "Event", "Contract", "Data"}, rows)
 			more(t, uint64(len(events)), limit, func() string { return events[len(events)-1].Cursor })
@@ -56,6 +60,14 @@ func (a *app) newEvents() *cobra.Command {
 	flags.Uint64Var(&to, "to-block", 0, "the last block's height (default: the latest)")
 	pageFlags(command, &limit, &filter.Cursor, 100, api.MaxEvents)
 	return command
+}
+
+// eventData is an event's data for people. That of a payment by code is told as JSON, as contracts have theirs.
+func eventData(contract types.ContractID, name string, topics []api.Data, data []byte) string {
+	if !contract.IsZero() || name != types.NativeTransfer || len(topics) != 3 || len(data) != 8 {
+		return readable(data)
+	}
+	return fmt.Sprintf(`{"from":"%s","to":"%s","amount":%d}`, topics[1], topics[2], binary.LittleEndian.Uint64(data))
 }
 
 // eventFlags declares the flags that say which events are asked for.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairn-chain/cairn/abi"
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/crypto"
@@ -137,7 +138,7 @@ func (f *submission) send(
 		return nil, err
 	}
 	if f.dryRun {
-		return nil, s.planned(tx)
+		return nil, s.planned(building, tx)
 	}
 	private, err := key()
 	if err != nil {
@@ -212,7 +213,7 @@ func (s *session) mayBeIn(ctx context.Context, err error, id types.TxID, known s
 	return output.WithData(explained{text, err}, map[string]any{"hash": id})
 }
 
-func (s *session) planned(tx types.Transaction) error {
+func (s *session) planned(ctx context.Context, tx types.Transaction) error {
 	cost, err := tx.Cost()
 	if err != nil {
 		return err
@@ -235,11 +236,33 @@ func (s *session) planned(tx types.Transaction) error {
 	case types.Configure:
 		plan.Parameters = &payload.Parameters
 	case types.Deploy:
-		plan.Contract, plan.Args = new(types.NewContractID(tx.Sender, tx.Nonce)), new(string(payload.InitArgs))
+		declared, err := abi.FromCode(payload.Code)
+		if err != nil {
+			declared = abi.ABI{} // it has none: the arguments are shown as they are
+		}
+		plan.Contract = new(types.NewContractID(tx.Sender, tx.Nonce))
+		plan.Args = new(argumentsText(&declared, abi.InitFunction, payload.InitArgs))
 	case types.Call:
-		plan.Contract, plan.Function, plan.Args = &payload.Contract, &payload.Function, new(string(payload.Args))
+		declared, err := s.client.ContractABI(ctx, payload.Contract)
+		if err != nil {
+			return err
+		}
+		plan.Contract, plan.Function = &payload.Contract, &payload.Function
+		plan.Args = new(argumentsText(declared, payload.Function, payload.Args))
 	}
 	return s.Result(plan, plan.people)
+}
+
+// argumentsText are a function's arguments as JSON, by the ABI if they fit it; others are made readable.
+func argumentsText(declared *abi.ABI, function string, args []byte) string {
+	if declared != nil {
+		if f, ok := declared.Function(function); ok && len(args) > 0 {
+			if decoded, err := declared.DecodeArguments(f.Args, args); err == nil {
+				return string(decoded)
+			}
+		}
+	}
+	return readable(args)
 }
 
 func (p plannedTransaction) people(t *output.Text) {

@@ -95,6 +95,9 @@ func (t target) explained(command *cobra.Command, contract string, parameters *p
 	if t.function.Mode == abi.Read {
 		does = "It only reads: it is called by a view call."
 	}
+	if t.function.Payable {
+		does += " It takes coins: --value."
+	}
 	c := &cobra.Command{
 		Use: t.function.Name, Long: fmt.Sprintf("%s\n\n%s \"cairn call --help\" lists the other flags.", t.function, does),
 		RunE: func(*cobra.Command, []string) error { return nil }, DisableFlagsInUseLine: true,

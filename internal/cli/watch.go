@@ -71,7 +71,7 @@ func (a *app) newWatchEvents(count *uint64) *cobra.Command {
 		return watchAll(ctx, s, s.client.SubscribeEvents(ctx, filter), *count, func(t *output.Text, e api.Event) {
 			t.Line(
 				"%d  %s  %s  %s", e.BlockHeight, oneLine(e.EventName),
-				known.Replace(e.ContractID.String()), known.Replace(readable(e.Data)),
+				known.Replace(e.ContractID.String()), known.Replace(eventData(e.ContractID, e.EventName, e.Topics, e.Data)),
 			)
 		})
 	})

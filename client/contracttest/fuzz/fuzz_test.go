@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/cairn-chain/cairn/abi"
+	"github.com/cairn-chain/cairn/client/contracttest"
 	"github.com/cairn-chain/cairn/client/contracttest/fuzz"
 )
 
@@ -67,6 +68,42 @@ func TestTheSameSeed(t *testing.T) {
 	}
 	if other, _ := search(4); reflect.DeepEqual(report, other) {
 		t.Error("another seed makes the same calls")
+	}
+}
+
+// TestWaitsForMoments: time that passes also ends at a moment that was seen, which may be years ahead.
+func TestWaitsForMoments(t *testing.T) {
+	deadline := uint64(contracttest.GenesisTime + 8*365*86_400)
+	_, failure := fuzz.Search(t, fuzz.Config{}, func(w *fuzz.World) {
+		alice := w.Actor("alice")
+		k := w.Deploy(alice, "escrow", module(t, "escrow"), nil)
+		w.Target(k, "open")
+		w.Choose(k, "open", "deadline", deadline)
+		w.Choose(k, "open", "seller", w.Chain.Account("seller").Account)
+		w.Choose(k, "open", "arbiter", w.Chain.Account("arbiter").Account)
+		w.Adversary("mallory", abi.ABI{})
+		w.Invariant("it is not over", func(v *fuzz.View) error {
+			if v.Time() >= deadline {
+				return errors.New("it is")
+			}
+			return nil
+		})
+	})
+	if failure == nil {
+		t.Error("the deadline is never reached")
+	}
+}
+
+// TestTellsWhyByTheABI: calls that fail with a typed error count by its name.
+func TestTellsWhyByTheABI(t *testing.T) {
+	report, _ := fuzz.Search(t, fuzz.Config{Calls: 500}, func(w *fuzz.World) {
+		w.Actor("alice")
+		k := w.Deploy(w.Chain.Account("alice"), "types", module(t, "types"), nil)
+		w.Target(k, "refuse")
+	})
+	reasons := report.Functions["types.refuse"].Reasons
+	if len(reasons) == 0 || reasons["reverted TooLow"]+reasons["reverted Closed"]+reasons["reverted"] != report.Calls {
+		t.Errorf("%v of %d calls", reasons, report.Calls)
 	}
 }
 

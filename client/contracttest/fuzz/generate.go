@@ -11,13 +11,18 @@ type generator struct {
 	*rand.Rand
 	world *World
 	seen  *dictionary
+	now   func() uint64 // Unix seconds
 }
 
 // move makes one.
 func (g generator) move() Move {
 	switch g.IntN(24) {
 	case 0:
-		return Move{Blocks: 1, Seconds: pick(g.Rand, []uint64{1, 60, 3_600, 86_400, 30 * 86_400, g.Uint64N(1 << 25)})}
+		waits := []uint64{1, 60, 3_600, 86_400, 30 * 86_400, g.Uint64N(1 << 25)}
+		if moment, ok := g.moment(); ok && g.IntN(2) == 0 {
+			waits = []uint64{moment - 1, moment, moment + 1}
+		}
+		return Move{Blocks: 1, Seconds: pick(g.Rand, waits)}
 	case 1:
 		return Move{Blocks: 1 + g.Uint64N(1_000), Seconds: 1}
 	}
@@ -34,6 +39,23 @@ func (g generator) move() Move {
 		m.Script = g.script()
 	}
 	return m
+}
+
+// farAhead bounds what counts as a moment to wait for, in seconds: ten years.
+const farAhead = 10 * 365 * 86_400
+
+// moment is how far ahead a number that was seen lies as a time, such as a deadline, in seconds.
+func (g generator) moment() (seconds uint64, ok bool) {
+	var ahead []uint64
+	for _, n := range g.seen.numbers {
+		if now := g.now(); n.IsUint64() && n.Uint64() > now && n.Uint64()-now <= farAhead {
+			ahead = append(ahead, n.Uint64()-now)
+		}
+	}
+	if len(ahead) == 0 {
+		return 0, false
+	}
+	return pick(g.Rand, ahead), true
 }
 
 // call makes a call of a function, whose parameters are chosen as the author says if it is an actor's.

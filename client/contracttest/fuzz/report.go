@@ -36,24 +36,34 @@ func newReport(w *World) Report {
 // mostReasons bounds the different ones of a function that are counted.
 const mostReasons = 100
 
-func (r *Report) count(function string, result contracttest.Result) {
-	c, ok := r.Functions[function]
-	if !ok {
+// count counts a call, and why it failed.
+func (r *Report) count(function string, ok bool, reason string) {
+	c, counted := r.Functions[function]
+	if !counted {
 		c = &FunctionCalls{Reasons: map[string]int{}}
 		r.Functions[function] = c
 	}
 	c.Called++
-	if result.OK {
+	if ok {
 		c.Succeeded++
 		return
-	}
-	reason := result.Reason
-	if len(result.Output) > 0 {
-		reason = fmt.Sprintf("%s %.60q", reason, result.Output)
 	}
 	if _, known := c.Reasons[reason]; known || len(c.Reasons) < mostReasons {
 		c.Reasons[reason]++
 	}
+}
+
+// reason is why a call of a contract failed, with what that said. Typed errors of a name count as one.
+func (w *World) reason(contract string, r contracttest.Result) string {
+	if len(r.Output) == 0 {
+		return r.Reason
+	}
+	if k, ok := w.contracts[contract]; ok {
+		if revert := k.ABI.Revert(r.Output); revert.Name != "" {
+			return r.Reason + " " + revert.Name
+		}
+	}
+	return fmt.Sprintf("%s %.60q", r.Reason, r.Output)
 }
 
 // NeverSucceeded are the functions none of whose calls succeeded: what they do was not tried.

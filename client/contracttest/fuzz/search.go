@@ -119,8 +119,8 @@ func (s *search) over() bool {
 
 // sequence makes one, half of the time as one that was kept goes on.
 func (s *search) sequence() *Failure {
-	g := generator{s.rand, s.world, s.seen}
 	p := s.world.begin(&s.calls)
+	g := generator{s.rand, s.world, s.seen, p.stage.Time}
 	var next, moves []Move
 	if len(s.corpus) > 0 && s.rand.IntN(2) == 0 {
 		kept := pick(s.rand, s.corpus)
@@ -174,7 +174,7 @@ func (s *search) judge(p *play, m Move, r contracttest.Result, moves *[]Move) *F
 // happened counts a call, and tells whether the like of it is new.
 func (s *search) happened(m Move, r contracttest.Result, last string) bool {
 	function := m.To + "." + m.Call
-	s.report.count(function, r)
+	s.report.count(function, r.OK, s.world.reason(m.To, r))
 	key := function + " " + r.Reason
 	if r.OK {
 		key = last + " " + function

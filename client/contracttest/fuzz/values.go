@@ -32,6 +32,9 @@ func newDictionary(w *World) *dictionary {
 		d.accounts = append(d.accounts, name(n))
 	}
 	d.accounts = append(d.accounts, name(types.Account{}.String()))
+	for _, given := range w.given {
+		d.json(given)
+	}
 	return d
 }
 

@@ -1,6 +1,7 @@
 package fuzz
 
 import (
+	"encoding/json"
 	"errors"
 	"slices"
 	"testing"
@@ -25,6 +26,7 @@ type World struct {
 	invariants []invariant
 	writes     []target // of all contracts, once they are asked for
 	failOnTrap bool
+	given      [][]byte // the arguments of deploys, as JSON
 }
 
 // directory has the accounts of a world by their names, which are of one account each.
@@ -101,6 +103,9 @@ func (w *World) Deploy(
 	}
 	o.Name = name
 	k := w.Chain.Deploy(from, code, args, o)
+	if given, err := json.Marshal(args); err == nil { // what is no JSON has no numbers to learn
+		w.given = append(w.given, given)
+	}
 	w.naming(name, k.Account())
 	w.contracts[name] = k
 	return k
