@@ -31,13 +31,19 @@ type leading struct {
 	made      *ledger.Draft // that block
 	madeAt    time.Time
 	finishing uint64 // the candidate that is being signed, or whose Release is on its way
-	failed    error  // why the last signature was not made
+	failed    refused
 
 	last      time.Time // when the last block was due; zero: this leader has made none, and one is due
 	passing   *passing
 	handed    time.Time // when leadership was handed on
 	snapshots map[uint64]time.Time
 	told      map[uint64]uint64 // the commit of which each member was told last
+}
+
+// refused is the last signature that was not made.
+type refused struct {
+	err  error        // nil: it was made, or is tried again
+	told types.Height // the block of which the log was told
 }
 
 // lead does what a leader has to do now: it finishes the candidate, or else makes one. It never proposes a block beside
@@ -48,7 +54,7 @@ func (m *Member) lead() error {
 		return nil
 	}
 	if l := &m.leading; l.term != m.standing.term {
-		l.term, l.proposed, l.made, l.finishing, l.failed, l.last = m.standing.term, false, nil, 0, nil, time.Time{}
+		l.term, l.proposed, l.made, l.finishing, l.failed.err, l.last = m.standing.term, false, nil, 0, nil, time.Time{}
 		l.snapshots = make(map[uint64]time.Time)
 		m.sends.last = 0
 		m.sends.route(m)
@@ -162,8 +168,10 @@ func (m *Member) finish() error {
 		signature, err := m.sign(c.Header)
 		return func(m *Member) error {
 			if err != nil {
-				l.failed, l.handed = err, time.Time{}
-				m.Logger.Error("a block that the cluster decided on cannot be signed", "height", c.Header.Height, "error", err)
+				if l.failed.err = err; l.failed.told != c.Header.Height { // once, though it is tried again and again
+					l.failed.told = c.Header.Height
+					m.Logger.Error("a block that the cluster decided on cannot be signed", "height", c.Header.Height, "error", err)
+				}
 				return nil
 			}
 			if !m.leads() || m.decisions.candidate != c {
@@ -202,7 +210,7 @@ func (m *Member) tend() error {
 		return nil
 	}
 	offset := m.offset()
-	if m.Sign == nil || m.leading.failed != nil || offset > maxOffset || offset < -maxOffset {
+	if m.Sign == nil || m.leading.failed.err != nil || offset > maxOffset || offset < -maxOffset {
 		m.handOver()
 	}
 	m.resendSnapshots()
@@ -216,8 +224,8 @@ func (m *Member) handOver() {
 		return
 	}
 	l.handed = now
-	if l.failed != nil {
-		l.failed, l.finishing = nil, 0 // if nobody takes over, it is tried again
+	if l.failed.err != nil {
+		l.failed.err, l.finishing = nil, 0 // if nobody takes over, it is tried again
 	}
 	if to := m.successor(); to != 0 {
 		m.raw.TransferLeader(to)

@@ -86,3 +86,42 @@ func TestTransferDelaysNoBlock(t *testing.T) {
 		}
 	})
 }
+
+// Members whose signer is away hand leadership on now and then, not as fast as they can. Once it is back they make
+// blocks.
+func TestLeadershipRestsWithoutSigner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(Setup{Seed: 1, Members: 3})
+		defer w.close()
+		if err := w.begin(); err != nil {
+			t.Fatal(err)
+		}
+		w.runUntil(3 * time.Second)
+		terms := func() (highest uint64) {
+			for _, m := range w.machines {
+				highest = max(highest, m.process.member.Status().Term)
+			}
+			return highest
+		}
+		const away = 30 * time.Second
+		before := terms()
+		w.keyless = true
+		w.runUntil(w.now + time.Second)
+		if terms() == before {
+			t.Error("leadership is not handed on at once")
+		}
+		w.runUntil(w.now + away - time.Second)
+		if passed := terms() - before; passed > uint64(2*away/time.Second) {
+			t.Errorf("within %v there were %d terms", away, passed)
+		}
+		last := w.book.last
+		w.keyless = false
+		w.runUntil(w.now + 3*time.Second)
+		if w.book.last == last {
+			t.Error("no block is made since the signer is back")
+		}
+		if len(w.report.Violations) > 0 {
+			t.Errorf("%v", w.report.Violations)
+		}
+	})
+}

@@ -84,6 +84,7 @@ type agenda struct {
 type phase struct {
 	faulty  bool // faults come
 	sending bool // clients send
+	keyless bool // nothing is signed: who has the key is not reached
 }
 
 // began is the time of day at which runs begin, by clocks that are right.
