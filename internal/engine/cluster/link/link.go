@@ -88,8 +88,17 @@ type Link struct {
 	peers     map[uint64]*peer
 	removed   map[uint64]bool // who was a member before
 	strangers []net.Conn
-	refused   [causes]uint64
+	refused   [causes]refusals
 }
+
+// refusals are the Hellos that were refused for a cause.
+type refusals struct {
+	count uint64
+	told  time.Time // when the log was told of one
+}
+
+// refusalPause is the time between two lines of the log on refusals for one cause: strangers can have many.
+const refusalPause = 10 * time.Second
 
 // New makes a link that reaches nobody yet.
 func New(config Config) *Link {
@@ -216,7 +225,7 @@ func (l *Link) meet(h Hello, pin Pin, promised map[uint64]promise) error {
 	}
 	cause := judge(own, h, l.config.Required, of, l.removed[h.Member], pin)
 	if cause != CauseNone {
-		l.refused[cause]++
+		l.refused[cause].count++
 		return &Refusal{cause}
 	}
 	p.boot = h.Boot
@@ -233,6 +242,9 @@ type Status struct {
 	Report    Report        // the last, empty where none came lately
 	Offset    time.Duration // how far its clock was ahead then
 }
+
+// Reported tells whether the member has told lately how it is: the report and the clock's offset are of then.
+func (s Status) Reported() bool { return s.Report.Wall != 0 }
 
 // Peers is what the link knows of the members, by their ids.
 func (l *Link) Peers() map[uint64]Status {
@@ -254,13 +266,27 @@ func (l *Link) Peers() map[uint64]Status {
 	return all
 }
 
+// tellOf tells the log of a connection that was refused, with how many were for that cause, now and then.
+func (l *Link) tellOf(r *Refusal, from net.Addr) {
+	l.mu.Lock()
+	of, now := &l.refused[r.Cause], time.Now()
+	tell, count := now.Sub(of.told) >= refusalPause, of.count
+	if tell {
+		of.told = now
+	}
+	l.mu.Unlock()
+	if tell {
+		l.config.Log.Warn("a connection was refused", "address", from, "error", r, "all", count)
+	}
+}
+
 // Refused counts the Hellos that were refused, by cause.
 func (l *Link) Refused() map[string]uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	counts := make(map[string]uint64)
 	for c := CauseNone + 1; c < causes; c++ {
-		counts[c.String()] = l.refused[c]
+		counts[c.String()] = l.refused[c].count
 	}
 	return counts
 }

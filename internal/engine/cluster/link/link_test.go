@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -458,6 +460,31 @@ func TestOtherKeys(t *testing.T) {
 	_, _, err := dial(t.Context(), b, Peer{a.Address, other.Pin()}, pulse, func() Hello { return h })
 	if !errors.As(err, &refusal) || refusal.Cause != CausePin {
 		t.Errorf("a listener with another key: %v", err)
+	}
+}
+
+// Strangers are all counted, and do not fill the log.
+func TestRefusalsAreToldNowAndThen(t *testing.T) {
+	a, other := start(t, newIdentity(t), "127.0.0.1:0"), newIdentity(t)
+	var lines bytes.Buffer // written under the link's eyes only: each refusal is answered after its line
+	a.config.Log = slog.New(slog.NewTextHandler(&lines, nil))
+	begun := time.Now()
+	const strangers = 40
+	for range strangers {
+		var refusal *Refusal
+		if _, _, err := dial(t.Context(), other, a.Peer, pulse, testHello); !errors.As(err, &refusal) {
+			t.Fatal(err)
+		}
+	}
+	a.Close()
+	counted := uint64(0)
+	for _, n := range a.Refused() {
+		counted += n
+	}
+	told, most := strings.Count(lines.String(), "a connection was refused"), 1+int(time.Since(begun)/refusalPause)
+	if counted != strangers || told < 1 || told > most {
+		t.Errorf("%d were refused, of which the log was told %d times, at most %d expected:\n%s",
+			counted, told, most, &lines)
 	}
 }
 

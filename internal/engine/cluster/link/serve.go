@@ -109,7 +109,7 @@ func (l *Link) greet(raw net.Conn, conn *tls.Conn) (p *peer, c channel, err erro
 	}
 	if refusal := new(Refusal); errors.As(err, &refusal) {
 		_, sent := conn.Write(appendFrame(nil, frameRefused, []byte{byte(refusal.Cause)}))
-		l.config.Log.Warn("a connection was refused", "address", raw.RemoteAddr(), "error", err)
+		l.tellOf(refusal, raw.RemoteAddr())
 		return nil, 0, errors.Join(err, sent)
 	}
 	if _, err := conn.Write(appendFrame(nil, frameHello, l.hello().encode())); err != nil {
