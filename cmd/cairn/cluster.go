@@ -360,11 +360,18 @@ func memberLine(s members.Status, m members.Member) string {
 	case m.Voter:
 		role = "votes"
 	}
-	line := fmt.Sprintf("  %-12s %-6s %-21s applied %d, %d behind", m.Name, role, m.Address, m.Applied, m.Lag)
-	if m.Name != s.Self {
+	line := fmt.Sprintf("  %-12s %-6s %-21s ", m.Name, role, m.Address)
+	if m.Reported {
+		line += fmt.Sprintf("applied %d, %d behind", m.Applied, m.Lag)
+	} else {
+		line += "has not told what it applied"
+	}
+	if m.Reported && m.Name != s.Self {
 		line += fmt.Sprintf(", clock %+d ms", m.ClockOffsetMS)
 	}
-	line += fmt.Sprintf(", start %d", m.Boot)
+	if m.Boot != 0 {
+		line += fmt.Sprintf(", start %d", m.Boot)
+	}
 	if m.Program != "" {
 		line += ", " + m.Program
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cairn-chain/cairn/internal/cli"
+	"github.com/cairn-chain/cairn/internal/server/members"
 )
 
 // A processor that computes wrong hashes keeps every command from running whose result is kept or believed.
@@ -57,5 +58,27 @@ func TestHelpIsInGroups(t *testing.T) {
 	}
 	if strings.Contains(text.String(), "Additional Commands") || strings.Contains(text.String(), "Available Commands") {
 		t.Errorf("a command is in no group:\n%s", text.String())
+	}
+}
+
+// A member that has told nothing lately is not shown as one that is behind by the whole log.
+func TestMemberLine(t *testing.T) {
+	status := members.Status{Self: "a", Leader: "b", Last: 307}
+	told := members.Member{Name: "a", Address: "x:1", Voter: true, Reported: true}
+	told.Applied, told.Lag, told.Boot = 306, 1, 2
+	other := told
+	other.Name, other.ClockOffsetMS = "b", -3
+	silent := members.Member{Name: "c", Address: "z:1", Boot: 4, Program: "0.2.0"}
+	for want, member := range map[string]members.Member{
+		"  a            votes  x:1                   applied 306, 1 behind, start 2":               told,
+		"  b            leads  x:1                   applied 306, 1 behind, clock -3 ms, start 2":  other,
+		"  c            learns z:1                   has not told what it applied, start 4, 0.2.0": silent,
+		"  d            learns                       has not told what it applied; not reached: refused": {
+			Name: "d", Fault: "refused",
+		},
+	} {
+		if got := memberLine(status, member); got != want {
+			t.Errorf("%+v: %q, want %q", member, got, want)
+		}
 	}
 }

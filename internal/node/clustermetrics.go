@@ -103,8 +103,8 @@ func clusterMetrics() []telemetry.Metric[*member] {
 			func(m *member) map[string]uint64 {
 				peers := m.link.Peers()
 				return each(m, func(s cluster.Status, p cluster.Peer) (uint64, bool) {
-					report := peers[p.ID].Report
-					return s.Last - min(s.Last, report.Applied), report.Wall != 0
+					known := peers[p.ID]
+					return s.Last - min(s.Last, known.Report.Applied), known.Reported()
 				})
 			}),
 		telemetry.Gauges("cluster_clock_offset_seconds",
@@ -112,7 +112,7 @@ func clusterMetrics() []telemetry.Metric[*member] {
 			func(m *member) map[string]float64 {
 				peers := m.link.Peers()
 				return each(m, func(_ cluster.Status, p cluster.Peer) (float64, bool) {
-					return peers[p.ID].Offset.Seconds(), peers[p.ID].Report.Wall != 0
+					return peers[p.ID].Offset.Seconds(), peers[p.ID].Reported()
 				})
 			}),
 		telemetry.Counters("cluster_refused_hellos_total", "Connections with members that were refused, by cause.", "cause",

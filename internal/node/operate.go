@@ -41,13 +41,17 @@ func (o operator) Status() members.Status {
 			Key:     p.Keyed,
 		}
 		if p.ID == status.ID {
-			m.Reached, m.Applied, m.Boot, m.Program = true, status.Applied, o.boot, o.node.config.Build.Version
+			m.Reached, m.Reported, m.Applied = true, true, status.Applied
+			m.Boot, m.Program = o.boot, o.node.config.Build.Version
 		} else {
 			known := peers[p.ID]
 			m.Reached, m.Fault, m.ClockOffsetMS = known.Connected, known.Fault, known.Offset.Milliseconds()
-			m.Applied, m.Boot, m.Program = known.Report.Applied, known.Hello.Boot, known.Hello.Program
+			m.Reported, m.Applied = known.Reported(), known.Report.Applied
+			m.Boot, m.Program = known.Hello.Boot, known.Hello.Program
 		}
-		m.Lag = status.Last - min(status.Last, m.Applied)
+		if m.Reported {
+			m.Lag = status.Last - min(status.Last, m.Applied)
+		}
 		s.Members[i] = m
 	}
 	return s

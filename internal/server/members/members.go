@@ -40,6 +40,7 @@ type Member struct {
 	Key           bool   `json:"key"` // whether it signs blocks
 	Reached       bool   `json:"reached"`
 	Fault         string `json:"fault,omitempty"` // why it is not reached
+	Reported      bool   `json:"reported"`        // whether it told lately what the next three are; 0 if not
 	Applied       uint64 `json:"applied"`
 	Lag           uint64 `json:"lag"` // entries behind this member's log
 	ClockOffsetMS int64  `json:"clockOffsetMs"`
