@@ -89,8 +89,7 @@ func (st *stage) enlist(ctx context.Context, n *node, peerPin, address string) e
 	if err != nil {
 		return err
 	}
-	err = st.cairn(ctx, "cluster", "add", n.name, "--address", address, "--pin", own.Pin, "--admin", st.admin())
-	if err != nil {
+	if err := st.tell(ctx, "add", n.name, "--address", address, "--pin", own.Pin); err != nil {
 		return err
 	}
 	if err := n.start(ctx, "--cluster-addr", address); err != nil {
@@ -131,6 +130,32 @@ func (st *stage) whole(ctx context.Context) error {
 // admin is the URL of the node's admin address.
 func (st *stage) admin() string { return fmt.Sprintf("http://127.0.0.1:%d", st.port+1) }
 
+// leader is the URL of the leader's admin address, empty where none is heard of.
+func (st *stage) leader(ctx context.Context) (string, error) {
+	admins := map[string]string{"a": st.admin()}
+	for _, n := range st.members {
+		admins[n.name] = fmt.Sprintf("http://127.0.0.1:%d", n.port+1)
+	}
+	var status clusterStatus
+	err := st.asks(ctx, &status, "cluster", "status", "--admin", st.admin())
+	return admins[status.Leader], err
+}
+
+// tell has the leader change the cluster. Who leads may change before it is told.
+func (st *stage) tell(ctx context.Context, command ...string) (refused error) {
+	ctx, cancel := context.WithTimeout(ctx, healed)
+	defer cancel()
+	err := every(ctx, scrape, func() (bool, error) {
+		leader, err := st.leader(ctx)
+		if err != nil || leader == "" {
+			return false, err
+		}
+		refused = st.cairn(ctx, append(append([]string{"cluster"}, command...), "--admin", leader)...)
+		return refused == nil, nil
+	})
+	return errors.Join(err, refused)
+}
+
 // loseMajority kills the other members.
 func loseMajority(ctx context.Context, st *stage) error {
 	for _, n := range st.members {
@@ -158,16 +183,12 @@ func hangMember(ctx context.Context, st *stage) error {
 
 // changeLeaders hands leadership on, again and again.
 func changeLeaders(ctx context.Context, st *stage) error {
-	admins := map[string]string{"a": st.admin()}
-	for _, n := range st.members {
-		admins[n.name] = fmt.Sprintf("http://127.0.0.1:%d", n.port+1)
-	}
 	return asAsked(ctx, every(ctx, time.Second/4, func() (bool, error) {
-		var status clusterStatus
-		if err := st.asks(ctx, &status, "cluster", "status", "--admin", st.admin()); err != nil || status.Leader == "" {
+		leader, err := st.leader(ctx)
+		if err != nil || leader == "" {
 			return false, err
 		}
-		err := st.cairn(ctx, "cluster", "transfer", "--admin", admins[status.Leader])
+		err = st.cairn(ctx, "cluster", "transfer", "--admin", leader)
 		if ctx.Err() == nil && err != nil {
 			return false, nil // it was not done in time, or another one leads by now
 		}
@@ -181,8 +202,7 @@ func runRemoved(ctx context.Context, st *stage) error {
 	if err := n.stop(os.Kill); err != nil {
 		return err
 	}
-	// The node leads: it began alone, and nobody took that from it.
-	if err := st.cairn(ctx, "cluster", "remove", n.name, "--admin", st.admin()); err != nil {
+	if err := st.tell(ctx, "remove", n.name); err != nil {
 		return err
 	}
 	address := st.linkAddress(len(st.members))

@@ -120,6 +120,16 @@ func (st *stage) synced(ctx context.Context) error {
 	})
 }
 
+// reach waits until the node has a block of a height.
+func (st *stage) reach(ctx context.Context, height types.Height) error {
+	ctx, cancel := context.WithTimeout(ctx, healed)
+	defer cancel()
+	return every(ctx, scrape/2, func() (bool, error) {
+		status, err := st.client.SyncStatus(ctx)
+		return err == nil && types.Height(status.LocalHeight) >= height, err
+	})
+}
+
 // noUpstream stops the primary.
 func noUpstream(ctx context.Context, st *stage) error {
 	if err := st.upstream.stop(os.Kill); err != nil {
