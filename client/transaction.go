@@ -114,6 +114,16 @@ func (c *Client) Build(
 	return tx, nil
 }
 
+// Outbid is the least that a replacement of a transaction pays in the place of one of its fees per gas: a tenth more,
+// rounded up (docs/applications.md). It fails where that overflows.
+func Outbid(fee types.Amount) (types.Amount, error) {
+	tenth := fee / 10
+	if fee%10 != 0 {
+		tenth++
+	}
+	return fee.Add(tenth)
+}
+
 // fees are the max fee and the priority fee: those given, the others from the node's suggestion. The max fee holds the
 // priority fee and, if it is not given, twice the base fee.
 func (f TxFields) fees(price api.GasPriceInfo) (maxFee, priority types.Amount, err error) {

@@ -128,11 +128,7 @@ func (t terms) capped(limit types.Amount) terms {
 
 // more is a fee for a replacement: a tenth more, or what is suggested now.
 func more(fee, suggested types.Amount) (types.Amount, error) {
-	tenth := fee / 10
-	if fee%10 != 0 {
-		tenth++
-	}
-	raised, err := fee.Add(tenth)
+	raised, err := client.Outbid(fee)
 	return max(raised, suggested), err
 }
 

@@ -11,7 +11,7 @@ var groups = []struct {
 	id, title string
 	commands  []string
 }{
-	{"coins", "Keys and coins:", []string{"keys", "account", "send", "fund", "token"}},
+	{"coins", "Keys and coins:", []string{"keys", "account", "send", "cancel", "fund", "token"}},
 	{"look", "Look at the chain:", []string{
 		"status", "block", "tx", "events", "proof", "fees", "mempool", "watch", "rpc",
 	}},

@@ -145,6 +145,55 @@ func TestCommandsAtOnceFromOneAccount(t *testing.T) {
 	}
 }
 
+// A pending transaction is cancelled by its hash and by its nonce; what is in a block, or nowhere, is told.
+func TestCancelCommand(t *testing.T) {
+	t.Parallel()
+	node := startDev(t, "--ephemeral", "--block-time", "1h", "--prove", "off", "--rate-limit", "0")
+	u, c := newUser(t).of(node), connect(t, node)
+	var sent [3]receipt
+	for i := range sent {
+		u.succeeds(&sent[i], "send", "dev1", fmt.Sprint(i+1), "--from", "dev0", "--no-wait")
+	}
+	var all sync.WaitGroup
+	for i, which := range []string{sent[0].TransactionHash.String(), "1"} {
+		all.Go(func() {
+			r := u.run("cancel", which, "--from", "dev0", "--json")
+			if r.code != exitDone || !strings.Contains(r.stdout, `"cancelled":"`+sent[i].TransactionHash.String()) {
+				t.Errorf("cancel %s: %s", which, r)
+			}
+		})
+	}
+	for cancelled := 0; cancelled < 2; {
+		pool, err := c.PendingTransactions(t.Context(), api.PendingFilter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tx := range pool {
+			if tx.Value == 0 {
+				cancelled++
+			}
+		}
+		if cancelled < 2 {
+			cancelled = 0
+		}
+	}
+	if _, err := c.Dev().Mine(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	all.Wait()
+	if got := balance(t, c, devAccount(t, node, 1)); got != 10_003*types.CoinUnits {
+		t.Errorf("dev1 has %d units", got)
+	}
+	for which, want := range map[string]string{
+		"1": "in block 1", sent[2].TransactionHash.String(): "in block 1", "7": "no transaction 7",
+		types.TxID{1}.String(): "no transaction 0x01",
+	} {
+		if r := u.run("cancel", which, "--from", "dev0"); r.code != exitFailed || !strings.Contains(r.stderr, want) {
+			t.Errorf("cancel %s: %s", which, r)
+		}
+	}
+}
+
 // killer hands requests on to a node. It kills a program at one of them, before the node has it or after.
 type killer struct {
 	node  string
