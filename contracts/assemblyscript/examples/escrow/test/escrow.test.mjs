@@ -69,6 +69,7 @@ test("needs three who are somebody", () => {
     [seller, buyer, "a deal is between three"],
     [seller, seller, "a deal is between three"],
     [buyer, arbiter, "a deal is between three"],
+    [escrow.id, arbiter, "a deal is between three"], // where nobody could take the coins out
   ]) {
     const open = () => escrow.call("open", { seller: s, arbiter: a, deadline: chain.time + 1n }, { from: buyer, value: 1 });
     assert.throws(open, { reason });

@@ -12,7 +12,7 @@ const confirmed = new Map<Confirmation, bool>("confirmed");
 
 const MAX_OWNERS = 16;
 const MAX_METHOD = 64; // characters
-const MAX_ARGS = 8192; // bytes
+const MAX_ARGS = 7168; // bytes: the event has them in hex, and at most 16 KiB
 
 @record
 class Proposal {

@@ -74,6 +74,19 @@ test("a call that fails can be tried again, and one that comes back gets nothing
   assert.deepEqual([chain.balance(greedy.id), chain.balance(multisig.id)], [0n, 100n]);
 });
 
+test("it is no owner of itself", () => {
+  // With itself as an owner, one proposal that executes others could stand for two.
+  const id = propose(a, multisig.id, "setOwners", { owners: [a, multisig.id], threshold: 2 });
+  act(b, "confirm", id);
+  assert.throws(() => act(a, "execute", id), { reason: "not an owner" });
+});
+
+test("arguments of the greatest length can be proposed", () => {
+  const raw = (length) => multisig.call("propose", { to: shop, method: "m", args: "0x" + "78".repeat(length), value: 0 }, { from: a });
+  act(b, "confirm", raw(7168).result);
+  assert.throws(() => raw(7169), { reason: "too long" });
+});
+
 test("needs owners that can act", () => {
   for (const [owners, threshold, reason] of [
     [[], 0, "1 to 16 owners"],

@@ -59,6 +59,17 @@ test("an approval is used up and does not outlive the owner", () => {
   assert.throws(taken, refused);
 });
 
+test("a page is bounded, whatever others mint", () => {
+  for (let i = 0; i < 100; i++) {
+    nft.call("mint", { to: alice, tokenId: "0x09" + i.toString(16).padStart(2, "0"), properties }, { from: minter });
+  }
+  for (const [start, want] of [[0, 100], [50, 53]]) {
+    const page = { start, count: 2 ** 32 - 1 };
+    const pages = [nft.view("tokens", page), nft.view("tokensOf", { owner: alice, ...page })];
+    assert.deepEqual(pages.map((ids) => ids.length), [want, want]);
+  }
+});
+
 test("is minted once and by the minter", () => {
   const mint = (from, to, tokenId) => nft.call("mint", { to, tokenId, properties }, { from });
   assert.throws(() => mint(alice, alice, "0x04"), { reason: "only the minter may mint" });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { beforeEach, test } from "node:test";
+import { compile } from "@cairn-chain/contract/compile";
 import { account, built, Chain } from "@cairn-chain/contract/testing";
 
 const module = (name) => readFileSync(new URL(`../../../../wasm/as-${name}.wasm`, import.meta.url));
@@ -8,6 +9,7 @@ const [owner, alice, eve] = ["owner", "alice", "eve"].map(account);
 /** 8 bytes, little-endian: a u64 in the binary form. */
 const u64 = (n) => Buffer.from(new BigUint64Array([BigInt(n)]).buffer).toString("hex");
 const number = (n) => "0x01" + u64(n);
+const evilCode = await compile("test/evil.ts");
 let chain, registry, proxy;
 
 const savings = () => chain.deploy(module("savings"), { from: owner, args: { proxy: proxy.id } });
@@ -45,6 +47,28 @@ test("the logic is told who calls, and nobody else tells it", () => {
   const direct = () => savings().call("withdraw", { by: alice, coins: 0, amount: 70 }, { from: eve });
   assert.throws(direct, { reason: "only by the proxy" });
   assert.deepEqual([saved(alice), chain.balance(proxy.id)], [number(70), 70n]);
+});
+
+test("a contract that alice calls is not alice", () => {
+  forward(alice, "deposit", "", 70);
+  const evil = chain.deploy(evilCode);
+  assert.throws(() => evil.call("lure", { proxy: proxy.id, amount: 70 }, { from: alice }), { reason: "less is saved" });
+  assert.deepEqual([saved(alice), chain.balance(proxy.id)], [number(70), 70n]);
+});
+
+test("coins that a function does not take go back", () => {
+  forward(alice, "deposit", "", 70);
+  assert.throws(() => forward(alice, "withdraw", u64(10), 5), { reason: "the function takes no coins" });
+  assert.deepEqual([chain.balance(alice), chain.balance(proxy.id)], [30n, 70n]);
+});
+
+test("the logic that was called is served to the end, also if it is replaced meanwhile", () => {
+  replace(chain.deploy(evilCode));
+  registry.call("announce", { name: "savings", contract: savings().id }, { from: owner });
+  chain.time += 60n;
+  forward(eve, "replaced", registry.id.slice(2));
+  assert.equal(proxy.view("get", { key: "0x00" }), "0x00");
+  assert.equal(forward(alice, "deposit", "", 5), number(5));
 });
 
 test("only the logic writes, and only in a call", () => {

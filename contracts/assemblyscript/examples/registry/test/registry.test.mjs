@@ -69,6 +69,7 @@ test("an owner must accept", () => {
   assert.throws(() => accept("anyone"), { reason: "the names were not offered to the caller" });
   announce(one); // still hers
   accept("heir");
+  assert.throws(() => accept("heir"), { reason: "the names were not offered to the caller" });
   assert.equal(registry.view("owner"), account("heir"));
   assert.throws(() => call("cancel", owner), { reason: "only the owner may" });
   call("cancel", account("heir"));

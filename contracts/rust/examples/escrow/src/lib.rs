@@ -169,6 +169,10 @@ mod tests {
         ] {
             assert_eq!(e.open(seller, arbiter, deadline, coins).unwrap_err(), reason);
         }
+        // A deal with the escrow as its seller: the arbiter's release would pay the coins to where nobody can take them out.
+        let with_itself = args! { seller: e.1, arbiter: account("arbiter"), deadline: NOW + 1 };
+        let opened = e.0.call(account("buyer"), e.1, "open", &with_itself, 1);
+        assert_eq!(opened.unwrap_err(), "a deal is between three");
         assert_eq!(e.call("buyer", "release", 2).unwrap_err(), "the list has no such item");
         let paid = e.0.call(account("buyer"), e.1, "release", &args! { deal: 0u32 }, 1);
         assert_eq!(paid.unwrap_err(), "the function takes no coins");

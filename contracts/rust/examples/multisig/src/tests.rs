@@ -141,6 +141,24 @@ fn an_owner_that_comes_back_gets_nothing_twice() {
 }
 
 #[test]
+fn it_is_no_owner_of_itself() {
+    // With itself as an owner, one proposal that executes others could stand for two.
+    let m = Multisig::new();
+    let with_itself = args! { owners: list(2, |i| [account("a"), m.1][i]), threshold: 2u32 };
+    let id = m.propose("a", m.1, "setOwners", &with_itself, 0).unwrap();
+    m.call("b", "confirm", id).unwrap();
+    assert_eq!(m.call("a", "execute", id).unwrap_err(), "not an owner");
+}
+
+#[test]
+fn arguments_of_the_greatest_length_can_be_proposed() {
+    let m = Multisig::new();
+    let id = m.propose("a", account("shop"), "m", &"x".repeat(super::MAX_ARGS), 0).unwrap();
+    m.call("b", "confirm", id).unwrap();
+    assert_eq!(m.propose("a", account("shop"), "m", &"x".repeat(super::MAX_ARGS + 1), 0).unwrap_err(), "too long");
+}
+
+#[test]
 fn needs_owners_that_can_act() {
     let chain = Chain::new();
     for (names, threshold, reason) in [

@@ -167,6 +167,22 @@ fn the_lists_hold_what_there_is() {
 }
 
 #[test]
+fn a_page_is_bounded_whatever_others_mint() {
+    let nft = Nft::new();
+    for i in 0..100_u8 {
+        nft.mint("minter", account("alice"), vec![9, i].leak()).unwrap();
+    }
+    assert_eq!(nft.view("totalSupply", "").unwrap(), "103");
+    let count = |page: String| page.matches("0x").count();
+    for (start, want) in [(0_u32, 100), (50, 53)] {
+        let all = args! { start: start, count: u32::MAX };
+        let own = args! { owner: account("alice"), start: start, count: u32::MAX };
+        let pages = [nft.view("tokens", &all).unwrap(), nft.view("tokensOf", &own).unwrap()];
+        assert_eq!(pages.map(count), [want; 2]);
+    }
+}
+
+#[test]
 fn a_contract_is_told_and_can_refuse_but_not_come_back() {
     let nft = Nft::new();
     let vault = nft.0.deploy(account("bob"), vault::CONTRACT as Contract, "", 0).unwrap();

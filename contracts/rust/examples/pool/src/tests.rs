@@ -215,6 +215,13 @@ fn tokens_of_18_decimals_fit() {
 }
 
 #[test]
+fn a_pool_of_one_token_would_be_paid_with_what_it_gave() {
+    let m = Market::new(3_000_000);
+    let same = m.chain.deploy(account("eve"), CONTRACT, &args! { tokenA: m.a, tokenB: m.a }, 0);
+    assert_eq!(same.unwrap_err(), "a market has two tokens");
+}
+
+#[test]
 fn a_token_that_keeps_a_part_is_refused() {
     let chain = Chain::new();
     let alice = account("alice");

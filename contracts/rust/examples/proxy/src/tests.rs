@@ -30,6 +30,12 @@ mod evil {
             Proxy::at(caller()).put(Bytes(b"key"), Bytes(b"data")).or_fail();
         }
 
+        /// As a contract that alice calls for something else.
+        write fn lure(proxy: Account, amount: u64) {
+            let args = Bytes(amount.to_le_bytes().to_vec().leak());
+            Proxy::at(proxy).forward("withdraw", args).or_fail();
+        }
+
         /// As anybody.
         write fn write(proxy: Account) {
             Proxy::at(proxy).put(Bytes(b"key"), Bytes(b"data")).or_fail();
@@ -111,6 +117,25 @@ fn the_logic_is_told_who_calls_and_nobody_else_tells_it() {
     assert_eq!(w.chain.call(account("eve"), logic, "withdraw", &direct, 0).unwrap_err(), "only by the proxy");
     assert_eq!(w.saved("alice"), number(70));
     assert_eq!(w.chain.balance(w.proxy), 70);
+}
+
+#[test]
+fn a_contract_that_alice_calls_is_not_alice() {
+    let w = World::new();
+    w.forward("alice", "deposit", b"", 70).unwrap();
+    let evil = w.chain.deploy(account("eve"), evil::CONTRACT, "", 0).unwrap();
+    let lured = w.chain.call(account("alice"), evil, "lure", &args! { proxy: w.proxy, amount: 70u64 }, 0);
+    assert_eq!(lured.unwrap_err(), "less is saved");
+    assert_eq!([w.chain.balance(account("alice")), w.chain.balance(w.proxy)], [30, 70]);
+}
+
+#[test]
+fn coins_that_a_function_does_not_take_go_back() {
+    let w = World::new();
+    w.forward("alice", "deposit", b"", 70).unwrap();
+    let refused = w.forward("alice", "withdraw", &10u64.to_le_bytes(), 5).unwrap_err();
+    assert_eq!(refused, "the function takes no coins");
+    assert_eq!([w.chain.balance(account("alice")), w.chain.balance(w.proxy)], [30, 70]);
 }
 
 #[test]

@@ -33,6 +33,52 @@ mod stranger {
     }
 }
 
+/// A pool that, in the middle of a swap, has another pay for it or begins another swap.
+mod nested {
+    use cairn::*;
+
+    static HELPER: Cell<Account> = Cell::new("helper"); // the zero account: it begins another swap
+    static TOKENS: List<Account> = List::new("tokens");
+
+    interface! {
+        Router {
+            write fn pay(token: Account, amount: u64);
+            write fn swap(
+                pools: &'static [Account], path: &'static [Account], amount: u64, minimum: u64, deadline: u64
+            ) -> u64;
+        }
+    }
+    interface! {
+        Helper {
+            write fn help(router: Account, token: Account, amount: u64);
+        }
+    }
+
+    contract! {
+        init fn init(helper: Account, path: &'static [Account]) {
+            HELPER.set(&helper);
+            path.iter().for_each(|token| {
+                TOKENS.push(token);
+            });
+        }
+
+        write fn swap(tokenIn: Account, amountIn: u64, to: Account) -> u64 {
+            require(to != this(), "a swap");
+            let (helper, router) = (HELPER.get(), caller());
+            if helper == Account::ZERO {
+                let path = list(2, |i| TOKENS.get(i as u32).unwrap());
+                return Router::at(router).swap(list(1, |_| this()), path, amountIn, 0, u64::MAX).or_fail();
+            }
+            Helper::at(helper).help(router, tokenIn, amountIn).or_fail();
+            amountIn
+        }
+
+        write fn help(router: Account, token: Account, amount: u64) {
+            Router::at(router).pay(token, amount).or_fail();
+        }
+    }
+}
+
 /// Tells the hash of an account's code.
 mod teller {
     use cairn::*;
@@ -148,6 +194,23 @@ fn a_lying_pool_gets_no_more_than_it_was_promised() {
         w.approves(router);
         let refused = w.swap(router, &[stranger], &w.tokens[..2], 1, LATE).unwrap_err();
         assert_eq!(refused, reason, "{} of token {}, {} times", amount, token, times);
+        assert_eq!(w.of_bob(), ["1000"; 3]);
+    }
+}
+
+#[test]
+fn a_swap_in_a_swap_and_a_payment_for_another_are_refused() {
+    let w = World::new();
+    let path = list(2, |i| w.tokens[i]);
+    let mine = |helper: Account| {
+        let init = args! { helper: helper, path: path };
+        w.chain.deploy(account("eve"), nested::CONTRACT as Contract, &init, 0).unwrap()
+    };
+    let again = mine(Account::ZERO);
+    for (pool, reason) in [(again, "a swap is under way"), (mine(again), "nothing is to be paid to this pool")] {
+        let router = router(&w.chain, pool);
+        w.approves(router);
+        assert_eq!(w.swap(router, &[pool], path, 0, LATE).unwrap_err(), reason);
         assert_eq!(w.of_bob(), ["1000"; 3]);
     }
 }
