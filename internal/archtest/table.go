@@ -31,7 +31,7 @@ var rows = map[string][]string{
 	"proof/view": {"api", "types", "internal/engine/wasm", "internal/protocol/..."},
 
 	// The verifier for JavaScript.
-	"proof/wasm": {"proof"},
+	"proof/wasm": {"proof", "types"}, // the hash of a trusted block
 
 	// A token's test, and the chain in memory that contracts are tested on: the protocol and the engine themselves.
 	"client/conformance": {"abi", "types"},
@@ -260,7 +260,7 @@ var testRows = map[string][]string{
 	"internal/engine/replica":   {"crypto", "internal/protocol/...", "internal/storage/..."},
 	"internal/proof/prover":     {"internal/proof/verifier"},
 	"proof":                     {"internal/protocol/params", "internal/testkit/provenchain"},
-	"proof/wasm":                {"internal/testkit/provenchain"},
+	"proof/wasm":                {"internal/protocol/blockproof", "internal/testkit/provenchain"},
 	"internal/proof/verifier":   {"internal/proof/prover", "internal/testkit/plainverifier"},
 	"internal/protocol/vm":      {"internal/testkit/naivemeter", "internal/testkit/wasmgen"},
 	"internal/server/push":      {"internal/protocol/exec"},

@@ -4,6 +4,10 @@ let loads = 0;
 /** What is thrown for a bundle that does not hold, or is none. */
 export class ProofRefused extends Error {
   name = "ProofRefused";
+  constructor(message, handedOver = false) {
+    super(message);
+    this.handedOver = handedOver;
+  }
 }
 
 /**
@@ -17,8 +21,8 @@ export async function loadVerifier(source = new URL("verifier.wasm", import.meta
   const go = new globalThis.Go();
   const instance = await WebAssembly.instantiate(await compile(await source), go.importObject);
   const name = `cairnProofVerifier${++loads}`; // the global function through which Go hands the verifier out
-  const verify = await new Promise((resolve, reject) => {
-    globalThis[name] = resolve;
+  const [verify, begin] = await new Promise((resolve, reject) => {
+    globalThis[name] = (...functions) => resolve(functions);
     go.argv.push(name);
     go.run(instance).then(() => reject(new Error("the verifier ended")), reject);
   }).finally(() => delete globalThis[name]);
@@ -29,15 +33,42 @@ export async function loadVerifier(source = new URL("verifier.wasm", import.meta
   /** Likewise on a range of blocks that have a proof together. */
   const verifyRange = (range, bits = 128) => verdict(range, bits, true);
 
-  function verdict(bytes, bits, ofRange) {
-    if (!(bytes instanceof Uint8Array)) throw new TypeError("the bundle is no Uint8Array");
+  /** Verifies proofs that follow each other, from a block on that is trusted. */
+  function newChain({ height, hash }, bits = 128) {
+    if (!Number.isSafeInteger(height) || height < 0) throw new TypeError("the height is none");
     if (!Number.isInteger(bits)) throw new TypeError("bits is no integer");
-    const answer = verify(bytes, bits, ofRange);
-    if (typeof answer === "string") throw new ProofRefused(answer);
-    if (answer === undefined) throw new Error("the verifier ended; load it again");
-    return answer;
+    const verifyNext = begin(height, `${hash}`, bits);
+    if (verifyNext === undefined) throw new Error("the verifier ended; load it again");
+    if (verifyNext === null) throw new TypeError("the hash is none");
+    return {
+      get height() { return height; },
+      get hash() { return hash; },
+      next(bytes) {
+        const said = given(verifyNext(asBytes(bytes)));
+        [height, hash] = [said.height, said.blockHash];
+        return said;
+      },
+    };
   }
-  return { verifyProof, verifyRange };
+
+  function verdict(bytes, bits, ofRange) {
+    asBytes(bytes);
+    if (!Number.isInteger(bits)) throw new TypeError("bits is no integer");
+    return given(verify(bytes, bits, ofRange));
+  }
+  return { verifyProof, verifyRange, newChain };
+}
+
+function asBytes(bytes) {
+  if (!(bytes instanceof Uint8Array)) throw new TypeError("the bundle is no Uint8Array");
+  return bytes;
+}
+
+/** What the verifier answers, unless it refuses. */
+function given(answer) {
+  if (answer === undefined) throw new Error("the verifier ended; load it again");
+  if (answer.refused !== undefined) throw new ProofRefused(answer.refused, answer.handedOver);
+  return answer;
 }
 
 async function compile(source) {

@@ -9,22 +9,62 @@ import (
 	"syscall/js"
 
 	"github.com/cairn-chain/cairn/proof"
+	"github.com/cairn-chain/cairn/types"
 )
 
-// main hands the verifier to the global function that the first argument names, and then waits for calls.
+// main hands the functions verify and newChain to the global function that the first argument names, and then waits for
+// calls.
 func main() {
-	js.Global().Call(os.Args[1], js.FuncOf(verify))
+	js.Global().Call(os.Args[1], js.FuncOf(verify), js.FuncOf(newChain))
 	select {}
 }
 
-// verify takes a Uint8Array, a number of bits, and whether it is to be a range. It returns a verdict, or the reason for
-// none as a string.
+// verify takes a Uint8Array, a number of bits, and whether it is to be a range. It returns a verdict, or why there is
+// none.
 func verify(_ js.Value, args []js.Value) any {
 	verdict, err := verdictOn(args[0], args[1].Int(), args[2].Bool())
 	if err != nil {
-		return err.Error()
+		return refusal(err)
 	}
 	return object(verdict)
+}
+
+// newChain takes height and hash of a trusted block, and a number of bits. It returns a function that takes the next
+// proof as a Uint8Array and returns a verdict as verify does, of a block also as a range. It returns null for a hash
+// that is none.
+func newChain(_ js.Value, args []js.Value) any {
+	var trusted types.BlockHash
+	if err := trusted.UnmarshalText([]byte(args[1].String())); err != nil {
+		return nil
+	}
+	chain := proof.NewChain(types.Height(args[0].Int()), trusted, args[2].Int())
+	return js.FuncOf(func(_ js.Value, args []js.Value) any {
+		encoded, err := bytesOf(args[0])
+		if err != nil {
+			return refusal(err)
+		}
+		next := *chain
+		verdict, err := next.Next(encoded)
+		if err == nil {
+			err = fits(&verdict)
+		}
+		if err != nil {
+			return refusal(err)
+		}
+		*chain = next
+		o := object(verdict)
+		o.Set("fromHeight", uint64(verdict.FromHeight))
+		o.Set("producerShown", chain.Signed())
+		return o
+	})
+}
+
+// refusal says why there is no verdict.
+func refusal(err error) js.Value {
+	o := js.Global().Get("Object").New()
+	o.Set("refused", err.Error())
+	o.Set("handedOver", errors.Is(err, proof.ErrHandedOver))
+	return o
 }
 
 // object is a verdict's JSON as an object of JavaScript. It is made by hand: encoding/json would be a tenth of the
@@ -60,20 +100,37 @@ func object(v proof.RangeVerdict) js.Value {
 // maxNumber is Number.MAX_SAFE_INTEGER: JavaScript rounds integers above it.
 const maxNumber = 1<<53 - 1
 
-func verdictOn(bundle js.Value, bits int, ofRange bool) (verdict proof.RangeVerdict, err error) {
-	size := bundle.Length()
+// bytesOf are those of a Uint8Array.
+func bytesOf(array js.Value) ([]byte, error) {
+	size := array.Length()
 	if size > proof.MaxBundleBytes {
-		return verdict, errors.New("the bundle is too large")
+		return nil, errors.New("the bundle is too large")
 	}
 	b := make([]byte, size)
-	js.CopyBytesToGo(b, bundle)
+	js.CopyBytesToGo(b, array)
+	return b, nil
+}
+
+// fits tells whether JavaScript has the verdict's integers.
+func fits(v *proof.RangeVerdict) error {
+	if v.ChainID > maxNumber || v.Height > maxNumber {
+		return errors.New("chain id or height is not a safe integer of JavaScript")
+	}
+	return nil
+}
+
+func verdictOn(bundle js.Value, bits int, ofRange bool) (verdict proof.RangeVerdict, err error) {
+	b, err := bytesOf(bundle)
+	if err != nil {
+		return verdict, err
+	}
 	if ofRange {
 		verdict, err = proof.VerifyRange(b, bits)
 	} else {
 		verdict.Verdict, err = proof.Verify(b, bits)
 	}
-	if err == nil && (verdict.ChainID > maxNumber || verdict.Height > maxNumber) {
-		return verdict, errors.New("chain id or height is not a safe integer of JavaScript")
+	if err != nil {
+		return verdict, err
 	}
-	return verdict, err
+	return verdict, fits(&verdict)
 }

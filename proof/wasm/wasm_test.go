@@ -3,6 +3,7 @@ package main_test
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,8 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/internal/testkit/provenchain"
 	"github.com/cairn-chain/cairn/proof"
+	"github.com/cairn-chain/cairn/types"
 )
 
 // maxVerifierBytes bounds verifier.wasm: 4.0 MB when it was set, of which 2.6 MB are any program's that imports fmt.
@@ -26,6 +29,57 @@ type testCase struct {
 	Range   bool   `json:"range"`  // whether it is to be one
 	Bits    int    `json:"bits"`
 	Verdict any    `json:"verdict,omitempty"` // none: to be refused
+	Chain   *steps `json:"chain,omitempty"`   // instead of a bundle
+}
+
+// steps are proofs that a chain takes one after the other, from a trusted block on.
+type steps struct {
+	Trusted blockRef `json:"trusted"`
+	Steps   []step   `json:"steps"`
+}
+
+// step is a proof in base64, and the block that the chain ends with then, nil if it is refused.
+type step struct {
+	Proof string    `json:"proof"`
+	End   *blockRef `json:"end,omitempty"`
+}
+
+type blockRef struct {
+	Height types.Height    `json:"height"`
+	Hash   types.BlockHash `json:"hash"`
+}
+
+// chainCases go on from genesis and from a block in the middle, by blocks and as a range. What does not follow, or is
+// changed, is refused in between.
+func chainCases(blocks []provenchain.Block, whole blockproof.Range) (all []testCase) {
+	ref := func(h types.Height) blockRef { return blockRef{h, whole.Headers[h].Header.Hash()} }
+	good := func(encoded []byte, end types.Height) step {
+		return step{base64.StdEncoding.EncodeToString(encoded), new(ref(end))}
+	}
+	bad := func(encoded []byte) step { return step{Proof: base64.StdEncoding.EncodeToString(encoded)} }
+	add := func(name string, trusted blockRef, bits int, s ...step) {
+		all = append(all, testCase{Name: "a chain: " + name, Bits: bits, Chain: &steps{trusted, s}})
+	}
+	last, encoded := types.Height(len(blocks)), whole.Encode()
+	changed := slices.Clone(encoded)
+	changed[len(changed)-1] ^= 1
+	add("a range", ref(0), 100, bad(nil), bad(changed), bad(encoded[:1000]), good(encoded, last), bad(encoded))
+	add("after another block", blockRef{0, types.BlockHash{1}}, 100, bad(encoded))
+	add("too few bits", ref(0), 1000, bad(encoded))
+	for from := types.Height(0); from < last; from += 3 {
+		var s []step
+		for h := from + 1; h <= last; h++ {
+			bundle := blocks[h-1].Bundle.Encode()
+			changed := slices.Clone(bundle)
+			changed[len(changed)/2] ^= 4
+			if h < last {
+				s = append(s, bad(blocks[h].Bundle.Encode()))
+			}
+			s = append(s, bad(changed), good(bundle, h), bad(bundle))
+		}
+		add(fmt.Sprint("from block ", from), ref(from), 100, s...)
+	}
+	return all
 }
 
 // result is what testdata/check.js found.
@@ -39,9 +93,12 @@ type result struct {
 func cases(t *testing.T) (all []testCase) {
 	t.Helper()
 	add := func(name string, bundle []byte, bits int, verdict any) {
-		all = append(all, testCase{name, base64.StdEncoding.EncodeToString(bundle), false, bits, verdict})
+		all = append(all, testCase{
+			Name: name, Bundle: base64.StdEncoding.EncodeToString(bundle), Bits: bits, Verdict: verdict,
+		})
 	}
-	for _, b := range provenchain.Make(t, 100) {
+	blocks := provenchain.Make(t, 100)
+	for _, b := range blocks {
 		bundle := b.Bundle.Encode()
 		start := time.Now()
 		verdict, err := proof.Verify(bundle, 100)
@@ -82,9 +139,11 @@ func cases(t *testing.T) (all []testCase) {
 		{"a range: of no level", encoded.Encode(), 1000, nil},
 		{"a range: nothing", nil, 100, nil},
 	} {
-		all = append(all, testCase{c.name, base64.StdEncoding.EncodeToString(c.bytes), true, c.bits, c.verdict})
+		all = append(all, testCase{
+			Name: c.name, Bundle: base64.StdEncoding.EncodeToString(c.bytes), Range: true, Bits: c.bits, Verdict: c.verdict,
+		})
 	}
-	return all
+	return append(all, chainCases(blocks, encoded)...)
 }
 
 // build builds the package into dir as build.sh does and puts testdata beside it.

@@ -5,9 +5,13 @@ import { loadVerifier, ProofRefused } from "./index.js";
 export async function check(cases) {
   const problems = [];
   const milliseconds = [];
-  const [{ verifyProof, verifyRange }, again] = await Promise.all([loadVerifier(), loadVerifier()]);
-  for (const { name, bundle, range, bits, verdict } of cases) {
-    const bytes = Uint8Array.from(atob(bundle), (c) => c.charCodeAt(0));
+  const [{ verifyProof, verifyRange, newChain }, again] = await Promise.all([loadVerifier(), loadVerifier()]);
+  for (const { name, bundle, range, bits, verdict, chain } of cases) {
+    if (chain) {
+      problems.push(...checkChain(newChain(chain.trusted, bits), chain).map((problem) => `${name}: ${problem}`));
+      continue;
+    }
+    const bytes = decode(bundle);
     try {
       const start = performance.now();
       const got = JSON.stringify(range ? verifyRange(bytes, bits) : verifyProof(bytes, bits));
@@ -26,5 +30,35 @@ export async function check(cases) {
       if (!(e instanceof TypeError)) problems.push(`${args}: ${e}`);
     }
   }
+  for (const args of [[{ height: -1, hash }], [{ height: 0.5, hash }], [{ height: 0, hash: "0x12" }], [{ height: 0 }], [{ height: 0, hash }, "128"]]) {
+    try {
+      newChain(...args);
+      problems.push(`${JSON.stringify(args)} begins a chain`);
+    } catch (e) {
+      if (!(e instanceof TypeError)) problems.push(`${JSON.stringify(args)}: ${e}`);
+    }
+  }
   return { checked: cases.length, problems, milliseconds };
+}
+
+const hash = `0x${"11".repeat(32)}`;
+const decode = (base64) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+
+/** Has a chain take proofs: each must be refused, and leave the chain as it is, or end with the block that is said. */
+function checkChain(chain, { trusted, steps }) {
+  const problems = [];
+  let at = trusted;
+  for (const [i, { proof, end }] of steps.entries()) {
+    try {
+      const { height, blockHash, fromHeight, producerShown } = chain.next(decode(proof));
+      if (!end || height !== end.height || blockHash !== end.hash || fromHeight !== at.height + 1 || producerShown !== true) {
+        problems.push(`step ${i}: blocks ${fromHeight} to ${height}, ${blockHash}, ${producerShown}`);
+      }
+      at = end ?? at;
+    } catch (e) {
+      if (end || !(e instanceof ProofRefused) || e.handedOver !== false) problems.push(`step ${i}: ${e}`);
+    }
+    if (chain.height !== at.height || chain.hash !== at.hash) problems.push(`after step ${i}: block ${chain.height}, ${chain.hash}`);
+  }
+  return problems;
 }

@@ -1,7 +1,7 @@
 import { convert } from "./convert.js";
 import { HttpError, ProtocolError, RevertError, RpcError, UnreachableError } from "./errors.js";
 import { results, type BlockRef, type Block, type Methods, type NonceRef, type Receipt, type TransactionStatus } from "./generated.js";
-import { fromHex, type Account, type Hash } from "./hex.js";
+import { concat, fromHex, type Account, type Hash } from "./hex.js";
 import { parseJSON, stringifyJSON } from "./json.js";
 import { wait } from "./signal.js";
 
@@ -31,6 +31,8 @@ export interface Call {
 
 /** The largest answer that is read, in bytes; a node's have at most 64 MiB. */
 const MAX_ANSWER = 72 << 20;
+/** The longest proof of a block, or of a range of blocks, that is read, in bytes. */
+const MAX_PROOF = 128 << 20;
 
 interface Waiting extends Call {
   resolve(value: unknown): void;
@@ -121,6 +123,22 @@ export class Client {
       await wait(1000, options.signal);
     }
   }
+  /**
+   * proof is the proof of a block, or of the blocks from one to another together, with all that it takes to verify it; null where the
+   * node has none, or none yet. Nothing of it is checked here.
+   */
+  async proof(from: number, to = from, options: { signal?: AbortSignal } = {}): Promise<Uint8Array | null> {
+    const url = new URL(`proof/${from}${to === from ? "" : `-${to}`}`, this.url.replace(/\/?$/, "/"));
+    return this.#request(url, {}, options.signal, async (response) => {
+      if (response.status === 404) {
+        await response.body?.cancel();
+        return null;
+      }
+      const parts: Uint8Array[] = [];
+      await bounded(response, MAX_PROOF, (part) => parts.push(part));
+      return concat(...parts);
+    });
+  }
   /** transactionStatus says where a transaction is. */
   transactionStatus(hash: Hash): Promise<TransactionStatus> {
     return this.call("svc_getTransactionStatus", hash);
@@ -143,26 +161,41 @@ export class Client {
   }
 
   async #fetch(body: string): Promise<unknown> {
-    const headers: Record<string, string> = { "Content-Type": "application/json" };
-    if (this.options.key !== undefined) headers["Authorization"] = `Bearer ${this.options.key}`;
-    const signal = AbortSignal.timeout(this.options.timeout ?? 40_000);
-    let text: string;
-    try {
-      const response = await (this.options.fetch ?? fetch)(this.url, { method: "POST", headers, body, signal });
-      if (response.status !== 200) {
-        await response.body?.cancel();
-        const after = response.headers.get("Retry-After");
-        throw new HttpError(response.status, after !== null && /^\d{1,9}$/.test(after) ? Number(after) : undefined);
-      }
-      text = await bounded(response);
-    } catch (error) {
-      if (error instanceof HttpError || error instanceof ProtocolError) throw error;
-      throw new UnreachableError(signal.aborted ? "the node did not answer in time" : "the node cannot be reached", { cause: error });
-    }
+    const init = { method: "POST", headers: { "Content-Type": "application/json" }, body };
+    const text = await this.#request(this.url, init, undefined, async (response) => {
+      const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+      const parts: string[] = [];
+      await bounded(response, MAX_ANSWER, (part) => parts.push(decoder.decode(part, { stream: true })));
+      return parts.join("") + decoder.decode();
+    });
     try {
       return parseJSON(text);
     } catch (error) {
       throw new ProtocolError("bad_answer", "the node's answer is not JSON");
+    }
+  }
+
+  /** #request makes a request and reads its answer: that of a status other than 200 and 404 is an HttpError, and 404 for a call. */
+  async #request<T>(
+    url: string | URL, init: { method?: string; headers?: Record<string, string>; body?: string }, ended: AbortSignal | undefined,
+    read: (response: Response) => Promise<T>,
+  ): Promise<T> {
+    const headers = { ...init.headers };
+    if (this.options.key !== undefined) headers["Authorization"] = `Bearer ${this.options.key}`;
+    const late = AbortSignal.timeout(this.options.timeout ?? 40_000);
+    const signal = ended ? AbortSignal.any([ended, late]) : late;
+    try {
+      const response = await (this.options.fetch ?? fetch)(url, { ...init, headers, signal });
+      if (response.status !== 200 && (response.status !== 404 || init.method === "POST")) {
+        await response.body?.cancel();
+        const after = response.headers.get("Retry-After");
+        throw new HttpError(response.status, after !== null && /^\d{1,9}$/.test(after) ? Number(after) : undefined);
+      }
+      return await read(response);
+    } catch (error) {
+      if (error instanceof HttpError || error instanceof ProtocolError) throw error;
+      ended?.throwIfAborted();
+      throw new UnreachableError(late.aborted ? "the node did not answer in time" : "the node cannot be reached", { cause: error });
     }
   }
 }
@@ -207,21 +240,20 @@ function outcome(method: string, answer: Record<string, unknown> | undefined): u
   }
 }
 
-async function bounded(response: Response): Promise<string> {
-  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  const parts: string[] = [];
+/** bounded hands an answer's body to take, part by part; one of more bytes than most is a ProtocolError. */
+async function bounded(response: Response, most: number, take: (part: Uint8Array) => void): Promise<void> {
   let size = 0;
-  if (!response.body) return "";
+  if (!response.body) return;
   const reader = response.body.getReader();
   for (;;) {
     const { done, value } = await reader.read();
-    if (done) return parts.join("") + decoder.decode();
+    if (done) return;
     size += value.length;
-    if (size > MAX_ANSWER) {
+    if (size > most) {
       await reader.cancel();
-      throw new ProtocolError("too_large", `the node's answer is over ${MAX_ANSWER} bytes`);
+      throw new ProtocolError("too_large", `the node's answer is over ${most} bytes`);
     }
-    parts.push(decoder.decode(value, { stream: true }));
+    take(value);
   }
 }
 

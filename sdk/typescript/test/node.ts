@@ -32,11 +32,20 @@ export function startNode(t: TestContext, ...flags: string[]): Promise<RunningNo
   return launch(t, "--ephemeral", "--rpc-addr", "127.0.0.1:0", ...flags);
 }
 
+/** startProver is startNode for a chain whose blocks are proven. */
+export function startProver(t: TestContext, ...flags: string[]): Promise<RunningNode> {
+  return run(t, "--ephemeral", "--rpc-addr", "127.0.0.1:0", ...flags);
+}
+
 /** launch runs a development chain, which the flags say the place of, until the test ends. */
-export async function launch(t: TestContext, ...flags: string[]): Promise<RunningNode> {
+export function launch(t: TestContext, ...flags: string[]): Promise<RunningNode> {
+  return run(t, "--prove", "off", ...flags);
+}
+
+async function run(t: TestContext, ...flags: string[]): Promise<RunningNode> {
   if (!program) throw new Error("CAIRN names no program: run test.sh");
   const ready = join(directory(t), "ready.json");
-  const args = ["dev", "--prove", "off", "--rate-limit", "0", "--admin-addr", "127.0.0.1:0"];
+  const args = ["dev", "--rate-limit", "0", "--admin-addr", "127.0.0.1:0"];
   const node = spawn(program, [...args, "--ready-file", ready, ...flags], { stdio: ["ignore", "ignore", "pipe"] });
   let said = "";
   node.stderr!.on("data", (data) => (said += data));

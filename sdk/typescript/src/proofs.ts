@@ -1,0 +1,106 @@
+import type { Client } from "./client.js";
+import { CairnError } from "./errors.js";
+import type { RangeProofs } from "./generated.js";
+import { wait } from "./signal.js";
+
+/** What a proof that holds says of the blocks from one to another, which are one block where both are the same. */
+export interface Verdict {
+  fromHeight: number;
+  height: number;
+  blockHash: string;
+  postRoot: string;
+  securityBits: number;
+  /** whether the lists so far show who the producer in force is: not if all blocks are empty */
+  producerShown: boolean;
+}
+
+/** A chain of proofs, as a {@link Verifier} makes it. */
+export interface Chain<V extends Verdict = Verdict> {
+  readonly height: number;
+  readonly hash: string;
+  next(encoded: Uint8Array): V;
+}
+
+/** What `loadVerifier` of the package cairn-proof gives. It runs on the calling thread: in pages it should be a worker's. */
+export interface Verifier<V extends Verdict = Verdict> {
+  newChain(trusted: TrustedBlock, bits?: number): Chain<V>;
+}
+
+/** A block whose hash is known from a source that is trusted; it may be genesis. */
+export interface TrustedBlock {
+  height: number;
+  hash: string;
+}
+
+/** MissingProofError: the node has no proof of a block, or not yet. */
+export class MissingProofError extends CairnError {
+  override name = "MissingProofError";
+  constructor(readonly height: number) {
+    super(`the node has no proof of block ${height}`);
+  }
+}
+
+/** The most blocks of a range. */
+const LONGEST = 4096;
+
+/** Fetched is the proof of some blocks. */
+interface Fetched {
+  to: number;
+  encoded: Uint8Array;
+}
+
+/**
+ * verifyChain verifies the proofs of all blocks after one that is trusted, up to a height, or the newest proof that the node has. It takes
+ * the longest range that there is at each step, else a block's proof, and gives the verdict on each with the length of the proof. While one
+ * is verified the next one is fetched. It throws what the verifier does for a proof that does not hold, a {@link MissingProofError}, and what
+ * the client throws.
+ */
+export async function* verifyChain<V extends Verdict>(
+  client: Client, verifier: Verifier<V>, trusted: TrustedBlock, options: { to?: number; bits?: number; signal?: AbortSignal } = {},
+): AsyncGenerator<V & { bytes: number }, void, void> {
+  const { proofs, rangeProofs } = await client.call("svc_getNodeInfo");
+  const to = options.to ?? Math.max(proofs?.newest ?? 0, ...rangeProofs.map((range) => range.newest));
+  const chain = verifier.newChain(trusted, options.bits);
+  const ended = new AbortController();
+  const signal = options.signal ? AbortSignal.any([options.signal, ended.signal]) : ended.signal;
+  const ask = (from: number, longest = LONGEST): Promise<Fetched> => {
+    const asked = from > to ? Promise.resolve({ to: from, encoded: new Uint8Array() }) : fetchNext(client, rangeProofs, from, to, longest, signal);
+    asked.catch(() => {}); // it is thrown in its turn
+    return asked;
+  };
+  try {
+    for (let next = ask(chain.height + 1); chain.height < to;) {
+      const { to: last, encoded } = await next;
+      next = ask(last + 1);
+      await wait(0); // the request goes out before the verifier takes the thread
+      let verdict: V;
+      try {
+        verdict = chain.next(encoded);
+      } catch (error) {
+        const blocks = last - chain.height;
+        if (blocks === 1 || !(error instanceof Error && "handedOver" in error && error.handedOver === true)) throw error;
+        next = ask(chain.height + 1, blocks / 2);
+        continue;
+      }
+      yield { ...verdict, bytes: encoded.length };
+    }
+  } finally {
+    ended.abort();
+  }
+}
+
+/** fetchNext fetches the proof of the blocks from one on: of the longest range up to a length, or of the block alone. */
+async function fetchNext(
+  client: Client, ranges: RangeProofs[], from: number, to: number, longest: number, signal: AbortSignal,
+): Promise<Fetched> {
+  for (let blocks = longest; blocks > 1; blocks /= 2) {
+    const last = from + blocks - 1;
+    const offered = ranges.some((range) => range.blocks === blocks && range.oldest <= from && last <= range.newest);
+    if (last % blocks !== 0 || last > to || !offered) continue;
+    const encoded = await client.proof(from, last, { signal });
+    if (encoded) return { to: last, encoded };
+  }
+  const encoded = await client.proof(from, from, { signal });
+  if (!encoded) throw new MissingProofError(from);
+  return { to: from, encoded };
+}
