@@ -114,7 +114,11 @@ func combineTile(dst *Planar, columns []Vector, weights Weights, low, high int) 
 			sums[c][i] = uint64(x[0]) << 32
 		}
 	}
-	for k := range weights {
+	k := 0
+	for ; k+4 <= len(weights); k += 4 {
+		addFour(&sums, columns[k:k+4], weights[k:k+4], low, high)
+	}
+	for ; k < len(weights); k++ {
 		column := columns[k][low:high]
 		for c := range sums {
 			sum, w := sums[c][:len(column)], weights[k][c]
@@ -127,6 +131,20 @@ func combineTile(dst *Planar, columns []Vector, weights Weights, low, high int) 
 		to := dst[c][low:high]
 		for i := range to {
 			to[i] = reduce(sums[c][i])
+		}
+	}
+}
+
+// addFour adds four weighted columns to sums. Two products are below modulus together: they are added before one fold.
+func addFour(sums *[Degree][tile]uint64, columns []Vector, weights Weights, low, high int) {
+	x0, x1, x2, x3 := columns[0][low:high], columns[1][low:high], columns[2][low:high], columns[3][low:high]
+	for c := range sums {
+		w0, w1, w2, w3 := weights[0][c], weights[1][c], weights[2][c], weights[3][c]
+		sum := sums[c][:len(x0)]
+		x1, x2, x3 := x1[:len(sum)], x2[:len(sum)], x3[:len(sum)]
+		for i := range sum {
+			s := fold(sum[i] + uint64(x0[i][0])*w0 + uint64(x1[i][0])*w1)
+			sum[i] = fold(s + uint64(x2[i][0])*w2 + uint64(x3[i][0])*w3)
 		}
 	}
 }
@@ -145,17 +163,33 @@ func InnerProducts(column Vector, weights *Planar) Ext {
 		}
 		done = blocks * lanes
 	}
-	for c := range sums {
-		w := weights[c][:len(column)]
-		for i := done; i < len(column); i++ {
-			sums[c] = fold(sums[c] + uint64(column[i][0])*uint64(w[i][0]))
-		}
-	}
+	addProducts(&sums, column[done:], weights, done)
 	var e [Degree]Element
 	for c := range e {
 		e[c] = reduce(sums[c])
 	}
 	return FromCoordinates(e)
+}
+
+// addProducts adds the products of column with each coordinate of the weights from first on. Two products are below
+// modulus together: they are added before one fold.
+func addProducts(sums *[Degree]uint64, column Vector, weights *Planar, first int) {
+	n := len(column)
+	for c := 0; c < Degree; c += 2 {
+		s, t := sums[c], sums[c+1]
+		v, w := weights[c][first:first+n], weights[c+1][first:first+n]
+		i := 0
+		for ; i+1 < n; i += 2 {
+			x, y := uint64(column[i][0]), uint64(column[i+1][0])
+			s = fold(s + x*uint64(v[i][0]) + y*uint64(v[i+1][0]))
+			t = fold(t + x*uint64(w[i][0]) + y*uint64(w[i+1][0]))
+		}
+		if i < n {
+			x := uint64(column[i][0])
+			s, t = fold(s+x*uint64(v[i][0])), fold(t+x*uint64(w[i][0]))
+		}
+		sums[c], sums[c+1] = s, t
+	}
 }
 
 // AddScalar sets dst[i] = a[i] + x. Both have one length, and may be the same.

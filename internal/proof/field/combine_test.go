@@ -3,6 +3,7 @@ package field
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -93,6 +94,58 @@ func TestCombineScalar(t *testing.T) {
 		if dst.At(i) != scalar.At(i) {
 			t.Fatalf("row %d differs", i)
 		}
+	}
+}
+
+// TestLargestSums adds up the largest words that there are, which a carry would be lost of first.
+func TestLargestSums(t *testing.T) {
+	const rows = 2*tile + 3
+	largest := Element{P - 1}
+	var weight [Degree]Element
+	column, all := make(Vector, rows), NewPlanar(rows)
+	for c := range weight {
+		weight[c] = largest
+	}
+	for i := range column {
+		column[i] = largest
+		for c := range all {
+			all[c][i] = largest
+		}
+	}
+	w := FromCoordinates(weight)
+	var product, sum Ext
+	product.MulByElement(&w, &largest)
+	for count := range 12 {
+		columns, weights := make([]Vector, count), make([]Ext, count)
+		want := w
+		for k := range columns {
+			columns[k], weights[k] = column, w
+			want.Add(&want, &product)
+		}
+		var dst Planar
+		for c := range dst {
+			dst[c] = slices.Clone(all[c])
+		}
+		for low := 0; low < rows; low += tile {
+			combineTile(&dst, columns, NewWeights(weights), low, min(low+tile, rows))
+		}
+		for i := range rows {
+			if dst.At(i) != want {
+				t.Fatalf("%d columns: row %d is another", count, i)
+			}
+		}
+	}
+	for n := range rows {
+		var sums [Degree]uint64
+		addProducts(&sums, column[:n], &all, rows-n)
+		var e [Degree]Element
+		for c := range e {
+			e[c] = reduce(sums[c])
+		}
+		if FromCoordinates(e) != sum {
+			t.Fatalf("the inner product of %d rows is another", n)
+		}
+		sum.Add(&sum, &product)
 	}
 }
 
