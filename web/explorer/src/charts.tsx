@@ -21,6 +21,10 @@ function Frame({ title, answer, points, children }: Chart & { children: Componen
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={title}>
         {children}
       </svg>
+      <p class="ends" aria-hidden="true">
+        <span>{points[0]?.label}</span>
+        {points.length > 1 && <span>{points.at(-1)!.label}</span>}
+      </p>
       <details>
         <summary>As a table</summary>
         <div class="scroll" tabIndex={0} role="region" aria-label={`${title} As a table`}>

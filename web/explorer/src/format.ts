@@ -6,6 +6,9 @@ export function thousands(n: bigint | number): string {
   return n.toString().replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 }
 
+/** counted writes how many of something there are: the word is of one. */
+export const counted = (n: number, word: string): string => `${thousands(n)} ${word}${n === 1 ? "" : "s"}`;
+
 /** units writes smallest units with decimals, with commas and without zeros at its end. */
 export function units(amount: bigint, decimals: number): string {
   const [whole, fraction] = formatUnits(amount, decimals).split(".");

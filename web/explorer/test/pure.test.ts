@@ -12,6 +12,7 @@ import {
   percent,
   shortHex,
   span,
+  counted,
   thousands,
   units,
   utc,
@@ -26,6 +27,9 @@ const hex = (text: string): string => toHex(new TextEncoder().encode(text));
 
 test("numbers, amounts and times", () => {
   const cases: [string, string][] = [
+    [counted(1, "transaction"), "1 transaction"],
+    [counted(0, "transaction"), "0 transactions"],
+    [counted(1200, "transaction"), "1,200 transactions"],
     [thousands(0), "0"],
     [thousands(999), "999"],
     [thousands(1000), "1,000"],

@@ -14,7 +14,7 @@ import { decodeResult, isToken, type Value } from "../decode";
 import { chainText, thousands } from "../format";
 import { abiOf, blocks, client, isDevelopment, network } from "../node";
 import { useLoad } from "../load";
-import { Coins, Empty, Fields, Hex, Link, Name, Section, Show, Tabs, TimeOf, Title, TxLink, Who, explain } from "../parts";
+import { Coins, Copy, Empty, Fields, Hex, Link, Name, Section, Show, Tabs, TimeOf, Title, TxLink, Who, explain } from "../parts";
 import { checkBalance, checkView } from "../check";
 import { sourceOf } from "../section";
 import { Sent } from "./account";
@@ -51,7 +51,13 @@ export function Contract({ id }: { id: Id }): JSX.Element {
               <Fields
                 rows={[
                   ["ID", <Hex of={id} what="the contract's ID" />],
-                  ["Address", <span class="mono whole">{formatAddress(id, network())}</span>],
+                  [
+                    "Address",
+                    <span class="whole">
+                      <span class="mono">{formatAddress(id, network())}</span>{" "}
+                      <Copy text={formatAddress(id, network())} what="the address" />
+                    </span>,
+                  ],
                   [
                     "Deployed by",
                     <>

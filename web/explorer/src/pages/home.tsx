@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { bytes, coins, percent, span, thousands } from "../format";
+import { bytes, coins, counted, percent, span, thousands } from "../format";
 import { blocks, client, info, older, stream, sync } from "../node";
 import type { rpc } from "cairn-sdk";
 import { useLoad } from "../load";
@@ -214,7 +214,7 @@ export function Block({ refTo }: { refTo: number | `0x${string}` }): JSX.Element
             <Title
               sub={
                 <>
-                  <Time at={block.timestamp} /> · {thousands(block.txCount)} transactions · {bytes(block.size)}
+                  <Time at={block.timestamp} /> · {counted(block.txCount, "transaction")} · {bytes(block.size)}
                 </>
               }
             >

@@ -2,10 +2,11 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { authority, trustProducer } from "../authority";
 import { Bars, Line } from "../charts";
-import { bytes, chainText, coins, percent, span, thousands } from "../format";
+import { bytes, chainText, coins, counted, percent, span, thousands } from "../format";
 import { blocks, client, info, now, sync } from "../node";
 import { useLoad } from "../load";
 import { Coins, Empty, Fields, Hex, Link, Section, Show, Table, Title, TxLink, Who } from "../parts";
+import { What } from "../transactions";
 import { Authority } from "./verified";
 
 export function Fees(): JSX.Element {
@@ -54,8 +55,11 @@ export function Fees(): JSX.Element {
                   title="How did the base fee move?"
                   answer={
                     <>
-                      Over the last {thousands(history.gasUsedRatio.length)} blocks from {thousands(base[0] ?? 0n)} to{" "}
-                      {thousands(base.at(-1) ?? 0n)} units a gas.
+                      Over the last {counted(history.gasUsedRatio.length, "block")}{" "}
+                      {base.every((fee) => fee === base[0])
+                        ? `it stayed at ${thousands(base[0] ?? 0n)}`
+                        : `from ${thousands(base[0] ?? 0n)} to ${thousands(base.at(-1) ?? 0n)}`}{" "}
+                      units a gas.
                     </>
                   }
                   points={base.map((fee, i) => ({
@@ -68,7 +72,7 @@ export function Fees(): JSX.Element {
               <section class="card">
                 <Bars
                   title="How full were blocks?"
-                  answer="The share of the gas limit that transactions used."
+                  answer="The share of the gas limit that transactions used; the top is 100 %."
                   most={1}
                   points={history.gasUsedRatio.map((ratio, i) => ({
                     label: at(i),
@@ -145,7 +149,12 @@ export function Mempool(): JSX.Element {
                 <section class="card">
                   <Bars
                     title="What do they offer?"
-                    answer={<>By the most that each pays per gas{list.length === 500 && ", of the newest 500"}.</>}
+                    answer={
+                      <>
+                        How many offer at most so many units a gas{list.length === 500 && ", of the newest 500"}; the
+                        offers are in ranges that double.
+                      </>
+                    }
                     points={histogram(list.map((tx) => tx.maxFeePerGas))}
                   />
                 </section>
@@ -158,7 +167,7 @@ export function Mempool(): JSX.Element {
                       cells: [
                         <TxLink hash={tx.hash} />,
                         <>
-                          {tx.type}
+                          <What tx={tx} />
                           {!tx.executable && <span class="waiting"> held</span>}
                         </>,
                         <Who id={tx.from} />,

@@ -267,6 +267,8 @@ function Transfers({ id, facts, abi }: { id: Id; facts: Facts; abi: rpc.ABI }): 
   );
 }
 
+/** Party is one side of a transfer; nobody is where a token is made or destroyed. */
 function Party({ id }: { id: string | undefined }): JSX.Element {
+  if (id !== undefined && /^0x0{64}$/.test(id)) return <span class="muted">nobody</span>;
   return id !== undefined && /^0x[0-9a-f]{64}$/.test(id) ? <Who id={id} /> : <span class="muted">?</span>;
 }
