@@ -191,6 +191,17 @@ fn a_swap_must_be_paid_and_cannot_come_back() {
 }
 
 #[test]
+fn deposits_and_withdrawals_are_rounded_for_the_pool() {
+    let m = Market::new(3_000_000);
+    m.add("bob", 40_000, 90_000, 0, LATE).unwrap();
+    // 7 of 60,000 shares are of 4.67 A and of 10.5 B.
+    assert_eq!(m.add("eve", u64::MAX, 11, 7, LATE).unwrap(), 7);
+    assert_eq!(m.has(account("eve")), [1_000_000 - 5, 1_000_000 - 11]);
+    m.remove("eve", 7, 0, 0, LATE).unwrap();
+    assert_eq!(m.has(account("eve")), [1_000_000 - 1, 1_000_000 - 1]);
+}
+
+#[test]
 fn the_product_never_falls() {
     let m = Market::new(3_000_000);
     m.add("bob", 5_003, 7_001, 0, LATE).unwrap();
