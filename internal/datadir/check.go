@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/bits"
 	"slices"
 
 	"github.com/cairn-chain/cairn/internal/engine/parallel"
+	"github.com/cairn-chain/cairn/internal/engine/proving"
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
@@ -21,10 +23,10 @@ type Report = chain.Report
 // leastBits is how many proven bits a stored proof has at least.
 const leastBits = 100
 
-// Check recomputes roots, digests and every index from what is stored, verifies every proof, and follows every witness
-// to the block's root. What [Options].CheckFiles found, and blocks that a key signed and the chain lacks, are problems
-// too; where the files are damaged nothing is recomputed from them. progress is told of the rows done and of all there
-// are.
+// Check recomputes roots, digests and every index from what is stored, verifies every proof, of blocks and of ranges,
+// and follows every witness to the block's root. What [Options].CheckFiles found, and blocks that a key signed and the
+// chain lacks, are problems too; where the files are damaged nothing is recomputed from them. progress is told of the
+// rows done and of all there are.
 func (d *Dir) Check(ctx context.Context, progress func(done, total uint64)) (report Report, err error) {
 	for _, damage := range d.damages {
 		addProblem(&report, "the file "+damage.File, damage.Err.Error())
@@ -39,7 +41,7 @@ func (d *Dir) Check(ctx context.Context, progress func(done, total uint64)) (rep
 		addProblem(&report, "the database", err.Error())
 		return report, nil
 	}
-	if err := d.checkProofs(ctx, &report); err != nil {
+	if err := errors.Join(d.checkProofs(ctx, &report), d.checkRanges(ctx, &report)); err != nil {
 		return report, err
 	}
 	if d.lost != nil {
@@ -91,7 +93,7 @@ func (d *Dir) checkProof(h types.Height) (wrong, err error) {
 	if errors.Is(err, chain.ErrPruned) || err != nil && !errors.Is(err, chain.ErrNotFound) {
 		return nil, ignorePruned(err)
 	}
-	witness, err := d.store.Witness(h)
+	witness, err := d.store.AnyWitness(h)
 	if err != nil && !errors.Is(err, chain.ErrNotFound) {
 		return nil, err
 	}
@@ -119,6 +121,34 @@ func (d *Dir) checkProof(h types.Height) (wrong, err error) {
 		}
 	}
 	return nil, nil
+}
+
+// checkRanges verifies the proofs of ranges of blocks.
+func (d *Dir) checkRanges(ctx context.Context, report *Report) error {
+	all, err := d.store.Ranges()
+	if err != nil {
+		return err
+	}
+	queue := proving.NewQueue(d.store, leastBits)
+	for _, r := range all {
+		for last := r.Oldest + r.Blocks - 1; last <= r.Newest; last += r.Blocks {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			span := blockproof.NewSpan(last, bits.TrailingZeros64(uint64(r.Blocks)))
+			proven, err := queue.Range(span)
+			switch {
+			case errors.Is(err, chain.ErrNotFound), errors.Is(err, chain.ErrPruned):
+				continue
+			case err != nil:
+				return fmt.Errorf("what proves blocks %d to %d: %w", span.First(), last, err)
+			}
+			if _, err := proven.Verify(leastBits, parallel.Run); err != nil {
+				addProblem(report, fmt.Sprintf("blocks %d to %d", span.First(), last), "the proof of the range: "+err.Error())
+			}
+		}
+	}
+	return nil
 }
 
 // ignorePruned is no error where something is pruned, of which nothing can be said.

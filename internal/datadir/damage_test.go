@@ -15,6 +15,7 @@ import (
 
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/datadir"
+	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
@@ -100,6 +101,53 @@ func TestEveryFlippedByteIsFound(t *testing.T) {
 		if finds < 30 {
 			t.Errorf("%s: only %d of 60 are found", name, finds)
 		}
+	}
+}
+
+// A proof of a block or a range that proves nothing, and a witness that does not lead to the block's root, are found
+// though every checksum is right.
+func TestEveryProofIsVerified(t *testing.T) {
+	dir, _ := usedDir(t)
+	span := blockproof.NewSpan(4, 1)
+	d, err := datadir.OpenChain(dir, datadir.Options{})
+	check(t, err)
+	s, err := d.Store()
+	check(t, err)
+	witness, err := s.Witness(7)
+	check(t, err)
+	check(t, errors.Join(s.PutProof(2, []byte("no proof")), s.PutRangeProof(span, []byte("no proof either")), d.Close()))
+	witnessed(t, dir, witness)
+	d, err = datadir.OpenChain(dir, datadir.Options{CheckFiles: nothing})
+	check(t, err)
+	report, err := d.Check(t.Context(), nothing)
+	check(t, errors.Join(err, d.Close()))
+	var where []string
+	for _, p := range report.Problems {
+		where = append(where, p.Where)
+	}
+	if want := []string{"block 2", "block 7", "blocks 3 to 4"}; !slices.Equal(where, want) {
+		t.Errorf("what is found is of %q, not %q", where, want)
+	}
+}
+
+// witnessed changes the last byte of a witness as whoever wrote it would have done.
+func witnessed(t *testing.T, dir string, witness []byte) {
+	t.Helper()
+	db, err := kv.Open(filepath.Join(dir, "db"), kv.Options{Logger: slog.New(slog.DiscardHandler)})
+	check(t, err)
+	b, found := db.NewBatch(0), 0
+	check(t, kv.Scan(db, nil, nil, func(key, value []byte) error {
+		if bytes.Equal(value, witness) {
+			changed := bytes.Clone(value)
+			changed[len(changed)-1]++
+			b.Set(bytes.Clone(key), changed)
+			found++
+		}
+		return nil
+	}))
+	check(t, errors.Join(db.Commit(b, true), db.Close()))
+	if found != 1 {
+		t.Fatalf("%d rows have the witness", found)
 	}
 }
 
