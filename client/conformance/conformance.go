@@ -20,6 +20,9 @@ type Chain interface {
 	// Send calls a function in a transaction of one of the accounts that the check was given, and waits until it is in a
 	// block. A call that would fail need not be included.
 	Send(ctx context.Context, from types.Account, function string, args []byte) (Outcome, error)
+	// Deploy deploys a contract of the check's own. It gives the error of [NotTested] on a chain that is not taken back
+	// after the check: there a contract stays, and what it got.
+	Deploy(ctx context.Context, from types.Account, code []byte) (types.ContractID, error)
 }
 
 // Outcome is what a call did.

@@ -61,6 +61,11 @@ func (t token) Send(_ context.Context, from types.Account, function string, args
 	return outcome(t.Call(t.accounts[from], function, json.RawMessage(args))), nil
 }
 
+func (t token) Deploy(_ context.Context, from types.Account, code []byte) (types.ContractID, error) {
+	t.chain.t.Helper()
+	return t.chain.Deploy(t.accounts[from], code, nil).ID, nil
+}
+
 func outcome(r Result) conformance.Outcome {
 	o := conformance.Outcome{OK: r.OK, Output: r.Output, Reason: r.Reason}
 	for _, e := range r.Events {

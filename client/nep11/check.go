@@ -1,6 +1,6 @@
 // Package nep11 tests a deployed contract against the standard of tokens of one each: NEP-11 in its form for tokens
 // that cannot be divided (docs/contracts.md, "Tokens of one each"). It makes calls only, and knows nothing of how the
-// contract is written. That contracts which get a token are told, and can refuse it, is not tested.
+// contract is written.
 package nep11
 
 import (

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairn-chain/cairn/abi"
 	"github.com/cairn-chain/cairn/client/conformance"
+	"github.com/cairn-chain/cairn/contracts"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -50,6 +51,12 @@ const (
 	ownedByZero
 	anyoneBurns
 	burnKeepsSupply
+	neverTells
+	tellsTwice
+	tellsFirst
+	tellsOfMore
+	tellsNoData
+	ignoresRefusal
 )
 
 // model is a contract in a few lines, and the chain that it is on.
@@ -62,10 +69,12 @@ type model struct {
 	supply   int
 	logs     []conformance.Log
 	fault    error // what the chain fails with
+	noDeploy error // what a deploy fails with
 }
 
 var (
 	contract = types.ContractID{1}
+	receiver = types.ContractID{7}
 	holder   = types.Account{2}
 	actors   = conformance.Accounts{Holder: holder, A: types.Account{3}, B: types.Account{4}}
 )
@@ -318,6 +327,30 @@ func (m *model) run(from types.Account, function string, g given) error {
 	return nil
 }
 
+func (m *model) Deploy(_ context.Context, from types.Account, code []byte) (types.ContractID, error) {
+	if from != holder || !bytes.Equal(code, contracts.Receiver()) {
+		return types.ContractID{}, errors.New("it is not for the holder to deploy")
+	}
+	return receiver, m.noDeploy
+}
+
+// tell is onNEP11Payment of the receiver.
+func (m *model) tell(from types.Account, id string, data *tokenID) error {
+	amount, text := 1, []byte("null")
+	switch {
+	case data != nil && string(*data) == "no" && m.flaw != ignoresRefusal:
+		return refusal("not wanted")
+	case m.flaw == tellsOfMore:
+		amount = 2
+	case data != nil && m.flaw != tellsNoData:
+		text = fmt.Appendf(nil, `"0x%x"`, []byte(*data))
+	}
+	m.logs = append(m.logs, conformance.Log{Contract: receiver, Name: "Received", Data: fmt.Appendf(
+		nil, `{"token":"%s","from":%q,"amount":%d,"tokenId":"0x%x","data":%s}`, contract, from, amount, id, text,
+	)})
+	return nil
+}
+
 func (m *model) transfer(from, owner types.Account, id string, g given) error {
 	switch approved, ok := m.approved[id]; {
 	case from != owner && (!ok || approved != from) && m.flaw != anyoneMoves && m.flaw != movesUnknown:
@@ -331,7 +364,25 @@ func (m *model) transfer(from, owner types.Account, id string, g given) error {
 		delete(m.approved, id)
 	}
 	m.owners[id] = *g.To
-	m.emit(owner, *g.To, id)
+	if *g.To != types.Account(receiver) || m.flaw == neverTells {
+		m.emit(owner, *g.To, id)
+		return nil
+	}
+	times := 1
+	switch m.flaw {
+	case tellsFirst:
+		defer m.emit(owner, *g.To, id)
+	case tellsTwice:
+		times = 2
+		fallthrough
+	default:
+		m.emit(owner, *g.To, id)
+	}
+	for range times {
+		if err := m.tell(owner, id, g.Data); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -354,7 +405,8 @@ func TestSoundContract(t *testing.T) {
 	if !report.Conforms() || report.Count(conformance.Pass) != len(rules) {
 		t.Errorf("%+v", report.Results)
 	}
-	if m.supply != 151 || len(m.list(&holder)) != 150 || len(m.approved) != 0 {
+	given := types.Account(receiver)
+	if m.supply != 151 || len(m.list(&holder)) != 149 || len(m.list(&given)) != 1 || len(m.approved) != 0 {
 		t.Errorf("after the check: %+v", m)
 	}
 }
@@ -390,6 +442,12 @@ func TestFlaws(t *testing.T) {
 		ownedByZero:     "zero_account",
 		anyoneBurns:     "burn",
 		burnKeepsSupply: "burn",
+		neverTells:      "payment",
+		tellsTwice:      "payment",
+		tellsFirst:      "payment",
+		tellsOfMore:     "payment",
+		tellsNoData:     "payment",
+		ignoresRefusal:  "payment",
 	} {
 		broken[rule] = true
 		report := checked(t, newModel(f))
@@ -404,13 +462,17 @@ func TestFlaws(t *testing.T) {
 }
 
 func TestWhatIsLeftOut(t *testing.T) {
-	for name, change := range map[string]func(*model){
-		"no mint":   func(m *model) { m.flaw = noMintInABI },
-		"no minter": func(m *model) { m.minter = types.Account{9} },
+	for name, c := range map[string]struct {
+		change func(*model)
+		rules  int
+	}{
+		"no mint":   {func(m *model) { m.flaw = noMintInABI }, 3},
+		"no minter": {func(m *model) { m.minter = types.Account{9} }, 3},
+		"no deploy": {func(m *model) { m.noDeploy = conformance.NotTested("it would stay") }, 1},
 	} {
 		m := newModel(none)
-		change(m)
-		if report := checked(t, m); !report.Conforms() || report.Count(conformance.LeftOut) != 3 {
+		c.change(m)
+		if report := checked(t, m); !report.Conforms() || report.Count(conformance.LeftOut) != c.rules {
 			t.Errorf("%s: %+v", name, report.Results)
 		}
 	}

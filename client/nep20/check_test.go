@@ -151,6 +151,10 @@ func (m *model) View(_ context.Context, function string, args []byte) (Outcome, 
 	return Outcome{Reason: "trap"}, nil
 }
 
+func (m *model) Deploy(context.Context, types.Account, []byte) (types.ContractID, error) {
+	return types.ContractID{}, errors.New("NEP-20 needs no contract beside the token")
+}
+
 func (m *model) Send(_ context.Context, from types.Account, function string, args []byte) (Outcome, error) {
 	if m.fault != nil {
 		return Outcome{}, m.fault

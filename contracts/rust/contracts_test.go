@@ -212,7 +212,7 @@ func TestNFTMeetsTheStandard(t *testing.T) {
 				t.Errorf("%+v", r)
 			}
 		}
-		if len(report.Results) < 17 {
+		if len(report.Results) < 18 {
 			t.Errorf("%d rules were checked", len(report.Results))
 		}
 	})

@@ -36,7 +36,7 @@ var rows = map[string][]string{
 	// A token's test, and the chain in memory that contracts are tested on: the protocol and the engine themselves.
 	"client/conformance": {"abi", "types"},
 	"client/nep20":       {"abi", "types", "client/conformance"},
-	"client/nep11":       {"abi", "types", "client/conformance"},
+	"client/nep11":       {"abi", "contracts", "types", "client/conformance"},
 	"client/sender":      {"api", "client", "types", "internal/protocol/fees", "internal/protocol/params"},
 	"client/bind":        {"abi", "api", "client", "codec", "types"},
 	"client/contracttest": {"abi", "api", "client", "client/conformance", "client/nep11", "client/nep20", "crypto",

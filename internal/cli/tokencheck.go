@@ -69,7 +69,8 @@ func (a *app) newTokenCheck() *cobra.Command {
 		Short: "Test a token against its standard, NEP-20 or NEP-11",
 		Long: `Test a deployed token against the NEP-20 standard: its functions and events, conservation of the supply, the rules of
 allowances, overflow, the zero account, and transfers to oneself. A contract that has ownerOf is tested against NEP-11, tokens
-of one each: who may move a token, approvals, lists in pages, IDs, mint and burn.
+of one each: who may move a token, approvals, lists in pages, IDs, mint and burn, and that contracts are told of what they
+get.
 
 --from holds at least 100 smallest units of the token, or one token of NEP-11; mint is tested where it is the token's owner.
 Two new accounts act beside it. On a development chain the chain is taken back to where it was; elsewhere the tokens and the coins that
@@ -343,6 +344,25 @@ func (t checkedToken) Send(
 		o.Logs = append(o.Logs, l)
 	}
 	return o, nil
+}
+
+// Deploy is [conformance.Chain].Deploy.
+func (t checkedToken) Deploy(ctx context.Context, from types.Account, code []byte) (id types.ContractID, err error) {
+	if !t.development {
+		return id, conformance.NotTested("it needs a contract of its own, which would stay: check a development chain")
+	}
+	payload, err := client.Deploy("", code, nil, 0)
+	if err != nil {
+		return id, err
+	}
+	receipt, err := t.send(ctx, from, payload, client.TxFields{})
+	if err == nil {
+		err = client.Failure(receipt)
+	}
+	if err != nil || receipt.ContractAddress == nil {
+		return id, errors.Join(errors.New("the contract of the check was not deployed"), err)
+	}
+	return *receipt.ContractAddress, nil
 }
 
 // failed is the outcome of a call that failed in its execution; any other error stays one.
