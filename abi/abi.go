@@ -105,7 +105,7 @@ func (a *ABI) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, (*unchecked)(a)); err != nil {
 		return err
 	}
-	if err := noMemberTwice(text); err != nil {
+	if err := NoMemberTwice(text); err != nil {
 		return fmt.Errorf("%w: %w", ErrBad, err)
 	}
 	a.Functions, a.Events = present(a.Functions), present(a.Events)

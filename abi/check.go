@@ -171,8 +171,9 @@ func checkNames[T any](what string, list []T, name func(T) string) error {
 	return nil
 }
 
-// noMemberTwice refuses JSON in which an object has a member twice, of which other readers take one or the other.
-func noMemberTwice(text []byte) error {
+// NoMemberTwice refuses JSON, one value or several, in which an object has a member twice. Other readers take one or
+// the other.
+func NoMemberTwice(text []byte) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	var open []map[string]bool // of each object and list that is open: an object's members; nil for a list
 	name := false              // a member's name comes next, in an object

@@ -116,6 +116,9 @@ func readCalls(file string) (calls []gasCall, err error) {
 		var call gasCall
 		err := decoder.Decode(&call)
 		if errors.Is(err, io.EOF) && len(calls) > 0 {
+			if err := abi.NoMemberTwice(data); err != nil {
+				return nil, fmt.Errorf("%s: %w", file, err)
+			}
 			return calls, nil
 		}
 		if err == nil && (call.From == "" || call.Call == "") {

@@ -179,6 +179,7 @@ func TestContractGas(t *testing.T) {
 		"there is no account": strings.Replace(calls, `"from":"bob"`, `"from":"eve"`, 1),
 		"unknown field":       strings.Replace(calls, `"fails"`, `"fail"`, 1),
 		`needs "from"`:        `{"call":"transfer"}`,
+		`"from" is there`:     strings.Replace(calls, `{"from"`, `{"from":"bob","from"`, 1),
 		"two calls":           calls + calls,
 	} {
 		write(filepath.Base(filepath.Dir(file))+"/calls.json", text)

@@ -56,7 +56,7 @@ func (w *World) read(file string) ([]Move, error) {
 		return nil, err
 	}
 	var k kept
-	if err := decodeStrictly(bytes.NewReader(text), &k); err != nil {
+	if err := errors.Join(decodeStrictly(bytes.NewReader(text), &k), abi.NoMemberTwice(text)); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	for i := range k.Moves {
@@ -130,7 +130,7 @@ func (w *World) parse(text string) (moves []Move, err error) {
 	for {
 		var m Move
 		if err := d.Decode(&m); errors.Is(err, io.EOF) {
-			return moves, nil
+			return moves, abi.NoMemberTwice([]byte(text))
 		} else if err != nil {
 			return nil, err
 		}

@@ -204,6 +204,7 @@ func TestReplay(t *testing.T) {
 		`{"from":"nobody","to":"bank","call":"withdraw"}`, `{"from":"bob","to":"bank","call":"close"}`,
 		`{"from":"bob","to":"bank","call":"withdraw","args":{"all":true}}`, `{"form":"bob"}`, `[]`,
 		`{"from":"bob","to":"mallory","call":"run","script":{"walk":{}}}`,
+		`{"from":"bob","to":"bank","call":"withdraw","call":"withdraw"}`,
 	} {
 		if got := replay(wrong); got == "" {
 			t.Errorf("%s was played", wrong)
