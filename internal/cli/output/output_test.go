@@ -225,12 +225,27 @@ func TestControlsAreShown(t *testing.T) {
 			t.Errorf("%q is the note %q", text, prose.String())
 		}
 	}
+	// A cell of a table would lose what is before a carriage return.
+	evil := stringer("gold\r\x1b[31mGold")
+	for _, name := range []any{string(evil), evil} {
+		var out bytes.Buffer
+		if err := New(&out, io.Discard, false).Result(nil, func(t *Text) {
+			t.Fields(Field{"Name", name})
+			t.Table([]string{"Name"}, [][]any{{name}})
+		}); err != nil || strings.Count(out.String(), `gold\r\x1b[31mGold`) != 2 {
+			t.Errorf("%T: %q, %v", name, out.String(), err)
+		}
+	}
 	var out bytes.Buffer
 	if err := New(&out, io.Discard, true).Result("\x1b", nil); err != nil ||
 		out.String() != `{"ok":true,"result":"\u001b"}`+"\n" {
 		t.Errorf("as JSON: %q, %v", out.String(), err)
 	}
 }
+
+type stringer string
+
+func (s stringer) String() string { return string(s) }
 
 func TestColoursAreForPeople(t *testing.T) {
 	people := func(text *Text) {

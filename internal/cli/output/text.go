@@ -50,7 +50,7 @@ type Field struct {
 func (t *Text) Fields(fields ...Field) {
 	w := plainTable()
 	for _, f := range fields {
-		w.AppendRow(table.Row{f.Name, f.Value})
+		w.AppendRow(row([]any{f.Name, f.Value}))
 	}
 	t.Line("%s", w.Render())
 }
@@ -60,7 +60,7 @@ func (t *Text) Table(columns []string, rows [][]any) {
 	w := plainTable()
 	w.AppendHeader(row(columns))
 	for _, r := range rows {
-		w.AppendRow(r)
+		w.AppendRow(row(r))
 	}
 	t.Line("%s", w.Render())
 }
@@ -77,10 +77,18 @@ func plainTable() table.Writer {
 	return w
 }
 
-func row(columns []string) table.Row {
-	r := make(table.Row, len(columns))
-	for i, c := range columns {
-		r[i] = c
+// row escapes the texts of cells. The table itself would obey a carriage return, and show only what is behind it.
+func row[T any](cells []T) table.Row {
+	r := make(table.Row, len(cells))
+	for i, c := range cells {
+		switch c := any(c).(type) {
+		case string:
+			r[i] = visible(c)
+		case fmt.Stringer:
+			r[i] = visible(c.String())
+		default:
+			r[i] = c
+		}
 	}
 	return r
 }
