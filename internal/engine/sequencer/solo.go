@@ -3,6 +3,7 @@
 package sequencer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -285,12 +286,24 @@ func (s *Solo) Status() Status {
 	}
 }
 
-// timeOfNext is the next block's time: what was set for it, or the clock's, and never before the head's.
+// NextTime is the timestamp that a block made now would have: what was set for it, or the clock's, and never before the
+// head's.
+func (s *Solo) NextTime() uint64 {
+	head := s.ledger.Tip().Header.Header.Timestamp
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return max(cmp.Or(s.nextTime, s.now()), head)
+}
+
+// now is the chain's time. The caller holds mu.
+func (s *Solo) now() uint64 { return uint64(max(0, s.clock.Wall().Add(s.offset).Unix())) }
+
+// timeOfNext is [Solo.NextTime] of a block that is being made: time goes on from what was set for it.
 func (s *Solo) timeOfNext() uint64 {
 	head := s.ledger.Tip().Header.Header.Timestamp
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := uint64(max(0, s.clock.Wall().Add(s.offset).Unix()))
+	t := s.now()
 	if s.nextTime != 0 {
 		s.offset += time.Duration(s.nextTime-t) * time.Second
 		t, s.nextTime = s.nextTime, 0

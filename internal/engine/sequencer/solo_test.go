@@ -249,11 +249,14 @@ func TestTimeTravel(t *testing.T) {
 		if err != nil || ahead != 100 {
 			f.t.Fatal(ahead, err)
 		}
+		f.expect("the next block's time", f.NextTime(), begin+100)
 		f.expect("after 100 seconds", mine(), begin+100)
 		if err := f.SetNextBlockTime(begin + 500); err != nil {
 			f.t.Fatal(err)
 		}
+		f.expect("the time that is set", f.NextTime(), begin+500)
 		f.expect("set time", mine(), begin+500)
+		f.expect("behind it", f.NextTime(), begin+500)
 		f.pass(10 * time.Second)
 		f.expect("time goes on from there", mine(), begin+510)
 		if err := f.SetNextBlockTime(begin); !errors.Is(err, ErrTimeInPast) {

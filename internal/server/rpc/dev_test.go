@@ -79,6 +79,34 @@ func TestDevelopmentRefusals(t *testing.T) {
 	c.refused(api.ErrWrongNetwork, "dev_fund", types.Mainnet.Address(account(bob)), "0x1")
 }
 
+// TestSimulationsAreInTheNextBlock is of a development chain, whose time can be moved. Elsewhere they are in the head's
+// time.
+func TestSimulationsAreInTheNextBlock(t *testing.T) {
+	simulatedAt := func(c *testChain) uint64 {
+		draft := types.Transaction{
+			Version: types.TransactionVersion,
+			ChainID: c.store.Head().Header.ChainID,
+			Sender:  account(alice),
+			Payload: types.Transfer{},
+		}
+		m, err := groupOf[*submitHandlers](c).simulate(t.Context(), draft.Encode())
+		check(t, err)
+		check(t, m.state.Close())
+		return m.seed.Timestamp
+	}
+	c := newTestChain(t)
+	call[int64](c, "dev_increaseTime", 86_400)
+	at := simulatedAt(c)
+	call[api.Quantity](c, "dev_mine")
+	if head := c.store.Head().Header.Timestamp; at != head || at < genesisTime+86_400 {
+		t.Errorf("simulated at %d, the next block has %d", at, head)
+	}
+	c = startTestChain(t, types.Mainnet, 1, chain.Options{}, jsonrpc.Options{})
+	if at, head := simulatedAt(c), c.store.Head().Header.Timestamp; at != head {
+		t.Errorf("on a main chain simulated at %d, the head has %d", at, head)
+	}
+}
+
 func TestNoDevelopmentMethodsElsewhere(t *testing.T) {
 	c := startTestChain(t, types.Mainnet, 1, chain.Options{}, jsonrpc.Options{})
 	unknown := &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound}

@@ -276,6 +276,8 @@ func (c *testChain) IncreaseTime(seconds uint64) (int64, error) {
 	return c.ahead, nil
 }
 
+func (c *testChain) NextTime() uint64 { return c.nextTime }
+
 func (c *testChain) SetNextBlockTime(unix uint64) error {
 	if unix < c.store.Head().Header.Timestamp {
 		return sequencer.ErrTimeInPast

@@ -134,6 +134,7 @@ func (s *Server) addGroups(c Config, genesis types.Genesis) {
 			sender:       c.Sender,
 			pool:         c.Pool,
 			errors:       s.errors,
+			developer:    c.Developer,
 		},
 		&feeHandlers{ledger: c.Ledger, blocks: blocks, tips: tipCache{limit: maxCachedTips}},
 		&poolHandlers{pool: c.Pool, network: genesis.Network},

@@ -147,6 +147,8 @@ type Developer interface {
 	IncreaseTime(seconds uint64) (ahead int64, err error)
 	// SetNextBlockTime sets the next block's timestamp; sequencer.ErrTimeInPast before the head's.
 	SetNextBlockTime(unix uint64) error
+	// NextTime is the timestamp that a block made now would have.
+	NextTime() uint64
 	// Snapshot remembers the present block.
 	Snapshot(ctx context.Context) (id uint64, err error)
 	// Revert takes the chain back to a snapshot; sequencer.ErrUnknownSnapshot where there is none.

@@ -36,9 +36,10 @@ type submitHandlers struct {
 		FindTransaction(types.TxID) (chain.Position, error)
 		WaitHeight(context.Context, types.Height) error
 	}
-	sender Sender
-	pool   Pool
-	errors *clientErrors
+	sender    Sender
+	pool      Pool
+	errors    *clientErrors
+	developer Developer // nil on every chain but a development chain
 }
 
 func (h *submitHandlers) methods(e *clientErrors) []method {
@@ -186,7 +187,7 @@ func (h *submitHandlers) simulate(ctx context.Context, encoded []byte) (simulati
 	}
 	tip := h.ledger.Tip()
 	head := tip.Header.Header
-	seed, err := exec.Seed(head, tip.Parameters, head.Timestamp)
+	seed, err := exec.Seed(head, tip.Parameters, h.timeAfter(head))
 	if err != nil {
 		return simulation{}, err
 	}
@@ -200,6 +201,15 @@ func (h *submitHandlers) simulate(ctx context.Context, encoded []byte) (simulati
 		executions: h.executions,
 		request:    request.Of(ctx),
 	}, err
+}
+
+// timeAfter is the time at which transactions are simulated on a block: its own, and on a development chain, whose time
+// can be moved, the next block's.
+func (h *submitHandlers) timeAfter(head types.Header) uint64 {
+	if h.developer == nil {
+		return head.Timestamp
+	}
+	return max(h.developer.NextTime(), head.Timestamp)
 }
 
 // decodeCall decodes bincode(Transaction) and the 0 or 64 bytes of a signature, which must be valid.
