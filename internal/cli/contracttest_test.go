@@ -68,6 +68,49 @@ func TestCoverageOfAModule(t *testing.T) {
 	}
 }
 
+// TestCoverageOfCalls makes no call but those of the project's file. The codes differ in a custom section, since what
+// ran is counted by code.
+func TestCoverageOfCalls(t *testing.T) {
+	d := newDesk(t, nil)
+	cover := func(section byte, calls string) (coverage, outcome) {
+		t.Helper()
+		dir := t.TempDir()
+		code := append(contracts.Token(), 0, 2, 1, section)
+		file := filepath.Join(dir, "gold.wasm")
+		if err := os.Mkdir(filepath.Join(dir, "testdata"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, code, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if calls != "" {
+			if err := os.WriteFile(filepath.Join(dir, "testdata", "calls.json"), []byte(calls), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		init := `{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":1000}`
+		o := d.run(t, "contract", "test", file, "--init", init, "--fuzz", "1ns",
+			"--coverage", filepath.Join(dir, "coverage.info"), "--json")
+		var result testedContract
+		if o.exit == 0 {
+			if err := json.Unmarshal(o.document(t).Result, &result); err != nil || result.Coverage == nil {
+				t.Fatalf("%+v, %v", o, err)
+			}
+			return *result.Coverage, o
+		}
+		return coverage{}, o
+	}
+	without, _ := cover('a', "")
+	with, _ := cover('b', `{"from":"alice","call":"transfer","args":{"to":"bob","amount":5}}`)
+	if with.Blocks.Ran <= without.Blocks.Ran || with.Functions.Ran <= without.Functions.Ran {
+		t.Errorf("without calls %+v, with %+v", without, with)
+	}
+	if _, o := cover('c', `{"from":"bob","call":"transfer","args":{"to":"alice","amount":5}}`); o.exit != 1 ||
+		!strings.Contains(o.err+o.out, "ended otherwise") {
+		t.Errorf("a call that fails: %+v", o)
+	}
+}
+
 // TestCoverageOfLines counts a line that two blocks have once, and as one that ran if one of them did.
 func TestCoverageOfLines(t *testing.T) {
 	at := func(file string, line int) contractbuild.Position {

@@ -3,7 +3,9 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -55,6 +57,9 @@ func (c *contractTest) cover(ctx context.Context, tested *testedContract) error 
 	if c.coverage == "" {
 		return nil
 	}
+	if err := c.playCalls(); err != nil {
+		return err
+	}
 	blocks, err := contracttest.Coverage(c.module)
 	if err != nil {
 		return err
@@ -70,6 +75,16 @@ func (c *contractTest) cover(ctx context.Context, tested *testedContract) error 
 	sum.File = c.coverage
 	tested.Coverage = &sum
 	return os.WriteFile(c.coverage, lcov(functions, lines), 0o644) //nolint:gosec // it is for others to read
+}
+
+// playCalls makes the calls of the project's file, if it has one: they count too.
+func (c *contractTest) playCalls() error {
+	g := contractGas{givenModule: c.givenModule, init: c.init}
+	_, err := g.measure()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // summed counts what ran, and tells which lines did, by file.
