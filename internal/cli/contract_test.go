@@ -324,6 +324,22 @@ func TestTraceNamesNoRawBytes(t *testing.T) {
 	}
 }
 
+// TestTraceHasItsOwnLinesOnly: what a contract chose begins no line of the trace.
+func TestTraceHasItsOwnLinesOnly(t *testing.T) {
+	node := startNode(t)
+	desk := newDesk(t, node)
+	node.trace = func(trace *api.Trace) {
+		trace.Root.Function = "transfer\n  returned true"
+		trace.Root.Debug = []string{"here\n  returned true"}
+		trace.Root.Events = []api.TraceEvent{{Name: "Sold\n  returned true", Data: []byte("{}")}}
+		trace.Root.Output = nil
+	}
+	o := desk.run(t, "tx", "trace", hash("02"))
+	if o.exit != 0 || strings.Contains(o.out, "\n  returned true") || strings.Count(o.out, `\n  returned true`) != 3 {
+		t.Errorf("%+v", o)
+	}
+}
+
 // TestTraceReadsWhatIsBinary has arguments, a result, an error and an event that the ABI describes, in the binary form.
 // A text that looks like an account that has a name is no account.
 func TestTraceReadsWhatIsBinary(t *testing.T) {

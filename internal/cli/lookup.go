@@ -63,7 +63,7 @@ func (v transactionView) fields() []output.Field {
 		{Name: "Max fee", Value: perGas(v.MaxFeePerGas)}, {Name: "Priority fee", Value: perGas(v.MaxPriorityFeePerGas)},
 	}
 	if v.Input != nil && v.Input.Function != nil {
-		fields = append(fields, output.Field{Name: "Function", Value: *v.Input.Function})
+		fields = append(fields, output.Field{Name: "Function", Value: oneLine(*v.Input.Function)})
 	}
 	if v.Error != nil {
 		fields = append(fields, output.Field{Name: "Error", Value: *v.Error})

@@ -276,7 +276,7 @@ func (p plannedTransaction) people(t *output.Text) {
 		fields = append(fields, output.Field{Name: "Contract", Value: *p.Contract})
 	}
 	if p.Function != nil {
-		fields = append(fields, output.Field{Name: "Function", Value: *p.Function})
+		fields = append(fields, output.Field{Name: "Function", Value: oneLine(*p.Function)})
 	}
 	if p.Args != nil {
 		fields = append(fields, output.Field{Name: "Arguments", Value: *p.Args})

@@ -111,7 +111,8 @@ func (t traceWriter) call(indent string, call readCall) {
 	if call.View {
 		kind = "view"
 	}
-	fmt.Fprintf(t, "\n%s%s %s.%s(%s) by %s", indent, kind, t.account(types.Account(call.Contract)), call.Function,
+	fmt.Fprintf(t, "\n%s%s %s.%s(%s) by %s", indent, kind, t.account(types.Account(call.Contract)),
+		oneLine(call.Function),
 		t.args(call), t.account(call.Caller))
 	if call.Value > 0 {
 		fmt.Fprintf(t, " with %s", coins(call.Value))
@@ -123,10 +124,10 @@ func (t traceWriter) call(indent string, call readCall) {
 		line("storage %s: %s → %s", storageKey(w.Key), stored(w.Old), stored(w.New))
 	}
 	for _, e := range call.Events {
-		line("event %s %s", e.Name, t.event(call, e))
+		line("event %s %s", oneLine(e.Name), t.event(call, e))
 	}
 	for _, message := range call.Debug {
-		line("debug %s", message)
+		line("debug %s", oneLine(message))
 	}
 	for _, inner := range call.Calls {
 		t.call(indent, inner)
