@@ -73,6 +73,7 @@ type send struct {
 	results []mempool.Result
 	open    int    // of the present try, without a result
 	index   uint64 // up to which this member must have applied, before it tells
+	asked   uint64 // the leader that has not answered yet; 0: none
 }
 
 // end tells what became of the transactions.
@@ -332,11 +333,13 @@ func (s *sends) lost(m *Member, index uint64) {
 // forward hands a send on to the leader.
 func (m *Member) forward(s *send) {
 	try := s.try
-	m.world.Forward(m.standing.soft.Lead, s.encoded, func(a Answer, err error) Event {
+	s.asked = m.standing.soft.Lead
+	m.world.Forward(s.asked, s.encoded, func(a Answer, err error) Event {
 		return func(m *Member) error {
 			if s.reply == nil || s.try != try {
 				return nil
 			}
+			s.asked = 0
 			if errors.Is(a.Refused, ErrHolds) {
 				s.end(a)
 				return nil

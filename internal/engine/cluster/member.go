@@ -339,6 +339,7 @@ func (m *Member) handle(rd raft.Ready) error {
 	m.world.Send(messages)
 	if rd.SoftState != nil {
 		m.standing.soft = *rd.SoftState
+		m.sends.recall(m.standing.soft.Lead)
 	}
 	if !raft.IsEmptyHardState(rd.HardState) {
 		m.standing.term, m.sends.committed = rd.HardState.GetTerm(), rd.HardState.GetCommit()

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"go.etcd.io/raft/v3"
+
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -74,5 +76,19 @@ func (m *Member) keepOn() {
 	if p := m.leading.passing; p != nil && (p.term != m.standing.term || !m.leads()) {
 		m.leading.passing = nil
 		p.tell(ErrNotLeader)
+	}
+}
+
+// recall has what another leader has not answered wait for the one that leads now, if there is one: the other may have
+// stopped.
+func (s *sends) recall(leader uint64) {
+	if leader == raft.None {
+		return
+	}
+	for _, send := range s.all {
+		if send.reply != nil && send.asked != 0 && send.asked != leader {
+			send.asked = 0
+			s.again(send)
+		}
 	}
 }

@@ -1,9 +1,13 @@
 package clustersim
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/cairn-chain/cairn/internal/engine/cluster"
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
 )
 
 // A leader tells how long each of its blocks and intakes took to be decided, and a member when it last heard of one.
@@ -122,6 +126,44 @@ func TestLeadershipRestsWithoutSigner(t *testing.T) {
 		}
 		if len(w.report.Violations) > 0 {
 			t.Errorf("%v", w.report.Violations)
+		}
+	})
+}
+
+// What a member handed on to a leader that then falls silent is taken by the next one. Its sender does not wait for the
+// first one's answer.
+func TestSendsFollowTheLeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(Setup{Seed: 1, Members: 3})
+		defer w.close()
+		if err := w.begin(); err != nil {
+			t.Fatal(err)
+		}
+		w.runUntil(3 * time.Second)
+		leader := w.leader().machine
+		for _, m := range w.machines {
+			w.network.cut[[2]int{leader.index, m.index}] = true
+			w.network.cut[[2]int{m.index, leader.index}] = true
+		}
+		var answered []time.Duration
+		begun := w.now
+		for _, m := range w.machines {
+			if m == leader {
+				continue
+			}
+			c := w.clients[1+len(answered)]
+			c.sign()
+			m.process.step(cluster.Sent([][]byte{c.sent[0].Encode()}, c.name, false,
+				func(results []mempool.Result, a cluster.Answer) {
+					if a.Refused != nil || results[0].Err != nil {
+						t.Errorf("%s answers %v, %v after %v", m.record.Name, a.Refused, results, w.now-begun)
+					}
+					answered = append(answered, w.now-begun)
+				}))
+		}
+		w.runUntil(begun + 10*time.Second)
+		if len(answered) != 2 || slices.Max(answered) > 3*time.Second {
+			t.Errorf("the answers came after %v", answered)
 		}
 	})
 }
