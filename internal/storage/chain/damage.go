@@ -74,7 +74,7 @@ func (s *Store) drop(t table, h types.Height) error {
 
 // edges are the first and the last height from one on that has a row in a table which can be done without. If the rows
 // at the edges of the table are damaged, they are dropped, one by one.
-func (s *Store) edges(t table, from types.Height) (r ProofRange, err error) {
+func (s *Store) edges(t table, from types.Height) (ProofRange, error) {
 	there := func(h types.Height) (bool, error) {
 		_, err := s.spare(h, t, allTables[t], func(*view) error { return nil })
 		if errors.Is(err, ErrNotFound) {
@@ -82,19 +82,26 @@ func (s *Store) edges(t table, from types.Height) (r ProofRange, err error) {
 		}
 		return err == nil, err
 	}
-	head, found := s.Head().Header.Height, false
+	return search(from, s.Head().Header.Height, there)
+}
+
+// search finds the first and the last height in [from, head] that is there. One that was there need not stay.
+func search(from, head types.Height, there func(types.Height) (bool, error)) (r ProofRange, err error) {
+	found := false
 	for r.Oldest = from; !found && err == nil && r.Oldest <= head; {
 		if found, err = there(r.Oldest); !found {
 			r.Oldest++
 		}
 	}
-	if err != nil || !found {
-		return r, errors.Join(err, ErrNotFound)
+	if err != nil {
+		return r, err
 	}
-	found = false
-	for r.Newest = head; !found && err == nil; {
-		if found, err = there(r.Newest); !found {
-			r.Newest--
+	if !found {
+		return r, ErrNotFound
+	}
+	for r.Newest = head; r.Newest > r.Oldest; r.Newest-- {
+		if found, err = there(r.Newest); found || err != nil {
+			break
 		}
 	}
 	return r, err
