@@ -131,7 +131,7 @@ func runDev(command *cobra.Command, settings devSettings) error {
 		return err
 	}
 	accounts := developmentAccounts(development)
-	if err := printDev(printer, n, accounts, dir, settings.Explorer); err != nil {
+	if err := printDev(printer, n, accounts, dir, settings); err != nil {
 		return errors.Join(err, n.Close())
 	}
 	if settings.ReadyFile != "" {
@@ -191,7 +191,9 @@ func newDevelopmentAccount(key crypto.PrivateKey) developmentAccount {
 	}
 }
 
-func printDev(printer *output.Printer, n *node.Node, accounts []developmentAccount, dir string, explores bool) error {
+func printDev(
+	printer *output.Printer, n *node.Node, accounts []developmentAccount, dir string, settings devSettings,
+) error {
 	where := dir
 	if dir == "" {
 		where = "in memory"
@@ -205,21 +207,26 @@ func printDev(printer *output.Printer, n *node.Node, accounts []developmentAccou
 	}{n.RPCURL(), n.AdminURL(), api.DevelopmentChainID, dir, accounts}
 	return printer.Result(result, func(t *output.Text) {
 		t.Line("Cairn %s, development chain\n", build.Read().Version)
+		name, hint := "dev%d", "Try: cairn send dev1 1.5 --from dev0"
+		if settings.Mnemonic != api.DevelopmentMnemonic {
+			name, hint = "#%d", "dev0 to dev9 are accounts of another mnemonic: cairn keys import gives these names."
+		}
 		for i, a := range accounts {
 			t.Line(
-				"dev%-4d %s  10000 coins\n        public key  %s\n        private key %s", i, a.Address, a.PublicKey, a.PrivateKey,
+				"%-7s %s  10000 coins\n        public key  %s\n        private key %s",
+				fmt.Sprintf(name, i), a.Address, a.PublicKey, a.PrivateKey,
 			)
 		}
 		t.Line("")
 		fields := []output.Field{
 			{Name: "JSON-RPC", Value: result.RPC}, {Name: "OpenRPC", Value: result.RPC + "/openrpc.json"},
 		}
-		if explores {
+		if settings.Explorer {
 			fields = append(fields, output.Field{Name: "explorer", Value: result.RPC + explorer.Path})
 		}
 		t.Fields(append(fields, output.Field{Name: "health", Value: result.Admin + "/health"},
 			output.Field{Name: "chain id", Value: result.ChainID}, output.Field{Name: "data", Value: where})...)
-		t.Line("\nThese keys are public: never send anything of value to them. Try: cairn send dev1 1.5 --from dev0\n")
+		t.Line("\nThese keys are public: never send anything of value to them. %s\n", hint)
 	})
 }
 

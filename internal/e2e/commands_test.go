@@ -58,6 +58,19 @@ func TestDevPrintsItsAccounts(t *testing.T) {
 	}
 }
 
+// With another mnemonic dev0 names none of the accounts, so nothing says that it does.
+func TestDevNamesNoAccountsOfAnotherMnemonic(t *testing.T) {
+	node := startDev(t, "--ephemeral", "--mnemonic", strings.Repeat("abandon ", 11)+"about")
+	if err := node.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	printed := node.printed(t)
+	if !strings.Contains(printed, "#0      "+node.Accounts[0].Address) || strings.Contains(printed, "--from dev0") ||
+		!strings.Contains(printed, "dev0 to dev9 are accounts of another mnemonic") {
+		t.Errorf("printed:\n%s", printed)
+	}
+}
+
 // TestSendAgreesToTheUnit sends coins and recomputes all accounts from the blocks.
 func TestSendAgreesToTheUnit(t *testing.T) {
 	node := startDev(t, "--ephemeral", "--block-time", "0")
