@@ -166,7 +166,7 @@ export function transfer(to: Account, tokenId: Bytes, data: Option<Bytes>): bool
   require(caller() == item.owner || caller() == item.approved, "not the owner's, nor approved");
   require(!to.isZero(), "the zero account cannot receive");
   take(item);
-  put(to, tokenId, find(tokenId)); // taking may have changed where it is
+  put(to, tokenId, item);
   moved(item.owner, to, tokenId, data);
   return true;
 }

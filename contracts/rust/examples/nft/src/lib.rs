@@ -122,7 +122,7 @@ contract! {
         require(by == item.owner || Some(by) == item.approved, "not the owner's, nor approved");
         require(to != Account::ZERO, "the zero account cannot receive");
         take(&item);
-        put(to, tokenId, self::item(&tokenId)); // taking may have changed where it is
+        put(to, tokenId, item);
         moved(item.owner, to, tokenId, data);
         true
     }
