@@ -213,9 +213,9 @@ var causes = []cause{
 				return errors.Join(st.stop(os.Interrupt), st.start(ctx))
 			}))
 		}},
-	{alert: "CairnFilesNearLimit", text: "a limit of 128 files, and 100 connections that say nothing",
+	{alert: "CairnFilesNearLimit", text: "a limit of 128 files, and 80 connections that say nothing",
 		runner: []string{"prlimit", "--nofile=128:128"},
-		bring:  func(ctx context.Context, st *stage) error { return st.idle(ctx, 100) }},
+		bring:  func(ctx context.Context, st *stage) error { return st.idle(ctx, 80) }},
 	{alert: "CairnRefusedSurge", text: "a client behind a proxy that sends ten times its --rate-limit",
 		args:  []string{"--trusted-proxy", "127.0.0.1", "--rate-limit", "20"},
 		bring: func(ctx context.Context, st *stage) error { return st.badCalls(ctx, 2*time.Millisecond) }},
