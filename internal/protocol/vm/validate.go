@@ -1,7 +1,5 @@
 package vm
 
-import ()
-
 // step reads one instruction.
 func (b *body) step() {
 	from := b.at
