@@ -3,7 +3,7 @@ import { render, type JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { span, thousands } from "./format";
 import { blocks, info, now, refused, start, stream, sync, takenBack } from "./node";
-import { Empty, Failure, Link, Title } from "./parts";
+import { Empty, Failure, Link, Loading, Title } from "./parts";
 import { BASE, readRoute, type Route } from "./route";
 import { Account } from "./pages/account";
 import { Contract } from "./pages/contract";
@@ -286,18 +286,11 @@ function App(): JSX.Element {
       <main id="main" class={away ? "away" : ""}>
         {info.value ? (
           <Page at={route.value} />
-        ) : refused.value !== null ? (
+        ) : (
           <>
             <Title>Cairn</Title>
-            <Failure error={refused.value} what="The node" />
+            {refused.value !== null ? <Failure error={refused.value} what="The node" /> : <Loading />}
           </>
-        ) : (
-          <div class="bars" aria-busy="true">
-            <span class="sr">Loading</span>
-            <i />
-            <i />
-            <i />
-          </div>
         )}
       </main>
       <footer>

@@ -37,12 +37,7 @@ export function Show<T>({
     return (
       <>
         {heading}
-        <div class="bars" aria-busy="true">
-          <span class="sr">Loading {what}</span>
-          <i />
-          <i />
-          <i />
-        </div>
+        <Loading what={what} />
       </>
     );
   return <>{children(of.value)}</>;
@@ -208,6 +203,18 @@ export function Hex({ of, what }: { of: string; what: string }): JSX.Element {
     <span class="whole">
       <span class="mono">{of}</span> <Copy text={of} what={what} />
     </span>
+  );
+}
+
+/** Stands for what is not there yet. */
+export function Loading({ what }: { what?: string }): JSX.Element {
+  return (
+    <div class="bars" aria-busy="true">
+      <span class="sr">Loading {what}</span>
+      <i />
+      <i />
+      <i />
+    </div>
   );
 }
 

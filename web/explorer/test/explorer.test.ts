@@ -353,7 +353,7 @@ test("pages say that they load, that there is nothing, and what went wrong, and 
       return { status: 200, body: JSON.stringify(Array.isArray(asked) ? refused : refused[0]) };
     });
     await tab.go(`${node.url}/explorer/${path}`);
-    await tab.until("document.querySelector('main [aria-busy=true] .sr')?.textContent.startsWith('Loading')");
+    await tab.until("/^Loading ./.test(document.querySelector('main [aria-busy=true] .sr')?.textContent)");
     await findings(`${path} while it loads`);
     hangs = false;
     await tab.go(`${node.url}/explorer/${path}`);
