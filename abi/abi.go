@@ -42,6 +42,7 @@ type ABI struct {
 	Functions   []Function `json:"functions" doc:"the functions that can be called, and init"`
 	Events      []Event    `json:"events" doc:"the events that they emit"`
 	Errors      []Error    `json:"errors,omitempty" doc:"the typed errors that they revert with"`
+	Storage     *Storage   `json:"storage,omitempty" doc:"what is in its storage, as far as it says so"`
 }
 
 // Function is an exported function.
@@ -114,6 +115,9 @@ func (a *ABI) UnmarshalJSON(text []byte) error {
 	}
 	for i := range a.Events {
 		a.Events[i].Args = present(a.Events[i].Args)
+	}
+	if a.Storage != nil && a.Storage.Encoding == "" { // one that is not known
+		a.Storage = nil
 	}
 	return a.check()
 }

@@ -39,7 +39,10 @@ func (a ABI) check() error {
 			return err
 		}
 	}
-	return checkNames("errors", a.Errors, func(e Error) string { return e.Name })
+	if err := checkNames("errors", a.Errors, func(e Error) string { return e.Name }); err != nil {
+		return err
+	}
+	return a.checkStorage(depths)
 }
 
 func (a ABI) checkFunctions(depths nesting) error {

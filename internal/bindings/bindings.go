@@ -40,6 +40,7 @@ func Generate(lang string, a abi.ABI, name string) ([]byte, error) {
 			return nil, fmt.Errorf("%w: %q", ErrName, n)
 		}
 	}
+	a.Storage = nil // which is not called
 	return generate(a, name)
 }
 

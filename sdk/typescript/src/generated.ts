@@ -23,8 +23,21 @@ export interface ABI {
   events: (ABIEvent)[];
   /** the functions that can be called, and init */
   functions: (ABIFunction)[];
+  /** what is in its storage, as far as it says so */
+  storage?: ABIStorage;
   /** the records and enums that types refer to by name */
   types?: (ABINamed)[];
+}
+
+export interface ABICell {
+  /** of a map: the type of its keys */
+  key?: string;
+  /** cell: one value; map: values by key; list: values by index */
+  kind: string;
+  /** the name */
+  name: string;
+  /** the type of the value, or of each */
+  value: string;
 }
 
 export interface ABIError {
@@ -72,6 +85,13 @@ export interface ABIParameter {
   name: string;
   /** a base type, bytesN, a name of types, a tuple (T,U), a list T[] or an optional T? */
   type: string;
+}
+
+export interface ABIStorage {
+  /** the names in storage that are described */
+  cells: (ABICell)[];
+  /** how keys and values are encoded: prefixed or bare */
+  encoding: string;
 }
 
 export interface ABIVariant {
