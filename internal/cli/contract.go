@@ -208,15 +208,14 @@ func (s *session) resolver(chain argument.Chain) abi.Resolve {
 
 // readable is data that a contract wrote: the text where it is some, else hex.
 func readable(data []byte) string {
-	if !utf8.Valid(data) {
+	if !printable(data) {
 		return api.Data(data).String()
 	}
-	for _, r := range string(data) {
-		if !unicode.IsPrint(r) {
-			return api.Data(data).String()
-		}
-	}
 	return string(data)
+}
+
+func printable(data []byte) bool {
+	return utf8.Valid(data) && strings.IndexFunc(string(data), func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
 
 // returned is what a function returned as JSON, nil where it is none.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -39,6 +40,12 @@ func goldModule() string {
 		byte(len(section) >> 7)}) + section
 }
 
+// contractAnswers changes what the node tells of contracts.
+type contractAnswers struct {
+	trace func(*api.Trace)
+	abi   string // of the contract with one; empty: goldABI
+}
+
 // contracts are the methods on contracts. A view call answers with what it was asked.
 func (n *fakeNode) contracts() []jsonrpc.Method {
 	noContract := func(id types.ContractID) error {
@@ -56,7 +63,7 @@ func (n *fakeNode) contracts() []jsonrpc.Method {
 			if p.Contract[0] != 0xC0 {
 				return nil, noContract(p.Contract)
 			}
-			return &declared, json.Unmarshal([]byte(goldABI), &declared)
+			return &declared, json.Unmarshal([]byte(cmp.Or(n.abi, goldABI)), &declared)
 		}),
 		method(api.GetContract, func(p api.ContractParams) (*api.Contract, error) {
 			if noContract(p.Contract) != nil {

@@ -36,7 +36,7 @@ type fakeNode struct {
 	late error
 	// receipt changes the receipt of a transaction.
 	receipt func(*api.Receipt)
-	trace   func(*api.Trace)
+	contractAnswers
 	// producer is the chain's, producerKey the node's own; status changes what it tells of itself.
 	producer    types.PublicKey
 	producerKey *types.PublicKey

@@ -121,7 +121,7 @@ func (t traceWriter) call(indent string, call readCall) {
 	line := func(format string, args ...any) { fmt.Fprintf(t, "\n"+indent+format, args...) }
 	line("gas %d of %d%s", uint64(call.GasUsed), uint64(call.Gas), gasParts(call.Parts, call.HostGas, call.BelowGas))
 	for _, w := range call.Storage {
-		line("storage %s: %s → %s", storageKey(w.Key), stored(w.Old), stored(w.New))
+		line("storage %s", t.write(call, w))
 	}
 	for _, e := range call.Events {
 		line("event %s %s", oneLine(e.Name), t.event(call, e))
@@ -188,6 +188,41 @@ func (t traceWriter) fields(declared abi.ABI, parameters []abi.Parameter, object
 		return readable(object)
 	}
 	return readable(shown)
+}
+
+// write shows a write to storage: by the ABI, else as it is.
+func (t traceWriter) write(call readCall, w readWrite) string {
+	d := w.Decoded
+	if d == nil {
+		return fmt.Sprintf("%s: %s → %s", storageKey(w.Key), stored(w.Old), stored(w.New))
+	}
+	show := func(typ abi.Type, read json.RawMessage) string { // nothing where it is not fit to be shown
+		shown, err := call.abi.Show(typ, read, t.account)
+		if err != nil || !printable(shown) {
+			return ""
+		}
+		return string(shown)
+	}
+	key := readable([]byte(d.Name))
+	switch {
+	case d.cell.Kind == abi.ByKey:
+		if shown := show(d.cell.Key, d.Key); shown != "" {
+			key += "[" + shown + "]"
+		} else {
+			key = storageKey(w.Key)
+		}
+	case d.cell.Kind == abi.ByIndex && d.Key == nil:
+		key += ".length"
+	case d.cell.Kind == abi.ByIndex:
+		key += "[" + string(d.Key) + "]"
+	}
+	value := func(read json.RawMessage, data api.Data) string { // text that is not of the type looks like none that is
+		if len(data) == 0 {
+			return "nothing"
+		}
+		return cmp.Or(show(d.Value, read), data.String())
+	}
+	return fmt.Sprintf("%s: %s → %s", key, value(d.Old, w.Old), value(d.New, w.New))
 }
 
 // storageKey shows a key as the SDKs make them: the name of a cell, behind its length or before a byte 0, and what is
