@@ -61,6 +61,16 @@ for (const [name, source, message] of [
     'index.ts:3: two names in storage are "x"'],
   ["a name in storage with a byte 0", `${IMPORT}\nconst a = new Cell<u8>("x\\0");\n@read\nexport function f(): void {}`,
     "index.ts:2: a name in storage has no byte 0"],
+  ["@storage on another variable", `${IMPORT}\n@storage\nconst a: u8 = 1;\n@read\nexport function f(): void {}`,
+    "index.ts:3: @storage is for a Cell, List or Map of a name"],
+  ["@storage on a function", "@storage\nfunction a(): void {}\n@read\nexport function f(): void {}", "index.ts:1: @storage is for a Cell, List or Map"],
+  ["a name that is no identifier", `${IMPORT}\n@storage\nconst a = new Cell<u8>("x y");\n@read\nexport function f(): void {}`,
+    'index.ts:3: the name "x y" is no plain identifier'],
+  ["a stored type that is not of the ABI", `${IMPORT}\n@record\nclass R { constructor(public a: u8) {} }\n@storage\nconst a = new Cell<R>("x");\n@read\nexport function f(): void {}`,
+    "index.ts:5: R is part of the ABI, but not exported"],
+  ["a stored list", `${IMPORT}\n@storage\nconst a = new Cell<u8[]>("x");\n@read\nexport function f(): void {}`, "index.ts:3: lists and options are stored in records only"],
+  ["an enum as a described key", `import { Map } from "@cairn-chain/contract";\nexport enum E { A }\n@storage\nconst a = new Map<E, u8>("x");\n@read\nexport function f(): void {}`,
+    "index.ts:4: an enum is no key that the ABI describes"],
   ["bytes of no number", "@bytes\nexport class B {}\n@read\nexport function f(a: B): void {}", "index.ts:1: B has 1 to 256 bytes: @bytes(4)"],
   ["too many bytes", "@bytes(257)\nexport class B {}\n@read\nexport function f(a: B): void {}", "index.ts:1: B has 1 to 256 bytes: @bytes(4)"],
   ["bytes with members", "@bytes(4)\nexport class B { a: u8 }\n@read\nexport function f(a: B): void {}", "index.ts:1: B is @bytes: the class is empty"],
@@ -91,6 +101,24 @@ test("gives what a contract of several files declares", async () => {
     events: [{ name: "E", args: [{ name: "list", type: "u8[]" }] }],
   });
   assert.deepEqual(WebAssembly.Module.exports(module).map((e) => e.name), ["f", "memory"]);
+});
+
+test("describes names in storage that have @storage", async () => {
+  await writeFile("kept.ts", `import { Account, Map as Table } from "@cairn-chain/contract";
+@record
+export class Kept { constructor(public at: u64) {} }
+@storage
+export const table = new Table<Account, Kept>("table");`);
+  await writeFile("index.ts", `${IMPORT}\nimport { table } from "./kept";\n@storage\nconst count = new Cell<u64>("count");\nconst other = new Cell<u8>("other");
+@write\nexport function f(a: Account): u64 { other.set(1); return count.get() + table.get(a).at; }`);
+  const [section] = WebAssembly.Module.customSections(new WebAssembly.Module(await compile("index.ts")), "cairn_abi");
+  const { types, storage } = JSON.parse(Buffer.from(section).toString());
+  assert.deepEqual(types, [{ name: "Kept", kind: "record", fields: [{ name: "at", type: "u64" }] }]);
+  assert.equal(storage.encoding, "bare");
+  assert.deepEqual(storage.cells.sort((a, b) => (a.name < b.name ? -1 : 1)), [
+    { name: "count", kind: "cell", value: "u64" },
+    { name: "table", kind: "map", key: "account", value: "Kept" },
+  ]);
 });
 
 test("has invariants where they are asked for, and only there", async () => {

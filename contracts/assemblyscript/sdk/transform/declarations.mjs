@@ -160,20 +160,21 @@ function unions(source) {
   return found;
 }
 
-/** What makes a name in storage. */
-const STORES = ["Cell", "List", "Map"];
+/** What makes a name in storage: its kind in the ABI. */
+const STORES = { Cell: "cell", List: "list", Map: "map" };
 
 /** The package as contracts import it. */
 const PACKAGE = "@cairn-chain/contract";
 
 /**
- * What is declared at the top of a source and is a name in storage: { name, node, start, end, type }, start to end being where it
- * is made. Of what is made in functions only the SDK knows the name, at run time.
+ * What is declared at the top of a source and is a name in storage: { name, node, start, end, type, kind, of }, start to end being
+ * where it is made, `of` the nodes of its types. Of what is made in functions only the SDK knows the name, at run time.
  */
 export function stored(source) {
   const imported = source.statements.filter((node) => node.kind === NodeKind.Import && node.path.value === PACKAGE);
-  const known = new Set(
-    imported.flatMap((node) => node.declarations ?? []).filter((d) => STORES.includes(d.foreignName.text)).map((d) => d.name.text),
+  const known = new Map(
+    imported.flatMap((node) => node.declarations ?? []).filter((d) => Object.hasOwn(STORES, d.foreignName.text))
+      .map((d) => [d.name.text, STORES[d.foreignName.text]]),
   );
   const found = [];
   for (const declaration of source.statements.filter((node) => node.kind === NodeKind.Variable).flatMap((node) => node.declarations)) {
@@ -186,7 +187,28 @@ export function stored(source) {
     const bytes = Buffer.byteLength(argument.value);
     if (argument.value.includes("\0")) throw new ContractError(declaration, "a name in storage has no byte 0");
     if (bytes > 255) throw new ContractError(declaration, `storage name of ${bytes} bytes: at most 255`);
-    found.push({ name: argument.value, node: declaration, start, end, type: `${made.typeName.identifier.text}<${types}>` });
+    const { text } = made.typeName.identifier;
+    found.push({
+      name: argument.value, node: declaration, start, end, type: `${text}<${types}>`, kind: known.get(text), of: made.typeArguments,
+    });
+  }
+  return found;
+}
+
+/** What a source puts into the ABI of its names in storage, with @storage: { name, kind, key, value }, the key of a map only. */
+export function cells(source, declared) {
+  const all = stored(source);
+  const found = [];
+  for (const node of source.statements.flatMap((node) => (node.kind === NodeKind.Variable ? node.declarations : [node]))) {
+    if (!decoratorNames(node).includes("storage")) continue;
+    const made = all.find((s) => s.node === node);
+    if (!made) throw new ContractError(node, '@storage is for a Cell, List or Map of a name: const count = new Cell<u64>("count")');
+    const { name, kind, of } = made;
+    if (!/^[A-Za-z0-9]\w{0,63}$/.test(name)) throw new ContractError(node, `the name ${JSON.stringify(name)} is no plain identifier`);
+    const [value, key] = of.map((t) => checked(node, t, declared)).reverse();
+    if ([value, key].some((t) => t?.element || t?.held)) throw new ContractError(node, "lists and options are stored in records only");
+    if (key?.variants || key?.of) throw new ContractError(node, "an enum is no key that the ABI describes");
+    found.push({ name, kind, key, value });
   }
   return found;
 }

@@ -238,11 +238,16 @@ function tupleItems(type, codec) {
 }
 
 /** The ABI as the JSON of the custom section `cairn_abi`: its members in the order of docs/protocol.md. */
-export function abi(functions, events, errors) {
+export function abi({ functions, events, errors, storage }) {
   const parameters = (list) => list.map(({ name, type }) => ({ name, type: type.abi }));
   const types = new Map();
-  const all = [...functions.flatMap((f) => [...f.args, ...(f.returns ? [{ type: f.returns }] : [])]), ...events.flatMap((e) => e.fields)];
-  for (const type of [...all, ...errors.flatMap((e) => e.fields)].flatMap(({ type }) => parts(type))) {
+  const typesOf = (list) => list.map(({ type }) => type);
+  const all = [
+    ...functions.flatMap((f) => [...typesOf(f.args), f.returns]),
+    ...[...events, ...errors].flatMap((e) => typesOf(e.fields)),
+    ...storage.flatMap((c) => [c.key, c.value]),
+  ];
+  for (const type of all.filter(Boolean).flatMap(parts)) {
     if (type.variants) types.set(type.abi, { name: type.abi, kind: "enum", variants: type.variants.map((name) => ({ name })) });
     if (type.declaration?.kind === "record") types.set(type.abi, { name: type.abi, kind: "record", fields: parameters(type.fields) });
     if (type.of) {
@@ -264,6 +269,12 @@ export function abi(functions, events, errors) {
     events: events.map((e) => ({ name: e.name, args: parameters(e.fields) })),
     ...(errors.length && {
       errors: errors.map((e) => ({ name: e.name, code: e.code, ...(e.fields.length && { fields: parameters(e.fields) }) })),
+    }),
+    ...(storage.length && {
+      storage: {
+        encoding: "bare",
+        cells: storage.map((c) => ({ name: c.name, kind: c.kind, ...(c.key && { key: c.key.abi }), value: c.value.abi })),
+      },
     }),
   });
 }

@@ -3,7 +3,7 @@ import { SourceKind } from "assemblyscript";
 import { Transform } from "assemblyscript/transform";
 import { posix } from "node:path";
 import {
-  ContractError, contractFunctions, declaredTypes, errors, events, hasFunctions, isReentrant, records, refuseSharedNames, stored,
+  cells, ContractError, contractFunctions, declaredTypes, errors, events, hasFunctions, isReentrant, records, refuseSharedNames, stored,
 } from "./declarations.mjs";
 import { abi, completed, exportsFile } from "./generate.mjs";
 
@@ -26,7 +26,7 @@ export default class ContractTransform extends Transform {
     const types = declaredTypes(own);
     const functions = contractFunctions(entry, types, this.invariants);
     if (functions.length === 0) throw new Error(`${entry.normalizedPath}: no function has the decorator @init, @read or @write`);
-    const declared = { events: [], errors: [] };
+    const declared = { functions, events: [], errors: [], storage: own.flatMap((source) => cells(source, types)) };
     for (const source of own) {
       if (source !== entry && hasFunctions(source)) {
         throw new ContractError(source, "the functions of a contract are in its entry file");
@@ -43,7 +43,7 @@ export default class ContractTransform extends Transform {
     };
     const text = exportsFile(SDK, `./${entry.simplePath}`, functions, isReentrant(entry), path);
     parser.parseFile(text, `${this.exports}.ts`, true);
-    this.abi = abi(functions, declared.events, declared.errors);
+    this.abi = abi(declared);
   }
 
   /** Replaces a source by one in which events, errors and records are complete; adds its events and errors to those declared. */

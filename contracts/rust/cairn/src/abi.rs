@@ -104,6 +104,32 @@ pub struct Named {
     pub variants: &'static [(&'static str, &'static [Parameter])],
 }
 
+/// A name in storage.
+pub struct Cell {
+    /// Its name.
+    pub name: &'static str,
+    /// cell, map or list.
+    pub kind: &'static str,
+    /// Of a map: the type of its keys.
+    pub key: Option<Type>,
+    /// The type of the value, or of each.
+    pub value: Type,
+}
+
+/// All that a contract declares.
+pub struct Declared {
+    /// Its records and enums.
+    pub types: &'static [Named],
+    /// Its functions.
+    pub functions: &'static [Function],
+    /// Its events.
+    pub events: &'static [Event],
+    /// Its typed errors.
+    pub errors: &'static [Error],
+    /// Its names in storage.
+    pub storage: &'static [Cell],
+}
+
 /// Text of at most N bytes; what does not fit is counted in `len` only.
 pub struct Text<const N: usize> {
     /// The text, if it fits.
@@ -114,8 +140,9 @@ pub struct Text<const N: usize> {
 
 impl<const N: usize> Text<N> {
     /// The ABI of a contract. Panics, when the compiler makes it, if a tool or the chain could not use it.
-    pub const fn abi(types: &[Named], functions: &[Function], events: &[Event], errors: &[Error]) -> Self {
-        let mut text = Text { bytes: [0; N], len: 0 }.put(b"{\"abi\":2,\"binary\":true").types(types);
+    pub const fn abi(declared: &Declared) -> Self {
+        let (functions, events) = (declared.functions, declared.events);
+        let mut text = Text { bytes: [0; N], len: 0 }.put(b"{\"abi\":2,\"binary\":true").types(declared.types);
         text = text.put(b",\"functions\":[");
         let mut i = 0;
         while i < functions.len() {
@@ -143,7 +170,7 @@ impl<const N: usize> Text<N> {
             text = text.put(b",\"args\":").parameters(events[i].args).put(b"}");
             i += 1;
         }
-        text.put(b"]").errors(errors).put(b"}")
+        text.put(b"]").errors(declared.errors).storage(declared.storage).put(b"}")
     }
 
     const fn types(mut self, types: &[Named]) -> Self {
@@ -197,6 +224,29 @@ impl<const N: usize> Text<N> {
         } else {
             self.put(b"]")
         }
+    }
+
+    const fn storage(mut self, cells: &[Cell]) -> Self {
+        if cells.is_empty() {
+            return self;
+        }
+        self = self.put(b",\"storage\":{\"encoding\":\"prefixed\",\"cells\":[");
+        let mut i = 0;
+        while i < cells.len() {
+            check_name(cells[i].name);
+            let mut other = 0;
+            while other < i {
+                assert!(!same(cells[other].name, cells[i].name), "two names in storage are the same");
+                other += 1;
+            }
+            self = self.comma(i).put(b"{\"name\":").quoted(cells[i].name).put(b",\"kind\":").quoted(cells[i].kind);
+            if let Some(key) = &cells[i].key {
+                self = self.put(b",\"key\":").type_name(key);
+            }
+            self = self.put(b",\"value\":").type_name(&cells[i].value).put(b"}");
+            i += 1;
+        }
+        self.put(b"]}")
     }
 
     const fn decimal(mut self, number: u32) -> Self {
@@ -256,6 +306,15 @@ impl<const N: usize> Text<N> {
         }
         self.put(b"]")
     }
+}
+
+const fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut i = 0;
+    while i < a.len() && i < b.len() && a[i] == b[i] {
+        i += 1;
+    }
+    i == a.len() && i == b.len()
 }
 
 const fn is_init(name: &str) -> bool {

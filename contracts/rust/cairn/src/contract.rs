@@ -115,8 +115,8 @@ pub fn revert_with(name: &str, code: u32, fields: impl FnOnce(&mut Buffer), obje
     host::revert_bytes(out.bytes())
 }
 
-/// Declares a contract: its types, its errors, its events, its invariants, then its functions. Each but the last may be
-/// left out:
+/// Declares a contract: its types, its errors, its events, its storage, its invariants, then its functions. Each but the
+/// last may be left out:
 ///
 /// ```
 /// # use cairn::*;
@@ -132,6 +132,10 @@ pub fn revert_with(name: &str, code: u32, fields: impl FnOnce(&mut Buffer), obje
 ///     events {
 ///         Sold { to: Account }
 ///     }
+///     storage {
+///         /// What is offered, by number.
+///         OFFERS: Map<u64, Offer> = "offer",
+///     }
 ///     read fn check(offer: Offer, offered: u64) -> State {
 ///         if offered < offer.price {
 ///             TooLow { offered, price: offer.price }.revert()
@@ -145,9 +149,22 @@ pub fn revert_with(name: &str, code: u32, fields: impl FnOnce(&mut Buffer), obje
 /// Types become structs and enums that arguments, results, events and storage may have. Errors become structs with a method
 /// `revert`; callers get their code, name and fields.
 ///
-/// After the events there may be `invariants { fn solvent() { … } }`: functions without arguments that revert where what
-/// must always hold does not. "cairn contract test" searches for calls that make one revert. They are no part of the
-/// contract that is deployed.
+/// `storage` declares statics, here `static OFFERS: Map<u64, Offer> = Map::new("offer")`, and puts them into the ABI, so
+/// that tools show what is in storage. The ABI costs gas in the deploy; a static of one's own is not in it. A name that is
+/// there twice does not compile:
+///
+/// ```compile_fail
+/// # use cairn::*;
+/// contract! {
+///     storage { A: Cell<u64> = "count", B: Cell<u64> = "count" }
+///     read fn count() -> u64 { A.get() }
+/// }
+/// # fn main() {}
+/// ```
+///
+/// Before the functions there may be `invariants { fn solvent() { … } }`: functions without arguments that revert where
+/// what must always hold does not. "cairn contract test" searches for calls that make one revert. They are no part of
+/// the contract that is deployed.
 ///
 /// Functions are `read fn` (they change nothing), `write fn`, `payable fn` (they take coins), and at most one
 /// `init fn init`, which runs once, in the deploy. Parameters, results and fields are [`Value`](crate::Value)s. A function
@@ -160,10 +177,10 @@ pub fn revert_with(name: &str, code: u32, fields: impl FnOnce(&mut Buffer), obje
 #[macro_export]
 macro_rules! contract {
     (reentrant; $($rest:tt)*) => {
-        $crate::__sections! { true {} {} {} {} $($rest)* }
+        $crate::__sections! { true {} {} {} {} {} $($rest)* }
     };
     ($($rest:tt)*) => {
-        $crate::__sections! { false {} {} {} {} $($rest)* }
+        $crate::__sections! { false {} {} {} {} {} $($rest)* }
     };
 }
 
@@ -171,30 +188,39 @@ macro_rules! contract {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __sections {
-    ($reentrant:ident {} $errors:tt $events:tt $invariants:tt types { $($types:tt)* } $($rest:tt)*) => {
-        $crate::__sections! { $reentrant { $($types)* } $errors $events $invariants $($rest)* }
+    ($reentrant:ident {} $errors:tt $events:tt $storage:tt $invariants:tt types { $($items:tt)* } $($rest:tt)*) => {
+        $crate::__sections! { $reentrant { $($items)* } $errors $events $storage $invariants $($rest)* }
     };
-    ($reentrant:ident $types:tt {} $events:tt $invariants:tt errors { $($errors:tt)* } $($rest:tt)*) => {
-        $crate::__sections! { $reentrant $types { $($errors)* } $events $invariants $($rest)* }
+    ($reentrant:ident $types:tt {} $events:tt $storage:tt $invariants:tt errors { $($items:tt)* } $($rest:tt)*) => {
+        $crate::__sections! { $reentrant $types { $($items)* } $events $storage $invariants $($rest)* }
     };
-    ($reentrant:ident $types:tt $errors:tt {} $invariants:tt events { $($events:tt)* } $($rest:tt)*) => {
-        $crate::__sections! { $reentrant $types $errors { $($events)* } $invariants $($rest)* }
+    ($reentrant:ident $types:tt $errors:tt {} $storage:tt $invariants:tt events { $($items:tt)* } $($rest:tt)*) => {
+        $crate::__sections! { $reentrant $types $errors { $($items)* } $storage $invariants $($rest)* }
     };
-    ($reentrant:ident $types:tt $errors:tt $events:tt {} invariants { $($invariants:tt)* } $($rest:tt)*) => {
-        $crate::__sections! { $reentrant $types $errors $events { $($invariants)* } $($rest)* }
+    ($reentrant:ident $types:tt $errors:tt $events:tt {} $invariants:tt storage { $($items:tt)* } $($rest:tt)*) => {
+        $crate::__sections! { $reentrant $types $errors $events { $($items)* } $invariants $($rest)* }
     };
-    ($reentrant:ident $types:tt $errors:tt $events:tt $invariants:tt $section:ident { $($items:tt)* } $($rest:tt)*) => {
+    ($reentrant:ident $types:tt $errors:tt $events:tt $storage:tt {} invariants { $($items:tt)* } $($rest:tt)*) => {
+        $crate::__sections! { $reentrant $types $errors $events $storage { $($items)* } $($rest)* }
+    };
+    (
+        $reentrant:ident $types:tt $errors:tt $events:tt $storage:tt $invariants:tt
+        $section:ident { $($items:tt)* } $($rest:tt)*
+    ) => {
         compile_error!(concat!(
-            "contract! has types, errors, events and invariants, each at most once, before its functions; not ",
+            "contract! has types, errors, events, storage and invariants, each at most once, before its functions; not ",
             stringify!($section)
         ));
     };
-    ($reentrant:ident $types:tt $errors:tt $events:tt {} $($functions:tt)*) => {
-        $crate::__contract! { $reentrant; invariants [] types $types errors $errors events $events $($functions)* }
+    ($reentrant:ident $types:tt $errors:tt $events:tt $storage:tt {} $($functions:tt)*) => {
+        $crate::__contract! {
+            $reentrant; invariants [] types $types errors $errors events $events storage $storage $($functions)*
+        }
     };
-    ($reentrant:ident $types:tt $errors:tt $events:tt $invariants:tt $($functions:tt)*) => {
+    ($reentrant:ident $types:tt $errors:tt $events:tt $storage:tt $invariants:tt $($functions:tt)*) => {
         $crate::__with_invariants! {
-            $invariants { $reentrant; } { types $types errors $errors events $events $($functions)* }
+            $invariants { $reentrant; }
+            { types $types errors $errors events $events storage $storage $($functions)* }
         }
     };
 }
@@ -227,6 +253,8 @@ macro_rules! __contract {
         $($(#[$errm:meta])* $error:ident = $code:literal $({ $($(#[$dm:meta])* $data:ident : $dt:ty),* $(,)? })?)*
     } events {
         $($(#[$em:meta])* $event:ident { $($(#[$fieldm:meta])* $field:ident : $ft:ty),* $(,)? })*
+    } storage {
+        $($(#[$cm:meta])* $cell:ident : $ct:ty = $key:literal),* $(,)?
     } $($(#[$fm:meta])* $mode:ident fn $name:ident($($arg:ident : $at:ty),* $(,)?) $(-> $returns:ty)? $body_of:block)*) => {
         $($crate::__type! { $kind [$(#[$tm])*] $type { $($body)* } })*
 
@@ -265,6 +293,11 @@ macro_rules! __contract {
         )*
 
         $(
+            $(#[$cm])*
+            static $cell: $ct = <$ct>::new($key);
+        )*
+
+        $(
             $(#[$fm])*
             #[allow(non_snake_case)]
             pub fn $name($($arg: $at),*) $(-> $returns)? $body_of
@@ -289,26 +322,36 @@ macro_rules! __contract {
             $crate::__reentrant!($reentrant);
 
             pub const TYPES: &[$crate::abi::Named] = &[$($type::DECLARED),*];
-            const ERRORS: &[$crate::abi::Error] = &[$($crate::abi::Error {
-                name: stringify!($error),
-                code: $code,
-                fields: &[$($((stringify!($data), <$dt as $crate::Value>::TYPE)),*)?],
-            }),*];
             pub const FUNCTIONS: &[$crate::abi::Function] = &[$($crate::abi::Function {
                 name: stringify!($name),
                 mode: $crate::__mode!($mode),
                 args: &[$((stringify!($arg), <$at as $crate::Value>::TYPE)),*],
                 returns: $crate::__returns!($($returns)?),
             }),*];
-            const EVENTS: &[$crate::abi::Event] = &[$($crate::abi::Event {
-                name: stringify!($event),
-                args: &[$((stringify!($field), <$ft as $crate::Value>::TYPE)),*],
-            }),*];
-            const LEN: usize = $crate::abi::Text::<0>::abi(TYPES, FUNCTIONS, EVENTS, ERRORS).len;
+            const DECLARED: $crate::abi::Declared = $crate::abi::Declared {
+                types: TYPES,
+                functions: FUNCTIONS,
+                errors: &[$($crate::abi::Error {
+                    name: stringify!($error),
+                    code: $code,
+                    fields: &[$($((stringify!($data), <$dt as $crate::Value>::TYPE)),*)?],
+                }),*],
+                events: &[$($crate::abi::Event {
+                    name: stringify!($event),
+                    args: &[$((stringify!($field), <$ft as $crate::Value>::TYPE)),*],
+                }),*],
+                storage: &[$($crate::abi::Cell {
+                    name: $key,
+                    kind: <$ct as $crate::Described>::KIND,
+                    key: <$ct as $crate::Described>::KEY,
+                    value: <$ct as $crate::Described>::VALUE,
+                }),*],
+            };
+            const LEN: usize = $crate::abi::Text::<0>::abi(&DECLARED).len;
 
             #[cfg_attr(target_arch = "wasm32", link_section = "cairn_abi")]
             #[used]
-            pub static ABI: [u8; LEN] = $crate::abi::Text::<LEN>::abi(TYPES, FUNCTIONS, EVENTS, ERRORS).bytes;
+            pub static ABI: [u8; LEN] = $crate::abi::Text::<LEN>::abi(&DECLARED).bytes;
         }
 
         /// The contract, to be deployed in tests.

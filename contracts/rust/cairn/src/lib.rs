@@ -63,6 +63,8 @@ pub use call::{call, call_view, Failure, OrFail, Request};
 pub use heap::{list, Buffer};
 pub use host::*;
 pub use json::Parser;
+#[doc(hidden)]
+pub use stored::Described;
 pub use stored::{Cell, List, Map, Stored};
 pub use value::{Account, Bytes, FixedBytes, Hash, Str, Value};
 

@@ -5,7 +5,8 @@
 
 use core::marker::PhantomData;
 
-use crate::{host, require, Account, Buffer, Bytes, FixedBytes, Hash, OrRevert, Reader, Str};
+use crate::abi::Type;
+use crate::{host, require, Account, Buffer, Bytes, FixedBytes, Hash, OrRevert, Reader, Str, Value};
 
 /// What storage can hold, as a value or in a key. The encoding is binary, without a type; integers are little-endian,
 /// strings and bytes have their length before them (u16). [`record!`](crate::record) makes a struct one.
@@ -351,4 +352,31 @@ impl<T: Stored> List<T> {
     pub fn iter(&self) -> impl Iterator<Item = T> + '_ {
         (0..self.len()).map(move |i| self.get(i).or_revert("the list has no such item"))
     }
+}
+
+/// What the ABI says of a cell, map or list that a contract's `storage` declares.
+#[doc(hidden)]
+pub trait Described {
+    /// cell, map or list.
+    const KIND: &'static str;
+    /// Of a map: the type of its keys.
+    const KEY: Option<Type> = None;
+    /// The type of the value, or of each.
+    const VALUE: Type;
+}
+
+impl<T: Stored + Value> Described for Cell<T> {
+    const KIND: &'static str = "cell";
+    const VALUE: Type = T::TYPE;
+}
+
+impl<K: Stored + Value, T: Stored + Value> Described for Map<K, T> {
+    const KIND: &'static str = "map";
+    const KEY: Option<Type> = Some(K::TYPE);
+    const VALUE: Type = T::TYPE;
+}
+
+impl<T: Stored + Value> Described for List<T> {
+    const KIND: &'static str = "list";
+    const VALUE: Type = T::TYPE;
 }

@@ -339,6 +339,28 @@ export const typedAbi = {
       ]
     },
     {
+      "name": "describe",
+      "mode": "write",
+      "args": [
+        {
+          "name": "small",
+          "type": "i16"
+        },
+        {
+          "name": "big",
+          "type": "u128"
+        },
+        {
+          "name": "text",
+          "type": "string"
+        },
+        {
+          "name": "state",
+          "type": "State"
+        }
+      ]
+    },
+    {
       "name": "kept",
       "mode": "read",
       "args": [

@@ -3,11 +3,16 @@
 // What it defends against is in docs/contracts.md, "What the examples defend against".
 import { Account, add, blockTime, caller, Cell, codeHash, emit, Map, Option, require, revert } from "@cairn-chain/contract";
 
+@storage
 const ownedBy = new Cell<Account>("owner");
 /** Who was offered to be the owner. */
+@storage
 const heir = new Cell<Account>("heir");
+@storage
 const wait = new Cell<u64>("delay");
+@storage
 const current = new Map<string, Account>("current");
+@storage
 const coming = new Map<string, Next>("next");
 
 const MAX_NAME = 64; // characters
@@ -15,7 +20,7 @@ const MAX_DELAY: u64 = 365 * 24 * 60 * 60; // seconds: a longer one is a typing 
 
 /** What a name will stand for, and from when on, in Unix seconds. */
 @record
-class Next {
+export class Next {
   constructor(
     public contract: Account,
     public from: u64,

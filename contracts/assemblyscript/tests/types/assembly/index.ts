@@ -167,7 +167,9 @@ class Entry {
 }
 
 const entries = new Map<string, Entry>("entries");
+@storage
 const names = new List<string>("names");
+@storage
 const last = new Cell<Bytes>("last");
 
 @write
@@ -362,7 +364,21 @@ export function checkedSmall(kind: string, a: i8, b: i8): i8 {
   return kind == "+" ? add(a, b) : kind == "-" ? sub(a, b) : mul(a, b);
 }
 
+@storage
 const supplies = new Map<Account, U128>("supplies");
+@storage
+const below = new Map<i16, string>("below");
+@storage
+const wide = new Map<U128, bool>("wide");
+@storage
+const byText = new Map<string, i64>("byText");
+
+@write
+export function describe(small: i16, big: U128, text: string): void {
+  below.set(small, text);
+  wide.set(big, true);
+  byText.set(text, small);
+}
 
 @write
 export function addSupply(to: Account, amount: U128): U128 {
@@ -400,7 +416,9 @@ export class Shelf {
   ) {}
 }
 
+@storage
 const shelves = new Map<Four, Shelf>("shelves");
+@storage
 const states_ = new Cell<State>("state");
 
 @event

@@ -7,21 +7,24 @@
 
 use cairn::*;
 
-record! {
-    /// What a name will stand for, and from when on, in Unix seconds.
-    pub struct Next { contract: Account, from: u64 }
-}
-
-static OWNER: Cell<Account> = Cell::new("owner");
-static HEIR: Cell<Account> = Cell::new("heir"); // who was offered to be the owner
-static DELAY: Cell<u64> = Cell::new("delay");
-static CURRENT: Map<Str, Account> = Map::new("current");
-static NEXT: Map<Str, Next> = Map::new("next");
-
 const MAX_NAME: usize = 64; // bytes
 const MAX_DELAY: u64 = 365 * 24 * 60 * 60; // seconds: a longer one is a typing error
 
 contract! {
+    types {
+        /// What a name will stand for, and from when on, in Unix seconds.
+        record Next { contract: Account, from: u64 }
+    }
+
+    storage {
+        OWNER: Cell<Account> = "owner",
+        /// Who was offered to be the owner.
+        HEIR: Cell<Account> = "heir",
+        DELAY: Cell<u64> = "delay",
+        CURRENT: Map<Str, Account> = "current",
+        NEXT: Map<Str, Next> = "next",
+    }
+
     events {
         Announced { contract: Account, name: Str, from: u64 }
         Cancelled { contract: Account, name: Str }

@@ -71,6 +71,8 @@ interface! {
         read fn nothing() -> bool;
         /// Calls keep(id u16, offer Offer, state State).
         write fn keep(id: u16, offer: Offer, state: State);
+        /// Calls describe(small i16, big u128, text string, state State).
+        write fn describe(small: i16, big: u128, text: Str, state: State);
         /// Calls kept(id u16) (Offer?,State?).
         read fn kept(id: u16) -> (Option<Offer>, Option<State>);
         /// Calls see(wide u128, state State, offer Offer).

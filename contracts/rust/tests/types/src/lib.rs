@@ -4,9 +4,6 @@
 
 use cairn::*;
 
-static KEPT: Map<u16, Offer> = Map::new("offer");
-static STATE: Cell<State> = Cell::new("state");
-
 interface! {
     Types {
         read fn offer(v: Offer) -> Offer;
@@ -24,6 +21,13 @@ contract! {
         /// What is there is less than what is needed.
         TooLow = 2 { have: u64, need: u64 }
         Closed = 3
+    }
+    storage {
+        KEPT: Map<u16, Offer> = "offer",
+        STATE: Cell<State> = "state",
+        NAMES: List<Str> = "names",
+        BELOW: Map<(i16, Str), (Option<Bytes>, State)> = "below",
+        WIDE: Map<State, u128> = "wide",
     }
     events {
         Seen { small: i8, wide: u128, below: i128, state: State, offer: Offer, pair: (u64, bool) }
@@ -59,6 +63,12 @@ contract! {
     write fn keep(id: u16, offer: Offer, state: State) {
         KEPT.set(&id, &offer);
         STATE.set(&state);
+    }
+
+    write fn describe(small: i16, big: u128, text: Str, state: State) {
+        NAMES.push(&text);
+        BELOW.set(&(small, text), &(Some(Bytes(text.as_bytes())), state));
+        WIDE.set(&state, &big);
     }
 
     read fn kept(id: u16) -> (Option<Offer>, Option<State>) {
