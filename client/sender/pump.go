@@ -122,7 +122,10 @@ func (p *pump) tell(err error) {
 }
 
 func (p *pump) step(now time.Duration) error {
-	if now >= p.resyncAt && p.busy() {
+	if now >= p.resyncAt {
+		if !p.busy() {
+			return p.compact() // a job that comes at this moment is taken after a resync
+		}
 		if err := p.resync(); err != nil {
 			return err
 		}

@@ -7,7 +7,9 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
@@ -31,7 +33,9 @@ func calmNode(t *testing.T) (*fakeNode, func(sender.Options) *sender.Sender) {
 		server.Close()
 	})
 	return node, func(options sender.Options) *sender.Sender {
-		options.Clock = node
+		if options.Clock == nil {
+			options.Clock = node
+		}
 		s, err := sender.Open(t.Context(), c, signer, options)
 		if err != nil {
 			t.Fatal(err)
@@ -117,6 +121,48 @@ func TestWhatMayBeOutIsNotRefused(t *testing.T) {
 	node.mu.Unlock()
 	if got := receipt(t, send(t, open(sender.Options{Journal: journal}), 5, "5")); got.TransactionHash != hash {
 		t.Errorf("paid by %s, was sent as %s", got.TransactionHash, hash)
+	}
+}
+
+// thirdTime is a clock that calls a function when it is asked for the time for the third time.
+type thirdTime struct {
+	*fakeNode
+	asked atomic.Int32
+	then  func()
+}
+
+func (c *thirdTime) Now() time.Time {
+	if c.asked.Add(1) == 3 {
+		c.then()
+	}
+	return c.fakeNode.Now()
+}
+
+// A first job that comes while the sender finds nothing to do goes to the account's next nonce all the same.
+func TestFirstJobWaitsForTheNonce(t *testing.T) {
+	node, open := calmNode(t)
+	before := open(sender.Options{})
+	receipt(t, send(t, before, 1, ""))
+	if err := before.Close(); err != nil {
+		t.Fatal(err)
+	}
+	opened, sent := make(chan *sender.Sender, 1), make(chan *sender.Sent, 1)
+	// It is asked when the sender is made, and at the beginning of its first step.
+	clock := &thirdTime{fakeNode: node, then: func() {
+		job, err := (<-opened).Send(context.Background(), client.Transfer(types.Account{2}, 5), sender.Job{ID: "5"})
+		if err != nil {
+			t.Error(err)
+		}
+		sent <- job
+	}}
+	journal := &sender.Memory{}
+	s := open(sender.Options{Journal: journal, Clock: clock})
+	opened <- s
+	receipt(t, <-sent)
+	for _, e := range journal.Entries() {
+		if e.Type == sender.Refused || e.Type == sender.Signed && e.Nonce != "1" {
+			t.Errorf("the journal has %s at nonce %s", e.Type, e.Nonce)
+		}
 	}
 }
 
