@@ -31,6 +31,7 @@ const scripts = "../../sdk/typescript/testdata/sender"
 // script has jobs that are sent before a post of that number, posts with their answers, and what comes of it.
 type script struct {
 	About    string
+	Cap      types.Amount // the sender's
 	Jobs     []scriptJob
 	Posts    []scriptPost
 	Journal  []any
@@ -132,7 +133,9 @@ func (p *play) run() {
 	}
 	defer c.Close()
 	journal := &watched{play: p}
-	p.sender, err = sender.Open(p.t.Context(), c, p.signer, sender.Options{Journal: journal, Clock: p})
+	p.sender, err = sender.Open(p.t.Context(), c, p.signer, sender.Options{
+		Journal: journal, Clock: p, MaxFee: p.script.Cap,
+	})
 	if err != nil {
 		p.t.Fatal(err)
 	}

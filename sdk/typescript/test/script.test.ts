@@ -49,7 +49,8 @@ class Names {
 /** A script: jobs that are sent before a post of that number, posts with their answers, and what comes of it. */
 interface Script {
   about: string;
-  options?: object;
+  /** the sender's maxFeeCap */
+  cap?: number;
   jobs: { id: string; cancel?: string; to?: number; value?: number; all?: number; before?: number; gas?: number; maxFee?: number }[];
   posts: { calls: unknown[]; answers?: any[]; fails?: "unreachable" | number }[];
   journal: unknown[];
@@ -89,7 +90,7 @@ async function run(script: Script): Promise<{ posts: unknown[]; journal: unknown
     return new Response(JSON.stringify(Array.isArray(body) ? answers : answers[0]));
   };
   const client = createClient("http://node", { fetch: fetch as typeof globalThis.fetch });
-  const sender = await createSender(client, signer, { ...script.options, store, time });
+  const sender = await createSender(client, signer, { ...(script.cap && { maxFeeCap: BigInt(script.cap) }), store, time });
   const sent = new Map<string, Sent>(); // the latest of an id
   function begin(job: Script["jobs"][number]): void {
     if (job.cancel !== undefined) {

@@ -55,7 +55,7 @@ export interface SendOptions {
   id?: string;
   /** instead of what the node estimates */
   gasLimit?: bigint;
-  /** the most that it may pay per gas, replacements included */
+  /** the most that it may pay per gas, replacements included; the lower of it and maxFeeCap counts */
   maxFee?: bigint;
 }
 

@@ -18,7 +18,9 @@ export interface Terms {
 export const transient = ["mempool_full", "storage", "rate", "busy", "time"];
 
 /** prepare finds fees and gas of jobs with one request: for each its terms, or the error that it cannot be sent for. */
-export async function prepare(client: Client, chainId: bigint, sender: Account, jobs: Job[]): Promise<(Terms | RpcError)[]> {
+export async function prepare(
+  client: Client, chainId: bigint, sender: Account, jobs: Job[], cap: (job: Job) => bigint | undefined,
+): Promise<(Terms | RpcError)[]> {
   const calls: Call[] = [{ method: "svc_gasPrice", params: [] }];
   const asked = jobs.map((job) => {
     const call = question(job.payload!, chainId, sender);
@@ -33,7 +35,7 @@ export async function prepare(client: Client, chainId: bigint, sender: Account, 
     if (answer instanceof RpcError) return answer;
     if (answer instanceof Error) throw answer;
     const gasLimit = job.payload!.type === "transfer" && index !== undefined ? transferGas(answer as bigint) : (answer as bigint | undefined);
-    return { payload: job.payload!, gasLimit: gasLimit ?? intrinsicGas(job.payload!), ...fees(prices as rpc.GasPriceInfo, job.options.maxFee) };
+    return { payload: job.payload!, gasLimit: gasLimit ?? intrinsicGas(job.payload!), ...fees(prices as rpc.GasPriceInfo, cap(job)) };
   });
 }
 
@@ -56,7 +58,7 @@ function transferGas(nonce: bigint): bigint {
 }
 
 /** fees are what the node suggests, at most a cap. */
-export function fees(prices: rpc.GasPriceInfo, cap: bigint | undefined): { maxFeePerGas: bigint; maxPriorityFeePerGas: bigint } {
+function fees(prices: rpc.GasPriceInfo, cap: bigint | undefined): { maxFeePerGas: bigint; maxPriorityFeePerGas: bigint } {
   const maxFeePerGas = least(prices.suggested_max_fee, cap);
   return { maxFeePerGas, maxPriorityFeePerGas: least(prices.suggested_priority_fee, maxFeePerGas) };
 }
@@ -111,27 +113,31 @@ export async function usedBy(client: Client, account: Account, nonce: bigint): P
  * sweep finds what leaves nothing: max fee and priority fee are one price, so that it is the price whatever the base fee is, and the
  * value is the balance without gas × price. It throws {@link InsufficientForFee}.
  */
-export async function sweep(client: Client, sender: Account, to: Account): Promise<Terms> {
+export async function sweep(client: Client, sender: Account, to: Account, cap: bigint | undefined): Promise<Terms> {
   const [height] = values<[bigint]>(await client.post([{ method: "svc_blockNumber", params: [] }]));
   const [balance, nonce, had, prices] = values<[bigint, bigint, bigint, rpc.GasPriceInfo]>(await client.post([
     { method: "svc_getBalance", params: [sender, height] }, { method: "svc_getTransactionCount", params: [to, height] },
     { method: "svc_getBalance", params: [to, height] }, { method: "svc_gasPrice", params: [] },
   ]));
   const gasLimit = nonce > 0n || had > 0n ? GAS.IntrinsicTransfer : GAS.IntrinsicTransfer + GAS.NewAccount;
-  const price = (prices.base_fee * 9n + 7n) / 8n + prices.suggested_priority_fee;
+  const price = least(sweepPrice(prices), cap);
   if (balance <= gasLimit * price) throw new InsufficientForFee(balance, gasLimit * price);
   return {
     payload: { type: "transfer", to, value: balance - gasLimit * price }, gasLimit, maxFeePerGas: price, maxPriorityFeePerGas: price,
   };
 }
 
-/** sweepAgain pays more of the same balance for gas; undefined where it has no more. */
-export function sweepAgain(old: Terms, prices: rpc.GasPriceInfo): Terms | undefined {
+/** sweepPrice is what a sweep pays per gas: a base fee that may rise once, and the suggested priority fee. */
+function sweepPrice(prices: rpc.GasPriceInfo): bigint {
+  return (prices.base_fee * 9n + 7n) / 8n + prices.suggested_priority_fee;
+}
+
+/** sweepAgain pays more of the same balance for gas; undefined where it has no more, or the price is over the cap. */
+export function sweepAgain(old: Terms, prices: rpc.GasPriceInfo, cap: bigint | undefined): Terms | undefined {
   if (old.payload.type !== "transfer") return undefined;
-  const wanted = (prices.base_fee * 9n + 7n) / 8n + prices.suggested_priority_fee;
-  const price = more(old.maxFeePerGas, wanted);
+  const price = more(old.maxFeePerGas, sweepPrice(prices));
   const value = old.payload.value - old.gasLimit * (price - old.maxFeePerGas);
-  if (value <= 0n) return undefined;
+  if (value <= 0n || cap !== undefined && price > cap) return undefined;
   return { ...old, payload: { ...old.payload, value }, maxFeePerGas: price, maxPriorityFeePerGas: price };
 }
 
@@ -141,16 +147,11 @@ export function values<T extends unknown[]>(answers: unknown[]): T {
   return answers as T;
 }
 
-function least(a: bigint, b: bigint | undefined): bigint {
+/** least is the lower of an amount and of a bound, if there is one. */
+export function least(a: bigint, b: bigint | undefined): bigint {
   return b !== undefined && b < a ? b : a;
 }
 
 function greatest(a: bigint, b: bigint): bigint {
   return a > b ? a : b;
-}
-
-/** capped are terms that pay at most a cap per gas, where there is one. */
-export function capped(terms: Terms, cap: bigint | undefined): Terms {
-  if (cap === undefined || terms.maxFeePerGas <= cap) return terms;
-  return { ...terms, maxFeePerGas: cap, maxPriorityFeePerGas: terms.maxPriorityFeePerGas < cap ? terms.maxPriorityFeePerGas : cap };
 }

@@ -6,7 +6,7 @@ import { Signal } from "../signal.js";
 import { decodeTransaction, signTransaction, type Payload, type Signer, type Transaction } from "../transaction.js";
 import { Job, SenderError, Settled, digestOf, restore, type Done } from "./job.js";
 import { PLACES, backoff, readAnswer } from "./answer.js";
-import { capped, nothing, prepare, raised, receiptsOf, sweep, sweepAgain, transient, usedBy, values, type Terms } from "./prepare.js";
+import { least, nothing, prepare, raised, receiptsOf, sweep, sweepAgain, transient, usedBy, values, type Terms } from "./prepare.js";
 import { realTime, type SenderOptions, type SenderStatus, type Time } from "./options.js";
 import { MAX_BATCH, Queue } from "./queue.js";
 import { Slots } from "./slots.js";
@@ -223,11 +223,11 @@ export class Pump {
     try {
       const first = jobs[0]!;
       const terms = first.sweepTo
-        ? [await sweep(this.client, this.account, first.sweepTo)]
-        : await prepare(this.client, this.chainId, this.account, jobs);
+        ? [await sweep(this.client, this.account, first.sweepTo, this.#cap(first))]
+        : await prepare(this.client, this.chainId, this.account, jobs, (job) => this.#cap(job));
       for (const [i, job] of jobs.entries()) {
         const found = terms[i]!;
-        if (!(found instanceof RpcError)) ready.push([job, capped(found, this.options.maxFeeCap)]);
+        if (!(found instanceof RpcError)) ready.push([job, found]);
         else if (found.reason !== undefined && transient.includes(found.reason)) throw found;
         else this.#reject(job, found);
       }
@@ -305,8 +305,9 @@ export class Pump {
     }
   }
 
-  #cap(job: Job): bigint | undefined {
-    return job.options.maxFee ?? this.options.maxFeeCap;
+  /** cap is the most that a job may pay per gas; undefined: there is no bound. */
+  #cap({ options: { maxFee } }: Job): bigint | undefined {
+    return maxFee === undefined ? this.options.maxFeeCap : least(maxFee, this.options.maxFeeCap);
   }
 
   /** settle looks whether blocks have what is open, and replaces what they leave out. */
@@ -376,7 +377,7 @@ export class Pump {
       const { tx } = job.latest;
       const enough = job.nonce !== this.#slots.base && tx.maxFeePerGas >= prices.base_fee;
       if (job.versions.length >= MAX_VERSIONS || enough) return undefined;
-      return job.sweepTo && !job.cancelled ? sweepAgain(tx, prices) : raised(tx, prices, this.#cap(job));
+      return job.sweepTo && !job.cancelled ? sweepAgain(tx, prices, this.#cap(job)) : raised(tx, prices, this.#cap(job));
     });
   }
 
