@@ -14,6 +14,7 @@ import type { Entry, Scope, Store } from "./sender/store.js";
 export class FileStore implements Store {
   #file: FileHandle | undefined;
   #lock: string | undefined;
+  #scope: Scope | undefined;
 
   constructor(readonly path: string) {}
 
@@ -24,8 +25,9 @@ export class FileStore implements Store {
       this.#file = await open(this.path, "a+", 0o600);
       const { entries, end } = parse(await this.#file.readFile(), scope, this.path);
       await this.#file.truncate(end);
+      this.#scope = scope;
       if (end === 0) {
-        await this.#write({ journal: FORMAT, ...scope });
+        await this.#write(header(scope));
         await syncDirectory(dirname(this.path));
       }
       return entries;
@@ -36,7 +38,25 @@ export class FileStore implements Store {
   }
 
   async append(entries: Entry[]): Promise<void> {
-    await this.#write(entries);
+    await this.#write(encodeLine(entries));
+  }
+
+  /** replace has a new file, PATH.new until it is whole and on the disk, take the place of the old one. */
+  async replace(entries: Entry[]): Promise<void> {
+    const old = this.#opened();
+    const name = `${this.path}.new`;
+    const fresh = await open(name, "w", 0o600);
+    try {
+      await fresh.writeFile([header(this.#scope!), ...entries.map((entry) => encodeLine([entry]))].join(""));
+      await fresh.sync();
+    } finally {
+      await fresh.close(); // some systems rename no file that is open
+    }
+    this.#file = undefined;
+    await old.close();
+    await rename(name, this.path);
+    await syncDirectory(dirname(this.path));
+    this.#file = await open(this.path, "a", 0o600);
   }
 
   async close(): Promise<void> {
@@ -46,16 +66,26 @@ export class FileStore implements Store {
     if (held) await unlink(held);
   }
 
-  async #write(value: unknown): Promise<void> {
-    if (!this.#file) throw new SenderError("closed", `${this.path} is not open`);
-    const line = Buffer.from(encodeLine(value));
+  async #write(text: string): Promise<void> {
+    const file = this.#opened();
+    const line = Buffer.from(text);
     let written = 0;
-    while (written < line.length) written += (await this.#file.write(line, written)).bytesWritten;
-    await this.#file.datasync();
+    while (written < line.length) written += (await file.write(line, written)).bytesWritten;
+    await file.datasync();
+  }
+
+  #opened(): FileHandle {
+    if (!this.#file) throw new SenderError("closed", `${this.path} is not open`);
+    return this.#file;
   }
 }
 
 const FORMAT = "cairn-sender/1";
+
+/** header is the first line. */
+function header({ genesis, account }: Scope): string {
+  return encodeLine({ journal: FORMAT, genesis, account });
+}
 
 /** encodeLine is the JSON of a value behind the first 8 bytes of its SHA-256 in hex. */
 function encodeLine(value: unknown): string {

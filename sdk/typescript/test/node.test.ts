@@ -89,6 +89,31 @@ test("a journal is taken up by the next sender", async (t) => {
   await second.close();
 });
 
+test("a journal is written anew once most of it is past, and keeps what is done and what is open", async (t) => {
+  const { client } = await startNode(t, "--block-time", "1h");
+  const store = new MemoryStore();
+  const first = await createSender(client, from, { store, poll: 20 });
+  const sent = [first.send(pay(1n), { id: "1" }), first.send(pay(2n), { id: "2" }), first.send(pay(3n))];
+  await Promise.all(sent.map((s) => s.accepted));
+  await client.call("dev_mine");
+  const [one] = await Promise.all(sent.map((s) => s.receipt));
+  await first.close();
+  await store.append(Array.from({ length: 5000 }, (_, i) => ({ type: "refused", id: `r${i}`, reason: "x" })));
+  const second = await createSender(client, from, { store, poll: 20 });
+  const open = second.send(pay(4n), { id: "4" });
+  const hash = await open.accepted;
+  while (store.entries.length > 5000) await client.call("svc_blockNumber");
+  assert.deepEqual(store.entries.map(({ type, id }) => `${type} ${id}`), ["done 1", "done 2", "signed 4"], "nobody can ask for what has no id");
+  await second.close();
+  const third = await createSender(client, from, { store, poll: 20 });
+  assert.equal((await third.send(pay(1n), { id: "1" }).receipt).transactionHash, one!.transactionHash);
+  assert.equal(await third.send(pay(4n), { id: "4" }).accepted, hash);
+  assert.equal(third.forget(one!.blockHeight), 0);
+  assert.equal(third.forget(one!.blockHeight + 1), 2);
+  assert.notEqual(await third.send(pay(1n), { id: "1" }).accepted, one!.transactionHash, "it was forgotten");
+  await third.close();
+});
+
 test("a job is cancelled at its nonce, and its id is free again; what is in a block stays", async (t) => {
   const { client } = await startNode(t, "--block-time", "1h");
   const sender = await createSender(client, from, { poll: 20 });

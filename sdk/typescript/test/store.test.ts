@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { appendFileSync, existsSync, readFileSync, readdirSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { FileStore } from "cairn-sdk/node";
 import { SenderError, type Entry } from "cairn-sdk/sender";
 import { directory } from "./node.js";
+import { random } from "./vectors.js";
 
 const scope = { genesis: `0x${"11".repeat(32)}`, account: `0x${"22".repeat(32)}` } as const;
 const refused = (id: string): Entry => ({ type: "refused", id, reason: "x" });
@@ -52,6 +53,59 @@ test("wherever the last append is torn, the others stand and the next follows th
   truncateSync(path, bytes.length - 8);
   appendFileSync(path, "garbage\n");
   assert.deepEqual(await read(path), ["a"]);
+});
+
+test("a journal is written anew in one step, and the next append follows", async (t) => {
+  const path = join(directory(t), "journal");
+  await written(path, [[refused("a"), refused("b")], [refused("c")]]);
+  const old = readFileSync(path);
+  const store = new FileStore(path);
+  await store.open(scope);
+  await store.replace([refused("c"), refused("é\n")]);
+  await store.append([refused("d")]);
+  await store.close();
+  await assert.rejects(store.replace([]), isError("closed"));
+  const anew = readFileSync(path);
+  assert.deepEqual(await read(path), ["c", "é\n", "d"]);
+  assert.deepEqual(readdirSync(join(path, "..")), ["journal"]);
+  for (let length = 0; length <= anew.length; length++) { // wherever its writing ended
+    writeFileSync(path, old);
+    writeFileSync(`${path}.new`, anew.subarray(0, length));
+    assert.deepEqual(await read(path), ["a", "b", "c"], `cut at ${length}`);
+  }
+  const next = new FileStore(path);
+  await next.open(scope);
+  await next.replace([refused("e")]);
+  await next.close();
+  assert.deepEqual(await read(path), ["e"]);
+  assert.deepEqual(readdirSync(join(path, "..")), ["journal"]);
+});
+
+test("who is killed while a journal is written anew loses nothing", async (t) => {
+  const path = join(directory(t), "journal");
+  const program = new URL("rewriter.js", import.meta.url).pathname;
+  const next = random(5);
+  let [last, rewritten] = [0, 0];
+  for (let kill = 0; kill < Number(process.env["KILLS"] ?? 10); kill++) {
+    const child = spawn(process.execPath, [program, path], { stdio: ["ignore", "pipe", "inherit"] });
+    let [text, steps] = ["", 1 + next(8)];
+    child.stdout.on("data", (data: Buffer) => {
+      text += data.toString();
+      if (text.split("\n").length > steps) child.kill("SIGKILL");
+    });
+    await new Promise((resolve) => child.once("close", resolve));
+    assert.equal(child.signalCode, "SIGKILL");
+    const told = [...text.matchAll(/^(\d+)$/gm)].map(([number]) => Number(number));
+    rewritten += text.match(/^anew$/gm)?.length ?? 0;
+    last = Math.max(last, ...told);
+    const numbers = (await read(path)).map(Number);
+    const newest = numbers[numbers.length - 1] ?? 0;
+    assert.deepEqual(numbers, Array.from(numbers, (_, i) => numbers[0]! + i), "nothing is missing within");
+    assert.ok(newest >= last, `${last} was told as written, and the journal ends with ${newest}`);
+    assert.ok(newest < 1000 || numbers.length >= 1000, `${numbers.length} are there, and 1000 are always kept`);
+    last = newest;
+  }
+  assert.ok(rewritten > 0);
 });
 
 test("damage before the last line, another account and another format are refused", async (t) => {

@@ -96,11 +96,23 @@ test("a journal is read as it was written, by one tab at a time, for one account
   assert.equal(await one.run(opened), "locked", "by the same store too");
   const bad = `store.append([...${entries("d")}, { type: "refused", id: () => 0 }]).catch((e) => e.name)`;
   assert.equal(await one.run(bad), "DataCloneError");
+  assert.equal(await one.run(bad.replace("append", "replace")), "DataCloneError");
   await one.crash();
   let read = "locked";
   while (read === "locked") read = await two.run(opened); // until the browser knows that the first is gone
-  assert.equal(read, "abc", "all of an append, or nothing");
-  await two.run("store.close()");
-  assert.equal(await two.run(opened.replace("(scope)", "({ ...scope, account: scope.genesis })")), "other_scope");
-  assert.equal(await two.run(opened), "abc", "what failed to open holds no lock");
+  assert.equal(read, "abc", "all of an append or of a journal that is written anew, or nothing");
+  const many = "x".repeat(20_000);
+  await two.run(`store.replace(${entries("bc")}).then(() => void store.replace(${entries(many)})); 0`);
+  await two.crash(); // in the middle of it
+  const three = await openPage(browser, page);
+  await three.run('globalThis.store = new IndexedDBStore("j"); 0');
+  for (read = "locked"; read === "locked"; ) read = await three.run(opened);
+  assert.ok(["abc", "bc", many].includes(read), `one of the journals as a whole, not ${read.length} of its entries`);
+  await three.run(`store.replace(${entries("bc")})`);
+  await three.run(`store.append(${entries("d")})`);
+  await three.run("store.close()");
+  assert.equal(await three.run(opened), "bcd");
+  await three.run("store.close()");
+  assert.equal(await three.run(opened.replace("(scope)", "({ ...scope, account: scope.genesis })")), "other_scope");
+  assert.equal(await three.run(opened), "bcd", "what failed to open holds no lock");
 });

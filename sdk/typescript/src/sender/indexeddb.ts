@@ -36,10 +36,20 @@ export class IndexedDBStore implements Store {
     }
   }
 
-  async append(entries: Entry[]): Promise<void> {
+  append(entries: Entry[]): Promise<void> {
+    return this.#write(entries, false);
+  }
+
+  replace(entries: Entry[]): Promise<void> {
+    return this.#write(entries, true);
+  }
+
+  /** write adds entries in one transaction, to those that there are or instead of them. */
+  async #write(entries: Entry[], instead: boolean): Promise<void> {
     if (!this.#database) throw new SenderError("closed", `${this.name} is not open`);
     const transaction = this.#database.transaction(ENTRIES, "readwrite", { durability: "strict" });
     try {
+      if (instead) transaction.objectStore(ENTRIES).clear();
       for (const entry of entries) transaction.objectStore(ENTRIES).add(entry);
     } catch (error) {
       transaction.abort(); // else those before would be written

@@ -5,6 +5,9 @@ import { decodeTransaction, encodePayload, type Payload, type SignedTransaction 
 import { CairnError } from "../errors.js";
 import type { Entry } from "./store.js";
 
+/** what the ids begin with that no caller gave */
+export const OWN_IDS = "cairn:";
+
 /** SenderError: the sender refuses a job, or gave it up. */
 export class SenderError extends CairnError {
   override name = "SenderError";
@@ -108,6 +111,18 @@ export class Job {
     return this.versions.some((version) => version.hash === hash && (version.cancels || !cancels));
   }
 
+  /** whether no caller named it */
+  get own(): boolean {
+    return this.id.startsWith(OWN_IDS);
+  }
+
+  /** entry tells of its version of a number. */
+  entry(number: number): Entry {
+    const { raw, hash, cancels } = this.versions[number]!;
+    const what = { id: this.id, nonce: String(this.nonce), raw: toHex(raw), hash };
+    return number === 0 ? { type: "signed", digest: this.digest, ...what } : { type: cancels ? "cancel" : "version", ...what };
+  }
+
   /** release takes the job from its nonce: no bytes of it are with anybody. */
   release(): void {
     this.nonce = undefined;
@@ -126,7 +141,7 @@ export function digestOf(what: { payload: Payload } | { sweepTo: Account }): Hex
   return toHex(sha256(concat(new TextEncoder().encode("sweep"), fromHex(what.sweepTo))));
 }
 
-/** restore reads a journal: the jobs that are open, and those that are done. */
+/** restore reads a journal: the jobs that are open, and those that are done and have a name. */
 export function restore(entries: Entry[]): { open: Job[]; done: Map<string, Done> } {
   const open = new Map<string, Job>();
   const done = new Map<string, Done>();
@@ -153,7 +168,7 @@ export function restore(entries: Entry[]): { open: Job[]; done: Map<string, Done
         break;
       case "done":
         open.delete(entry.id);
-        done.set(entry.id, entry);
+        if (!entry.id.startsWith(OWN_IDS)) done.set(entry.id, entry);
     }
   }
   return { open: [...open.values()], done };

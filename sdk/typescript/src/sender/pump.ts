@@ -4,21 +4,20 @@ import type { Receipt, rpc } from "../index.js";
 import { toHex, type Account, type Hash } from "../hex.js";
 import { Signal } from "../signal.js";
 import { decodeTransaction, signTransaction, type Payload, type Signer, type Transaction } from "../transaction.js";
-import { Job, SenderError, Settled, digestOf, restore, type Done } from "./job.js";
+import { Job, OWN_IDS, SenderError, Settled, digestOf, restore, type Done } from "./job.js";
+import type { Journal } from "./journal.js";
 import { PLACES, backoff, readAnswer } from "./answer.js";
 import { least, nothing, prepare, raised, receiptsOf, sweep, sweepAgain, transient, usedBy, values, type Terms } from "./prepare.js";
 import { realTime, type SenderOptions, type SenderStatus, type Time } from "./options.js";
 import { MAX_BATCH, Queue } from "./queue.js";
 import { Slots } from "./slots.js";
-import type { Entry, Store } from "./store.js";
+import type { Entry } from "./store.js";
 
 const RESYNC = 30_000;
 const FILL_AFTER = 500;
 const HOLD = 100;
 const REPLACE_AFTER = 3n;
 const MAX_VERSIONS = 32;
-/** what the ids begin with that no caller gave */
-export const OWN_IDS = "cairn:";
 
 /** Pump does what the jobs of one account need, one thing after the other: it is the only one that asks the node and the store. */
 export class Pump {
@@ -46,7 +45,7 @@ export class Pump {
     readonly client: Client,
     readonly signer: Signer,
     readonly chainId: bigint,
-    readonly store: Store,
+    readonly journal: Journal,
     readonly options: SenderOptions,
     entries: Entry[],
   ) {
@@ -98,7 +97,7 @@ export class Pump {
       job.accepted.reject(this.closed);
       job.receipt.reject(this.closed);
     }
-    await this.store.close();
+    await this.journal.store.close();
   }
 
   /** attempt does what is due. A node that does not answer is asked again later; any other error ends the sender. */
@@ -109,6 +108,7 @@ export class Pump {
       if (this.#unwanted.length > 0) await this.#cancelUnwanted();
       await this.#post();
       if (this.#slots.jobs.size > 0 && this.#time.now() >= this.#pollAt) await this.#settle();
+      await this.journal.compact(this.done, this.#slots.jobs);
       this.#failures = 0;
       if (this.status.value.state !== "open") this.status.set({ state: "open" });
     } catch (error) {
@@ -154,11 +154,7 @@ export class Pump {
     const now = this.#time.now();
     this.#fill(now);
     const fresh = await this.#sign(await this.#terms(this.#queue.take(this.#slots, this.#time.now())));
-    const entries = fresh.map((job): Entry => {
-      const { raw, hash } = job.latest;
-      return { type: "signed", id: job.id, digest: job.digest, nonce: String(job.nonce), raw: toHex(raw), hash };
-    });
-    if (entries.length > 0) await this.store.append(entries);
+    await this.journal.append(fresh.map((job) => job.entry(0)));
     const due = this.#slots.due(now);
     if (due.length > 0 && !this.closed) await this.#deliver(due.slice(0, MAX_BATCH));
   }
@@ -175,7 +171,7 @@ export class Pump {
     const refused = batch.map((job, i) => ({ job, error: this.#answered(job, answers[i]) })).filter(({ error }) => error !== undefined);
     if (refused.length === 0) return;
     // On disk before anybody is told: else a restart could send what its caller takes for refused.
-    await this.store.append(refused.map(({ job, error }) => ({ type: "refused", id: job.id, reason: error!.reason! })));
+    await this.journal.append(refused.map(({ job, error }) => ({ type: "refused", id: job.id, reason: error!.reason! })));
     for (const { job, error } of refused.reverse()) this.#refuse(job, error!); // the first comes first again
   }
 
@@ -296,7 +292,7 @@ export class Pump {
   /** withdraw ends jobs that are cancelled, and that no block can have. */
   async #withdraw(jobs: Job[]): Promise<void> {
     const written = jobs.filter((job) => job.versions.length > 0);
-    if (written.length > 0) await this.store.append(written.map((job) => ({ type: "refused", id: job.id, reason: "cancelled" })));
+    await this.journal.append(written.map((job) => ({ type: "refused", id: job.id, reason: "cancelled" })));
     this.#queue.jobs = this.#queue.jobs.filter((job) => !jobs.includes(job));
     for (const job of written) this.#slots.jobs.delete(job.nonce!);
     for (const job of jobs) {
@@ -336,11 +332,11 @@ export class Pump {
       type: "done", id: job.id, digest: job.digest, hash: receipt.transactionHash, height: receipt.blockHeight,
       status: receipt.status === 1n ? 1 : 0,
     }));
-    if (entries.length > 0) await this.store.append(entries);
+    await this.journal.append(entries);
     for (const [i, [job, receipt]] of found.entries()) {
       this.#slots.jobs.delete(job.nonce!);
       this.jobs.delete(job.id);
-      this.done.set(job.id, entries[i]!);
+      if (!job.own) this.done.set(job.id, entries[i]!);
       job.accepted.resolve(receipt.transactionHash);
       job.receipt.resolve(receipt);
     }
@@ -361,7 +357,7 @@ export class Pump {
     }
     if (job.has(other.hash)) return; // its receipt comes with the next look
     if (job.cancelled) return this.#withdraw([job]);
-    await this.store.append([{ type: "refused", id: job.id, reason: "displaced" }]);
+    await this.journal.append([{ type: "refused", id: job.id, reason: "displaced" }]);
     this.#slots.jobs.delete(job.nonce!);
     job.release();
     if (this.options.onDisplaced === "reject") {
@@ -393,9 +389,8 @@ export class Pump {
       const { payload, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = terms;
       await this.#addVersion(job, job.nonce!, { payload, gasLimit, maxFeePerGas, maxPriorityFeePerGas }, cancels || job.cancelled);
       job.due = 0;
-      const { raw, hash } = job.latest;
-      entries.push({ type: job.cancelled ? "cancel" : "version", id: job.id, nonce: String(job.nonce), raw: toHex(raw), hash });
+      entries.push(job.entry(job.versions.length - 1));
     }
-    if (entries.length > 0) await this.store.append(entries);
+    await this.journal.append(entries);
   }
 }

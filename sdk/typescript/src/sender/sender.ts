@@ -3,10 +3,11 @@ import type { Receipt, rpc } from "../index.js";
 import { from32, toHex, type Account } from "../hex.js";
 import type { Signal } from "../signal.js";
 import type { Payload, Signer } from "../transaction.js";
-import { Job, SenderError, TooLate, digestOf, type Done, type SendOptions } from "./job.js";
+import { Job, OWN_IDS, SenderError, TooLate, digestOf, type Done, type SendOptions } from "./job.js";
+import { Journal } from "./journal.js";
 import type { Sent, SenderOptions, SenderStatus } from "./options.js";
 import { values } from "./prepare.js";
-import { OWN_IDS, Pump } from "./pump.js";
+import { Pump } from "./pump.js";
 import { MemoryStore } from "./store.js";
 
 /**
@@ -19,7 +20,7 @@ export async function createSender(client: Client, signer: Signer, options: Send
   ]));
   const store = options.store ?? new MemoryStore();
   const entries = await store.open({ genesis: info.genesisHash, account: signer.account });
-  return new Sender(client, new Pump(client, signer, chainId, store, options, entries));
+  return new Sender(client, new Pump(client, signer, chainId, new Journal(store, entries), options, entries));
 }
 
 /** Sender sends the transactions of one account for many callers at once. */
@@ -52,6 +53,17 @@ export class Sender {
   sendAll(to: Account, options: Pick<SendOptions, "id"> = {}): Sent {
     const account = toHex(from32(to));
     return this.#enqueue(options, digestOf({ sweepTo: account }), (id, digest) => new Job(id, digest, undefined, options, account));
+  }
+
+  /**
+   * forget forgets the jobs that were done in blocks before a height, and gives how many those were: an id of theirs would be paid again.
+   * Without it the sender remembers each job that has an id.
+   */
+  forget(before: number): number {
+    const { done } = this.#pump;
+    const had = done.size;
+    for (const [id, { height }] of done) if (height < before) done.delete(id);
+    return had - done.size;
   }
 
   /** close stops. What is open stays in the journal: the next sender takes it up; promises of it reject here. */

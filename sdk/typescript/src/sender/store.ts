@@ -22,17 +22,22 @@ export interface Store {
   open(scope: Scope): Promise<Entry[]>;
   /** append adds entries, all or none; they are durable, as far as the store is, when it resolves. */
   append(entries: Entry[]): Promise<void>;
+  /** replace puts entries in the place of all that there are, in one step: whenever the process dies, the old ones are there or the new. */
+  replace(entries: Entry[]): Promise<void>;
   close(): Promise<void>;
 }
 
 /** MemoryStore keeps the journal within the process: ids are good until it ends. */
 export class MemoryStore implements Store {
-  readonly entries: Entry[] = [];
+  entries: Entry[] = [];
   async open(): Promise<Entry[]> {
     return [...this.entries];
   }
   async append(entries: Entry[]): Promise<void> {
     this.entries.push(...entries);
+  }
+  async replace(entries: Entry[]): Promise<void> {
+    this.entries = [...entries];
   }
   async close(): Promise<void> {}
 }

@@ -1,0 +1,34 @@
+import type { Done, Job } from "./job.js";
+import type { Entry, Store } from "./store.js";
+
+/** how many entries a journal may have beyond twice what is needed of it, so that a short one is not written anew all the time */
+const SLACK = 4096;
+
+/** Journal is a sender's store, which is written anew once most of what it has is past. */
+export class Journal {
+  #entries: number;
+
+  constructor(
+    readonly store: Store,
+    entries: readonly Entry[],
+  ) {
+    this.#entries = entries.length;
+  }
+
+  /** append writes entries down; what follows from them may be done only then. */
+  async append(entries: Entry[]): Promise<void> {
+    if (entries.length === 0) return;
+    await this.store.append(entries);
+    this.#entries += entries.length;
+  }
+
+  /** compact leaves what the next sender needs: the jobs that are done, and the versions of those at nonces. */
+  async compact(done: ReadonlyMap<string, Done>, open: ReadonlyMap<bigint, Job>): Promise<void> {
+    let live = done.size;
+    for (const job of open.values()) live += job.versions.length;
+    if (this.#entries <= 2 * live + SLACK) return;
+    const entries = [...done.values(), ...[...open.values()].flatMap((job) => job.versions.map((_, i) => job.entry(i)))];
+    await this.store.replace(entries);
+    this.#entries = entries.length;
+  }
+}
