@@ -23,46 +23,51 @@ type cancelledTransaction struct {
 }
 
 func (a *app) newCancel() *cobra.Command {
-	return a.define(&cobra.Command{
+	var flags submission
+	command := a.define(&cobra.Command{
 		Use:   "cancel HASH|NONCE",
 		Short: "Cancel a pending transaction",
 		Long: `Cancel a pending transaction: a transfer of nothing to its sender takes its nonce, with both fees a tenth higher at
 least. Wait until that is in a block, and pay its fee. If the transaction is in a block first, nothing is cancelled.`,
 		Example: `  cairn cancel 0x4f1c… --from alice
-  cairn cancel 7 --from alice`,
+  cairn cancel 7 --from alice
+  cairn cancel 7 --from alice --dry-run`,
 		Args: exactly("HASH|NONCE"),
-	}, senderSettings, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
+	}, senderSettings, func(ctx context.Context, s *session, command *cobra.Command, args []string) error {
 		which, err := parsePending(args[0])
 		if err != nil {
 			return output.Usage(err)
 		}
-		from, err := s.sender(false)
+		from, err := s.sender(flags.dryRun)
 		if err != nil {
 			return err
 		}
 		if err := s.onChain(ctx, from); err != nil {
 			return err
 		}
-		ctx, cancel := s.patience(ctx)
+		asking, cancel := s.patience(ctx)
 		defer cancel()
-		old, err := s.findPending(ctx, from.ID, which)
+		old, err := s.findPending(asking, from.ID, which)
 		if err != nil {
 			return err
 		}
-		tx, err := s.outbid(ctx, old)
+		fields, err := s.outbid(asking, old, flags.fields(command))
 		if err != nil {
 			return err
 		}
-		private, err := s.keyOf(ctx, from)()
-		if err != nil {
+		receipt, err := flags.sendWith(ctx, s, from.ID, client.Transfer(from.ID, 0), fields, s.keyOf(ctx, from))
+		if errors.Is(err, api.ErrNonceTooLow) { // a block took the transaction meanwhile
+			looking, cancel := s.patience(ctx)
+			defer cancel()
+			return s.usedBy(looking, from.ID, uint64(old.Nonce), err)
+		}
+		if receipt == nil || err != nil {
 			return err
 		}
-		signed, err := client.NewSigner(private).Sign(tx)
-		if err != nil {
-			return err
-		}
-		return s.cancel(ctx, old, signed)
+		return s.cancelled(ctx, old.Hash, *receipt)
 	})
+	flags.registerSending(command)
+	return command
 }
 
 // pendingRef names a pending transaction of an account: by its hash, or else by its nonce.
@@ -121,51 +126,51 @@ func (s *session) usedBy(ctx context.Context, from types.Account, nonce uint64, 
 	return fmt.Errorf("too late: transaction %s with this nonce is in block %d", tx.Hash, *tx.BlockHeight)
 }
 
-// outbid is the transfer of nothing that takes the place of a transaction.
-func (s *session) outbid(ctx context.Context, old api.PendingTransaction) (types.Transaction, error) {
+// outbid are the fields of what takes the place of a transaction: its nonce, and a tenth more than its fees at least.
+// Lower ones that were given are wrong usage.
+func (s *session) outbid(
+	ctx context.Context, old api.PendingTransaction, given client.TxFields,
+) (client.TxFields, error) {
+	leastMax, err := client.Outbid(types.Amount(old.MaxFeePerGas))
+	if err != nil {
+		return given, err
+	}
+	leastPriority, err := client.Outbid(types.Amount(old.MaxPriorityFeePerGas))
+	if err != nil {
+		return given, err
+	}
 	price, err := s.client.GasPrice(ctx)
 	if err != nil {
-		return types.Transaction{}, err
+		return given, err
 	}
-	maxFee, err := client.Outbid(types.Amount(old.MaxFeePerGas))
-	if err != nil {
-		return types.Transaction{}, err
+	fields := client.TxFields{
+		Nonce: new(uint64(old.Nonce)), MaxFee: given.MaxFee, Priority: given.Priority,
 	}
-	priority, err := client.Outbid(types.Amount(old.MaxPriorityFeePerGas))
-	if err != nil {
-		return types.Transaction{}, err
+	if fields.MaxFee == nil {
+		fields.MaxFee = new(max(leastMax, types.Amount(price.SuggestedMaxFee)))
 	}
-	maxFee = max(maxFee, types.Amount(price.SuggestedMaxFee))
-	return s.client.Build(ctx, old.From, client.Transfer(old.From, 0), client.TxFields{
-		Nonce:    new(uint64(old.Nonce)),
-		MaxFee:   &maxFee,
-		Priority: new(min(max(priority, types.Amount(price.SuggestedPriorityFee)), maxFee)),
-	})
+	if fields.Priority == nil {
+		fields.Priority = new(min(max(leastPriority, types.Amount(price.SuggestedPriorityFee)), *fields.MaxFee))
+	}
+	for _, fee := range []struct {
+		flag         string
+		value, least types.Amount
+	}{{maxFeeFlag, *fields.MaxFee, leastMax}, {priorityFeeFlag, *fields.Priority, leastPriority}} {
+		if fee.value < fee.least {
+			return given, output.Usage(fmt.Errorf("--%s: what cancels the transaction must offer %s at least: a "+
+				"tenth more than it does", fee.flag, perGas(fee.least)))
+		}
+	}
+	return fields, nil
 }
 
-// cancel sends what takes a transaction's place, and waits until it has.
-func (s *session) cancel(ctx context.Context, old api.PendingTransaction, signed types.SignedTransaction) error {
-	if _, err := s.client.Send(ctx, signed); err != nil {
-		if errors.Is(err, api.ErrNonceTooLow) {
-			err = s.usedBy(ctx, old.From, uint64(old.Nonce), err)
-		}
-		return s.mayBeIn(ctx, err, signed.ID(), "the node may have taken it")
-	}
-	s.Note("Sent transaction %s", signed.ID())
-	stop := s.Spin(s.terminal, "Waiting for a block")
-	receipt, err := s.client.SendAndWait(ctx, signed)
-	stop()
-	if errors.Is(err, api.ErrNonceTooLow) {
-		return s.usedBy(ctx, old.From, uint64(old.Nonce), err) // a block took the transaction at the same moment
-	}
-	if err != nil {
-		return s.mayBeIn(ctx, err, signed.ID(), acceptedAlready)
-	}
+// cancelled writes the result once something took a transaction's nonce.
+func (s *session) cancelled(ctx context.Context, old types.TxID, receipt api.Receipt) error {
 	included, err := s.include(ctx, receipt)
 	if err != nil {
 		return err
 	}
-	return s.Result(cancelledTransaction{old.Hash, included}, func(t *output.Text) {
-		t.Fields(append([]output.Field{{Name: "Cancelled", Value: old.Hash}}, included.fields()...)...)
+	return s.Result(cancelledTransaction{old, included}, func(t *output.Text) {
+		t.Fields(append([]output.Field{{Name: "Cancelled", Value: old}}, included.fields()...)...)
 	})
 }

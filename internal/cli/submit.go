@@ -34,12 +34,17 @@ const (
 
 // register declares all flags but the gas limit's, whose name means something else to cairn configure.
 func (f *submission) register(command *cobra.Command) {
+	f.registerSending(command)
+	command.Flags().Uint64Var(&f.nonce, nonceFlag, 0, "the transaction's nonce (default: the sender's next)")
+}
+
+// registerSending declares the flags of fees, and of how to send.
+func (f *submission) registerSending(command *cobra.Command) {
 	flags := command.Flags()
 	flags.Uint64Var(&f.maxFee, maxFeeFlag, 0, "the most to pay per gas, in smallest units (default: as the node suggests)")
 	flags.Uint64Var(
 		&f.priorityFee, priorityFeeFlag, 0, "of that the most for the fee recipient (default: as the node suggests)",
 	)
-	flags.Uint64Var(&f.nonce, nonceFlag, 0, "the transaction's nonce (default: the sender's next)")
 	flags.BoolVar(&f.noWait, "no-wait", false, "do not wait until the transaction is in a block")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show the transaction, but neither sign nor send it")
 	command.MarkFlagsMutuallyExclusive("no-wait", "dry-run")
@@ -131,9 +136,17 @@ func (f *submission) send(
 	ctx context.Context, s *session, command *cobra.Command, from types.Account, payload types.Payload,
 	key func() (crypto.PrivateKey, error),
 ) (*api.Receipt, error) {
+	return f.sendWith(ctx, s, from, payload, f.fields(command), key)
+}
+
+// sendWith is send of a transaction with these fields.
+func (f *submission) sendWith(
+	ctx context.Context, s *session, from types.Account, payload types.Payload, fields client.TxFields,
+	key func() (crypto.PrivateKey, error),
+) (*api.Receipt, error) {
 	building, cancel := s.patience(ctx)
 	defer cancel()
-	tx, err := s.client.Build(building, from, payload, f.fields(command))
+	tx, err := s.client.Build(building, from, payload, fields)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +159,7 @@ func (f *submission) send(
 	}
 	sending, cancel := s.patience(ctx)
 	defer cancel()
-	signed, err := f.post(sending, s, command, client.NewSigner(private), tx)
+	signed, err := s.post(sending, client.NewSigner(private), tx, fields)
 	if err != nil {
 		return nil, err
 	}
@@ -165,8 +178,8 @@ func (f *submission) send(
 
 // post signs a transaction and sends it. If another program has used its nonce meanwhile, it is made again with the
 // next one, unless the nonce was asked for: what the node refused so is with nobody.
-func (f *submission) post(
-	ctx context.Context, s *session, command *cobra.Command, signer client.Signer, tx types.Transaction,
+func (s *session) post(
+	ctx context.Context, signer client.Signer, tx types.Transaction, fields client.TxFields,
 ) (types.SignedTransaction, error) {
 	for {
 		signed, err := signer.Sign(tx)
@@ -175,10 +188,10 @@ func (f *submission) post(
 		}
 		_, err = s.client.Send(ctx, signed)
 		used := errors.Is(err, api.ErrNonceTooLow) || errors.Is(err, api.ErrReplacementUnderpriced)
-		if !used || command.Flags().Changed(nonceFlag) {
+		if !used || fields.Nonce != nil {
 			return signed, s.mayBeIn(ctx, err, signed.ID(), "the node may have taken it")
 		}
-		next, building := s.client.Build(ctx, tx.Sender, tx.Payload, f.fields(command))
+		next, building := s.client.Build(ctx, tx.Sender, tx.Payload, fields)
 		if building != nil {
 			return signed, building
 		}

@@ -154,6 +154,17 @@ func TestCancelCommand(t *testing.T) {
 	for i := range sent {
 		u.succeeds(&sent[i], "send", "dev1", fmt.Sprint(i+1), "--from", "dev0", "--no-wait")
 	}
+	var plan struct{ From, To, Value, Nonce, MaxFeePerGas string }
+	u.succeeds(&plan, "cancel", "1", "--from", devAccount(t, node, 0).String(), "--dry-run", "--max-fee", "1000")
+	if plan.To != plan.From || plan.Value != "0x0" || plan.Nonce != "0x1" || plan.MaxFeePerGas != "0x3e8" {
+		t.Errorf("planned: %+v", plan)
+	}
+	for flag, fee := range map[string]string{"--max-fee": "1", "--priority-fee": "0"} {
+		r := u.run("cancel", "1", "--from", "dev0", flag, fee)
+		if r.code != exitUsage || !strings.Contains(r.stderr, flag) || !strings.Contains(r.stderr, "at least") {
+			t.Errorf("cancel with %s %s: %s", flag, fee, r)
+		}
+	}
 	var all sync.WaitGroup
 	for i, which := range []string{sent[0].TransactionHash.String(), "1"} {
 		all.Go(func() {
@@ -183,6 +194,13 @@ func TestCancelCommand(t *testing.T) {
 	all.Wait()
 	if got := balance(t, c, devAccount(t, node, 1)); got != 10_003*types.CoinUnits {
 		t.Errorf("dev1 has %d units", got)
+	}
+	var again, instead receipt
+	u.succeeds(&again, "send", "dev1", "5", "--from", "dev0", "--no-wait")
+	u.succeeds(&instead, "cancel", again.TransactionHash.String(), "--from", "dev0", "--no-wait", "--max-fee", "1000")
+	pool, err := c.PendingTransactions(t.Context(), api.PendingFilter{})
+	if err != nil || len(pool) != 1 || pool[0].Hash != instead.TransactionHash || pool[0].MaxFeePerGas != 1000 {
+		t.Errorf("the mempool has %+v (%v), want %s", pool, err, instead.TransactionHash)
 	}
 	for which, want := range map[string]string{
 		"1": "in block 1", sent[2].TransactionHash.String(): "in block 1", "7": "no transaction 7",
