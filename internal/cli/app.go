@@ -48,6 +48,7 @@ type settings struct {
 	Timeout      time.Duration `setting:"timeout" usage:"the longest that the command waits for the node; 0 is for ever"`
 	PasswordFile string        `setting:"password-file" usage:"file whose first line is the password of the keystore's key"`
 	Network      string        `setting:"network" usage:"mainnet, testnet or regtest"`
+	Admin        string        `setting:"admin" usage:"admin address of the node"`
 	From         string        `setting:"from" usage:"the account that sends: a named key, or dev0 to dev9 on a development chain"`
 }
 
@@ -56,8 +57,9 @@ const DefaultAdminAddr = "127.0.0.1:8778"
 
 // The settings that most commands take as flags.
 var (
-	nodeSettings   = []string{"rpc-url", "api-key-file", "ca-file", "timeout"}
-	senderSettings = append([]string{"from", "password-file"}, nodeSettings...)
+	nodeSettings    = []string{"rpc-url", "api-key-file", "ca-file", "timeout"}
+	senderSettings  = append([]string{"from", "password-file"}, nodeSettings...)
+	publishSettings = append([]string{"admin"}, nodeSettings...)
 )
 
 // asker asks the person at the terminal; it fails with terminal.ErrNone where there is none.
@@ -79,7 +81,7 @@ type app struct {
 
 func newApp(build Build) *app {
 	return &app{build: build, environ: os.Environ, settings: settings{
-		RPCURL: defaultRPCURL, Timeout: 2 * time.Minute, Network: string(types.Regtest),
+		RPCURL: defaultRPCURL, Timeout: 2 * time.Minute, Network: string(types.Regtest), Admin: "http://" + DefaultAdminAddr,
 	}}
 }
 

@@ -19,7 +19,7 @@ type publishedContract struct {
 }
 
 func (a *app) newContractPublish() *cobra.Command {
-	var source, admin string
+	var source string
 	command := a.completeNames(a.define(&cobra.Command{
 		Use:   "publish CONTRACT --source ARCHIVE",
 		Short: "Have a node keep a contract's source, for others to verify",
@@ -31,7 +31,7 @@ The node compiles nothing. It keeps what its operator hands to its admin address
 in memory keeps none. Other nodes do not get it: publish at each that is to serve it.`,
 		Example: "  cairn contract publish gold --source build/nep20.source.tar",
 		Args:    exactly("CONTRACT"),
-	}, nodeSettings, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
+	}, publishSettings, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
 		archive, err := readArchive(source)
 		if err != nil {
 			return err
@@ -49,21 +49,19 @@ in memory keeps none. Other nodes do not get it: publish at each that is to serv
 		case claimed != hash:
 			return fmt.Errorf("the code says the source %s, and the archive is %s", claimed, hash)
 		}
-		if err := sources.Publish(ctx, admin, archive); err != nil {
+		if err := sources.Publish(ctx, s.settings.Admin, archive); err != nil {
 			return fmt.Errorf("not published: %w", err)
 		}
 		// The admin address may be another node's.
 		if _, err := s.client.Source(ctx, hash, contractbuild.MaxArchiveBytes); err != nil {
-			return fmt.Errorf("%s has the source, but the node of --rpc-url does not serve it: %w", admin, err)
+			return fmt.Errorf("%s has the source, but the node of --rpc-url does not serve it: %w", s.settings.Admin, err)
 		}
 		result := publishedContract{hash, api.SourcesPath + hash.String()}
 		return s.Result(result, func(t *output.Text) {
 			t.Line("The node serves the source at %s. cairn contract verify %s compiles it.", result.Path, args[0])
 		})
 	}))
-	set := command.Flags()
-	set.StringVar(&source, "source", "", "the source's archive, as cairn contract build writes it")
-	set.StringVar(&admin, "admin", "http://"+DefaultAdminAddr, "admin address of the node")
+	command.Flags().StringVar(&source, "source", "", "the source's archive, as cairn contract build writes it")
 	// Fails only for a flag that does not exist.
 	_ = command.MarkFlagRequired("source")
 	return command

@@ -32,6 +32,7 @@ func said(t *testing.T) (code, archive []byte) {
 func TestPublishedSourceIsFound(t *testing.T) {
 	node := startDev(t, "--block-time", "0", "--data-dir", t.TempDir())
 	u := newUser(t).of(node)
+	u.environment = append(u.environment, "CAIRN_ADMIN="+node.Admin)
 	dir := t.TempDir()
 	code, archive := said(t)
 	wasm, tar := filepath.Join(dir, "counter.wasm"), filepath.Join(dir, "counter.source.tar")
@@ -50,7 +51,7 @@ func TestPublishedSourceIsFound(t *testing.T) {
 		}
 	}
 	publish := func(contract, source string) []string {
-		return []string{"contract", "publish", contract, "--source", source, "--admin", node.Admin}
+		return []string{"contract", "publish", contract, "--source", source}
 	}
 	refused("was not published at this node", "contract", "verify", "said", "--yes")
 	refused("the code says no source", publish("silent", tar)...)
@@ -70,7 +71,5 @@ func TestPublishedSourceIsFound(t *testing.T) {
 	}
 	refused("not checked", "contract", "verify", "said", "--yes") // it was found, and its toolchain is nowhere
 	memory := startDev(t, "--block-time", "0", "--ephemeral")
-	args := publish("said", tar)
-	args[len(args)-1] = memory.Admin
-	refused("in memory only", args...)
+	refused("in memory only", append(publish("said", tar), "--admin", memory.Admin)...)
 }
