@@ -205,7 +205,7 @@ func (g *golang) explained() string {
 
 // fields declare a struct and give the names of its fields.
 func (g *golang) fields(parameters []abi.Parameter) (names []string) {
-	used := newScope("Error") // the method of errors
+	used := newScope("Error", "String") // methods of errors and of variants
 	for _, p := range parameters {
 		name := used.take(camel(p.Name))
 		names = append(names, name)
@@ -247,6 +247,12 @@ func (g *golang) named(n abi.Named) {
 		variants[i] = g.top.take(name + camel(v.Name))
 		g.record(variants[i], "the variant "+v.Name+" of "+name, v.Fields)
 		g.line("func (%s) is%s() {}\n", variants[i], name)
+		g.line("// String is the variant's name, with its fields.\nfunc (v %s) String() string {", variants[i])
+		if len(v.Fields) == 0 {
+			g.line("return %q\n}\n", v.Name)
+		} else {
+			g.line("type fields %s\nreturn fmt.Sprintf(%q, fields(v))\n}\n", variants[i], v.Name+"%+v")
+		}
 	}
 	g.helper("put"+name, func() {
 		g.line("func put%s(e *codec.Encoder, v %s) {\nswitch v := v.(type) {", name, name)
@@ -295,7 +301,7 @@ func (g *golang) errors(list []abi.Error) {
 			g.line("return %q\n}\n", e.Name)
 			continue
 		}
-		used, format, values := newScope("Error"), e.Name, ""
+		used, format, values := newScope("Error", "String"), e.Name, ""
 		for _, p := range e.Fields {
 			format += " " + p.Name + " %+v"
 			values += ", e." + used.take(camel(p.Name))

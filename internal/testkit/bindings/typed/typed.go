@@ -309,6 +309,11 @@ type StateOpen struct {
 
 func (StateOpen) isState() {}
 
+// String is the variant's name, with its fields.
+func (v StateOpen) String() string {
+	return "Open"
+}
+
 // StateSold is the variant Sold of State.
 type StateSold struct {
 	To    types.Account
@@ -316,6 +321,12 @@ type StateSold struct {
 }
 
 func (StateSold) isState() {}
+
+// String is the variant's name, with its fields.
+func (v StateSold) String() string {
+	type fields StateSold
+	return fmt.Sprintf("Sold%+v", fields(v))
+}
 
 // SeenEvent is the event Seen(small i8, wide u128, below i128, state State, offer Offer, pair (u64,bool)).
 type SeenEvent struct {
