@@ -62,7 +62,7 @@ func (s *tokenScenario) send(to crypto.PrivateKey, amount uint64) types.Call {
 }
 
 func (s *tokenScenario) balanceOf(key crypto.PrivateKey) string {
-	return api.Data(balanceOf(account(key))).String()
+	return api.Data(balanceOf(nep20Holder, account(key))).String()
 }
 
 func (s *tokenScenario) examples() []example {
@@ -206,6 +206,34 @@ func TestTokens(t *testing.T) {
 	s.refused(api.ErrNoContract, "svc_getTokenHolders", types.ContractID{9})
 	s.refused(api.ErrNoContract, "svc_getTokenBalance", types.ContractID{9}, account(bob))
 	s.refused(api.ErrBadCursor, "svc_getTokenHolders", s.token, map[string]any{"cursor": "00"})
+}
+
+// A token of NEP-11 has holders too, though it calls the account of balanceOf otherwise.
+func TestTokensOfOneEach(t *testing.T) {
+	c := startTestChain(t, types.Regtest, api.DevelopmentChainID, chain.Options{}, jsonrpc.Options{})
+	nft := types.NewContractID(account(alice), 0)
+	code := must(os.ReadFile("../../../contracts/wasm/nft.wasm"))(t)
+	c.include(c.costly(alice, 0, 100_000_000, types.Deploy{
+		Name: "cats", Code: code, InitArgs: []byte(`{"symbol":"CAT"}`),
+	}))
+	ask := func(nonce uint64, function, args string, to crypto.PrivateKey) types.SignedTransaction {
+		return c.costly(alice, nonce, 2_000_000, types.Call{
+			Contract: nft, Function: function, Args: fmt.Appendf(nil, `{"to":%q,`+args, account(to)),
+		})
+	}
+	c.include(ask(1, "mint", `"tokenId":"0x01","properties":"{}"}`, alice))
+	c.include(ask(2, "mint", `"tokenId":"0x02","properties":"{}"}`, alice))
+	c.include(ask(3, "transfer", `"tokenId":"0x02","data":null}`, bob))
+	holders := call[[]api.TokenHolder](c, "svc_getTokenHolders", nft)
+	if len(holders) != 2 || holders[0].Balance != 1 || holders[1].Balance != 1 {
+		t.Errorf("held by %+v", holders)
+	}
+	for _, key := range []crypto.PrivateKey{alice, bob} {
+		got := call[api.TokenBalance](c, "svc_getTokenBalance", nft, account(key))
+		if got.Balance != 1 || got.Decimal.String() != "1" {
+			t.Errorf("%s has %+v", account(key), got)
+		}
+	}
 }
 
 func TestViewCallFailures(t *testing.T) {

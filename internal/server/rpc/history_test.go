@@ -116,10 +116,10 @@ func (s *historyScenario) requireState(h types.Height) {
 		equal("nonce", call[api.Quantity](s.testChain, "svc_getTransactionCount", a, h), api.Quantity(m.nonces[a]))
 		token := call[api.TokenBalance](s.testChain, "svc_getTokenBalance", s.token, a, h)
 		equal("token balance", token.Balance, api.Quantity(m.tokens[a]))
-		view := call[api.Data](s.testChain, "svc_viewCall", s.token, "balanceOf", api.Data(balanceOf(a)), h)
+		view := call[api.Data](s.testChain, "svc_viewCall", s.token, "balanceOf", api.Data(balanceOf(nep20Holder, a)), h)
 		equal("view call", string(view), fmt.Sprint(m.tokens[a]))
 		views := call[[]api.ViewResult](s.testChain, "svc_batchViewCall", []any{map[string]any{
-			"contract_id": s.token, "function": "balanceOf", "args": api.Data(balanceOf(a))}}, h)
+			"contract_id": s.token, "function": "balanceOf", "args": api.Data(balanceOf(nep20Holder, a))}}, h)
 		equal("view calls", string(views[0].Result), fmt.Sprint(m.tokens[a]))
 
 		proof := call[api.AccountProof](s.testChain, "svc_getAccountProof", a, h)

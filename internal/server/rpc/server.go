@@ -144,7 +144,7 @@ func (s *Server) addGroups(c Config, genesis types.Genesis) {
 		&eventHandlers{c.Chain},
 		&paymentHandlers{payments},
 		&traceHandlers{transactions: transactions, ledger: c.Ledger, engine: c.Engines.Views, traces: oneAtATime()},
-		&tokenHandlers{viewHandlers: views, network: genesis.Network},
+		&tokenHandlers{viewHandlers: views, codes: c.Chain, network: genesis.Network},
 		proofs,
 		&snapshotHandlers{c.Chain, c.Snapshots},
 		subscriptionHandlers{},

@@ -11,14 +11,16 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/cairn-chain/cairn/abi"
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
 
-// tokenHandlers make the view calls of NEP-20.
+// tokenHandlers make the view calls of NEP-20, and those of NEP-11 that are the same but for a parameter's name.
 type tokenHandlers struct {
 	*viewHandlers
+	codes   codeStore
 	network types.Network
 }
 
@@ -41,7 +43,11 @@ func (h *tokenHandlers) getTokenBalance(
 		return balance, err
 	}
 	defer func() { err = errors.Join(err, v.close()) }()
-	units, err := v.number(ctx, p.Token, "balanceOf", balanceOf(account), 64)
+	parameter, err := h.holderParameter(v.state, p.Token)
+	if err != nil {
+		return balance, err
+	}
+	units, err := v.number(ctx, p.Token, "balanceOf", balanceOf(parameter, account), 64)
 	if err != nil {
 		return balance, err
 	}
@@ -49,8 +55,37 @@ func (h *tokenHandlers) getTokenBalance(
 	return api.TokenBalance{Balance: api.Quantity(units), Decimal: api.NewDecimal(units, uint32(decimals))}, err
 }
 
-// balanceOf are the arguments of NEP-20's balanceOf.
-func balanceOf(account types.Account) []byte { return fmt.Appendf(nil, `{"address":%q}`, account) }
+// What the standards call the account in balanceOf.
+const (
+	nep20Holder = "address"
+	nep11Holder = "owner"
+)
+
+// holderParameter is what a contract calls the account in balanceOf. What declares neither name follows NEP-20.
+func (h *tokenHandlers) holderParameter(st *chain.State, token types.ContractID) (string, error) {
+	record, err := contractRecord(st, token)
+	if err != nil {
+		return "", err
+	}
+	code, err := h.codes.Code(record.CodeHash)
+	if err != nil {
+		return "", err
+	}
+	declared, err := abi.FromCode(code)
+	if err != nil {
+		return nep20Holder, nil // it has no ABI
+	}
+	f, ok := declared.Function("balanceOf")
+	if ok && len(f.Args) == 1 && f.Args[0].Name == nep11Holder {
+		return nep11Holder, nil
+	}
+	return nep20Holder, nil
+}
+
+// balanceOf are the arguments of a token's balanceOf.
+func balanceOf(parameter string, account types.Account) []byte {
+	return fmt.Appendf(nil, `{%q:%q}`, parameter, account)
+}
 
 // number calls a function of a token that returns an integer.
 func (v *viewer) number(
@@ -98,7 +133,8 @@ func (h *tokenHandlers) getTokenHolders(
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, v.close()) }()
-	if _, err := contractRecord(v.state, p.Token); err != nil {
+	parameter, err := h.holderParameter(v.state, p.Token)
+	if err != nil {
 		return nil, err
 	}
 	holders = []api.TokenHolder{}
@@ -107,7 +143,7 @@ func (h *tokenHandlers) getTokenHolders(
 		if err != nil || len(found) == 0 {
 			return holders, err
 		}
-		if holders, err = v.confirm(ctx, p.Token, found); err != nil {
+		if holders, err = v.confirm(ctx, p.Token, parameter, found); err != nil {
 			return nil, err
 		}
 		after = found[len(found)-1].Rank
@@ -116,10 +152,12 @@ func (h *tokenHandlers) getTokenHolders(
 }
 
 // confirm asks the token for the balances of holders and leaves out those who have none.
-func (v *viewer) confirm(ctx context.Context, token types.ContractID, found []chain.Holder) ([]api.TokenHolder, error) {
+func (v *viewer) confirm(
+	ctx context.Context, token types.ContractID, parameter string, found []chain.Holder,
+) ([]api.TokenHolder, error) {
 	calls := make([]api.ViewCallItem, len(found))
 	for i, h := range found {
-		calls[i] = api.ViewCallItem{Contract: token, Function: "balanceOf", Args: balanceOf(h.Account)}
+		calls[i] = api.ViewCallItem{Contract: token, Function: "balanceOf", Args: balanceOf(parameter, h.Account)}
 	}
 	results, err := viewAll(ctx, v, calls)
 	if err != nil {

@@ -46,7 +46,7 @@ func TestViewProof(t *testing.T) {
 	head := s.store.Head().Header.Height
 	for height := types.Height(2); height <= head; height++ {
 		for _, key := range []types.Account{account(alice), account(bob), {31: 7}, {9}} {
-			q := s.asked(s.token, "balanceOf", balanceOf(key))
+			q := s.asked(s.token, "balanceOf", balanceOf(nep20Holder, key))
 			q.Height = &height
 			proof := s.proof(q, api.Quantity(height))
 			answer, err := v.Verify(t.Context(), q, proof)
@@ -150,7 +150,7 @@ func cloneProof(p api.ViewProof) api.ViewProof {
 func TestHostileViewProofs(t *testing.T) {
 	s := newTokenScenario(t)
 	v := newVerifier(t)
-	q := s.asked(s.token, "balanceOf", balanceOf(account(bob)))
+	q := s.asked(s.token, "balanceOf", balanceOf(nep20Holder, account(bob)))
 	before := s.proof(q, api.Quantity(1)) // bob had nothing
 	height := s.store.Head().Header.Height
 	q.Height, q.AtLeast = &height, height
@@ -159,7 +159,7 @@ func TestHostileViewProofs(t *testing.T) {
 	if err != nil || string(answer.Output) != "1500000" {
 		t.Fatalf("%s, %v", answer.Output, err)
 	}
-	other := s.proof(s.asked(s.token, "balanceOf", balanceOf(account(alice))))
+	other := s.proof(s.asked(s.token, "balanceOf", balanceOf(nep20Holder, account(alice))))
 	alices := account(alice)
 	record := slices.IndexFunc(honest.Values, func(v api.ViewValue) bool {
 		return bytes.Equal(v.Key, state.ContractKey(s.token))

@@ -124,9 +124,9 @@ export const Name = ({ text }: { text: string }): JSX.Element => <bdi class="nam
 
 const ZERO = `0x${"0".repeat(64)}`;
 
-/** Who is an account or contract, short: a link, or only text where a link cannot be. */
+/** Who is an account or contract, short: a link, or only text where a link cannot be. The zero account is nobody. */
 export function Who({ id, plain, text }: { id: string; plain?: boolean; text?: boolean }): JSX.Element {
-  if (id === ZERO) return <span class="muted">the chain</span>;
+  if (id === ZERO) return <span class="muted">nobody</span>;
   const dev = devName(id);
   const named = labels.value[id];
   const contract = plain || dev ? null : contractOf(id as Id);

@@ -260,6 +260,27 @@ test("a lying node is found out, and a page counts by the key that a person ente
   await tab.until("/✗ .*its producer is 0x/.test(document.querySelector('[role=alert]')?.textContent)");
 });
 
+test("a token of one each shows who holds how many, and which one was transferred", async (t) => {
+  const { node, tab } = await opened(t, ...STOPPED);
+  await node.cairn("deploy", `${contracts}nft.wasm`, "--name", "Cats", "--args", '{"symbol":"CAT"}', "--from", "dev0", "--alias", "cats");
+  for (const id of ["0x746f6d", "0x01"]) {
+    await node.cairn("call", "cats", "mint", "--to", "dev1", "--tokenId", id, "--properties", "{}", "--from", "dev0");
+  }
+  await node.cairn("call", "cats", "transfer", "--to", "dev2", "--tokenId", "0x746f6d", "--from", "dev1");
+  const cats = (await node.client.call("svc_listContracts")).at(-1)!.contract_id;
+  await page(tab, node, `token/${cats}`);
+  await tab.until(`document.querySelectorAll('.verified').length === 3 && ${verified(".verified")}`); // the supply and two holders
+  const rows = "[...document.querySelectorAll('main tbody tr')].map((r) => r.innerText.replace(/\\s+/g, ' '))";
+  const list = await tab.run<string[]>(rows);
+  assert.match(list[0]! + list[1]!, /dev[12].* 1 ✓.* 50 %.*dev[12].* 1 ✓.* 50 %/);
+  assert.match(list[2]!, /dev1\S* dev2\S* 0x746f6d “tom” 1$/);
+  assert.match(list[3]!, /nobody dev1\S* 0x01 1$/);
+  await page(tab, node, `account/${DEV[2]!.account}`);
+  await tab.run("[...document.querySelectorAll('.tabs button')].find((b) => b.textContent === 'Tokens').click()");
+  await tab.until("/“Cats”.*CAT.*1/s.test(document.querySelector('main tbody tr')?.innerText)");
+  await quiet(tab, node);
+});
+
 test("payments of every kind are one list, labels name accounts, and search knows both symbols and labels", async (t) => {
   const { node, tab } = await opened(t, ...STOPPED);
   await deploy(node, "Gold", "GLD");

@@ -1,7 +1,7 @@
 import type { rpc } from "cairn-sdk";
 import type { JSX } from "preact";
 import { decodeArguments, decodeResult, isToken } from "../decode";
-import { chainText, percent, thousands, units } from "../format";
+import { chainText, lossyText, percent, shortHex, thousands, units } from "../format";
 import { abiOf, blocks, client } from "../node";
 import { checkView, type Checked } from "../check";
 import { useLoad } from "../load";
@@ -41,7 +41,9 @@ export async function tokenFacts(id: Id): Promise<Facts> {
 /** Held is how much of a token an account has: what the page computed itself, once it has. */
 export function Held({ token, facts, of, told }: { token: Id; facts: Facts; of: Id; told: bigint }): JSX.Element {
   const check = async (height?: number): Promise<Checked<bigint>> => {
-    const { value, header } = await checkView(token, "balanceOf", { address: of }, height);
+    const declared = (await abiOf(token))?.functions.find((f) => f.name === "balanceOf");
+    const account = declared?.args[0]?.name ?? "address"; // "owner" of tokens of one each
+    const { value, header } = await checkView(token, "balanceOf", { [account]: of }, height);
     return { value: BigInt(value.text), header };
   };
   const checked = useLoad(`held ${token} ${of}@${told}`, () => check());
@@ -234,6 +236,7 @@ function Transfers({ id, facts, abi }: { id: Id; facts: Facts; abi: rpc.ABI }): 
     newestEvents({ contract_id: id, event_name: "Transfer" }, 50),
   );
   const declared = abi.events.find(({ name }) => name === "Transfer");
+  const ofOneEach = declared?.args.some(({ name }) => name === "tokenId");
   return (
     <Show of={list} what="The transfers">
       {(events) =>
@@ -242,7 +245,7 @@ function Transfers({ id, facts, abi }: { id: Id; facts: Facts; abi: rpc.ABI }): 
         ) : (
           <Table
             caption="The newest transfers"
-            columns={["Transaction", "Time", "From", "To", "Amount "]}
+            columns={["Transaction", "Time", "From", "To", ...(ofOneEach ? ["Token"] : []), "Amount "]}
             rows={events.map((event) => {
               const values = declared && decodeArguments(declared.args, event.data);
               const of = (name: string): string | undefined => values?.find((value) => value.name === name)?.text;
@@ -254,6 +257,7 @@ function Transfers({ id, facts, abi }: { id: Id; facts: Facts; abi: rpc.ABI }): 
                   <TimeOf height={event.block_height} />,
                   <Party id={of("from")} />,
                   <Party id={of("to")} />,
+                  ...(ofOneEach ? [<TokenId id={of("tokenId")} />] : []),
                   <span class="num">
                     {amount !== undefined && /^\d+$/.test(amount) ? units(BigInt(amount), facts.decimals) : "?"}
                   </span>,
@@ -267,8 +271,21 @@ function Transfers({ id, facts, abi }: { id: Id; facts: Facts; abi: rpc.ABI }): 
   );
 }
 
-/** Party is one side of a transfer; nobody is where a token is made or destroyed. */
+/** TokenId is the ID of a token of one each, with what it says if it is a text. */
+function TokenId({ id }: { id: string | undefined }): JSX.Element {
+  if (id === undefined || !/^0x([0-9a-f]{2})*$/.test(id)) return <span class="muted">?</span>;
+  const text = lossyText(id);
+  return (
+    <>
+      <span class="mono" title={id}>
+        {shortHex(id, 8)}
+      </span>{" "}
+      {text !== undefined && <Name text={text} />}
+    </>
+  );
+}
+
+/** Party is one side of a transfer. */
 function Party({ id }: { id: string | undefined }): JSX.Element {
-  if (id !== undefined && /^0x0{64}$/.test(id)) return <span class="muted">nobody</span>;
   return id !== undefined && /^0x[0-9a-f]{64}$/.test(id) ? <Who id={id} /> : <span class="muted">?</span>;
 }
