@@ -207,7 +207,32 @@ impl<T: Value> Returned for T {
 ///
 /// Before the interface there may be, in this order, `types { … }` and `errors { … }` of the other contract, as its own
 /// [`contract!`](crate::contract) declares them, and `binary;` if it is known to take the binary form: calls go in it
-/// then. `TooLow::of(&failure)` reads a failure as a typed error. "cairn contract bindings" writes all of this.
+/// then. `TooLow::of(&failure)` reads a failure as a typed error. "cairn contract bindings" writes all of this. Another
+/// interface may follow, with such sections of its own before it:
+///
+/// ```
+/// # use cairn::*;
+/// interface! {
+///     Token {
+///         write fn transfer(to: Account, amount: u64) -> bool;
+///     }
+///
+///     errors { TooLow = 2 { need: u64 } }
+///     binary;
+///     /// Sells for at least what it was told.
+///     Market {
+///         payable fn buy(lot: u64);
+///     }
+/// }
+///
+/// fn buy(market: Account, lot: u64, most: u64) -> u64 {
+///     match Market::at(market).with_value(most).buy(lot) {
+///         Ok(()) => most,
+///         Err(failure) => TooLow::of(&failure).or_revert("the market refuses").need,
+///     }
+/// }
+/// # fn main() {}
+/// ```
 #[macro_export]
 macro_rules! interface {
     ($($rest:tt)*) => {
@@ -226,6 +251,10 @@ macro_rules! __interface_sections {
     };
     ($types:tt $errors:tt false binary; $($rest:tt)*) => {
         $crate::__interface_sections! { $types $errors true $($rest)* }
+    };
+    ($types:tt $errors:tt $binary:ident $(#[$meta:meta])* $name:ident { $($functions:tt)* } $($next:tt)+) => {
+        $crate::__interface! { types $types errors $errors $binary $(#[$meta])* $name { $($functions)* } }
+        $crate::interface! { $($next)+ }
     };
     ($types:tt $errors:tt $binary:ident $($rest:tt)*) => {
         $crate::__interface! { types $types errors $errors $binary $($rest)* }

@@ -47,8 +47,6 @@ mod nested {
                 pools: &'static [Account], path: &'static [Account], amount: u64, minimum: u64, deadline: u64
             ) -> u64;
         }
-    }
-    interface! {
         Helper {
             write fn help(router: Account, token: Account, amount: u64);
         }
