@@ -13,7 +13,10 @@ func (p *Printer) Bar(terminal bool, text string) (progress func(done, total uin
 		progressbar.OptionSetDescription(text), progressbar.OptionSetPredictTime(true), progressbar.OptionShowCount(),
 		progressbar.OptionThrottle(spinnerInterval), progressbar.OptionClearOnFinish())
 	progress = func(done, total uint64) {
-		bar.ChangeMax64(int64(min(max(total, 1), math.MaxInt64)))
+		if total == 0 {
+			return // it is not known yet how much there is
+		}
+		bar.ChangeMax64(int64(min(total, math.MaxInt64)))
 		_ = bar.Set64(int64(min(done, total, math.MaxInt64))) // what it cannot draw does not matter
 	}
 	return progress, func() { _ = bar.Finish() }

@@ -200,7 +200,22 @@ func TestSpinnerLeavesNothingBehind(t *testing.T) {
 	stop()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !strings.Contains(s.text, "Waiting") || !strings.HasSuffix(s.text, " \r") {
+	if frames := strings.Split(s.text, "[0s]"); !strings.Contains(frames[0], "Waiting") {
+		t.Errorf("the first frame is %q", frames[0])
+	}
+	if !strings.HasSuffix(s.text, " \r") {
+		t.Errorf("wrote %q", s.text)
+	}
+}
+
+// A bar is of what there is, and not there before that is known.
+func TestBarIsOfWhatIsKnown(t *testing.T) {
+	var s screen
+	progress, stop := New(io.Discard, &s, false).Bar(true, "syncing")
+	progress(0, 0)
+	progress(3, 12)
+	stop()
+	if !strings.Contains(s.text, "/12)") || strings.Contains(s.text, "(0/1)") {
 		t.Errorf("wrote %q", s.text)
 	}
 }

@@ -15,16 +15,19 @@ const spinnerInterval = 100 * time.Millisecond
 // Spin shows a spinner with a text on the standard error until stop is called. It is for terminals: elsewhere nothing
 // is shown.
 func (p *Printer) Spin(terminal bool, text string) (stop func()) {
-	describe, stop := p.Live(terminal)
-	describe(text)
+	_, stop = p.live(terminal, text)
 	return stop
 }
 
 // Live is [Printer.Spin] with a text that changes.
 func (p *Printer) Live(terminal bool) (describe func(text string), stop func()) {
+	return p.live(terminal, "")
+}
+
+func (p *Printer) live(terminal bool, text string) (describe func(text string), stop func()) {
 	bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(p.err), progressbar.OptionSetVisibility(terminal),
-		progressbar.OptionSpinnerType(spinnerStyle), progressbar.OptionSetSpinnerChangeInterval(spinnerInterval),
-		progressbar.OptionSetElapsedTime(true), progressbar.OptionClearOnFinish(),
-		progressbar.OptionSetRenderBlankState(true))
+		progressbar.OptionSetDescription(text), progressbar.OptionSpinnerType(spinnerStyle),
+		progressbar.OptionSetSpinnerChangeInterval(spinnerInterval), progressbar.OptionSetElapsedTime(true),
+		progressbar.OptionClearOnFinish(), progressbar.OptionSetRenderBlankState(true))
 	return bar.Describe, func() { _ = bar.Finish() } // what it could not draw does not matter
 }
