@@ -1,4 +1,4 @@
-// Appends numbers to a journal and leaves the newest 1,000 of them, until it is killed. It prints what it is about to do, and each number
+// Appends numbers to a journal and leaves the newest 5,000 of them, until it is killed. It prints what it is doing, and each number
 // once that is written. Usage: rewriter.js JOURNAL
 import { FileStore } from "cairn-sdk/node";
 import type { Entry } from "cairn-sdk/sender";
@@ -6,13 +6,14 @@ import type { Entry } from "cairn-sdk/sender";
 const store = new FileStore(process.argv[2]!);
 let entries: Entry[] = await store.open({ genesis: `0x${"11".repeat(32)}`, account: `0x${"22".repeat(32)}` });
 for (let number = Number(entries.at(-1)?.id ?? 0) + 1; ; ) {
-  const some = Array.from({ length: 500 }, (): Entry => ({ type: "refused", id: String(number++), reason: "x" }));
+  const some = Array.from({ length: 2500 }, (): Entry => ({ type: "refused", id: String(number++), reason: "x" }));
   await store.append(some);
   entries = [...entries, ...some];
   console.log(number - 1);
-  if (entries.length < 1500) continue;
-  entries = entries.slice(-1000);
-  console.log("rewriting");
-  await store.replace(entries);
+  if (entries.length < 7500) continue;
+  entries = entries.slice(-5000);
+  const written = store.replace(entries);
+  console.log("rewriting"); // while it does: who kills this program then finds it in the middle
+  await written;
   console.log("anew");
 }

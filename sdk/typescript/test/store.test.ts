@@ -102,7 +102,7 @@ test("who is killed while a journal is written anew loses nothing", async (t) =>
     const newest = numbers[numbers.length - 1] ?? 0;
     assert.deepEqual(numbers, Array.from(numbers, (_, i) => numbers[0]! + i), "nothing is missing within");
     assert.ok(newest >= last, `${last} was told as written, and the journal ends with ${newest}`);
-    assert.ok(newest < 1000 || numbers.length >= 1000, `${numbers.length} are there, and 1000 are always kept`);
+    assert.ok(newest < 5000 || numbers.length >= 5000, `${numbers.length} are there, and 5000 are always kept`);
     last = newest;
   }
   assert.ok(rewritten > 0);
