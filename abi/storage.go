@@ -146,8 +146,8 @@ func (e Encoding) cut(key []byte) (name, rest []byte, alone bool) {
 	if len(key) == 0 || len(key)-1 < int(key[0]) {
 		return nil, nil, false
 	}
-	name, rest = key[1:1+key[0]], key[1+key[0]:]
-	return name, rest, len(rest) == 0
+	end := 1 + int(key[0]) // up to 256
+	return key[1:end], key[end:], end == len(key)
 }
 
 // Stored reads a value of a type as storage holds it, and gives its JSON. Errors: [ErrArgument], of other bytes.

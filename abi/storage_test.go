@@ -69,7 +69,7 @@ func TestSlots(t *testing.T) {
 		&prefixed: {
 			"", "00", "05", "05" + name("coun"), "05" + name("count") + "00", "05" + name("other"), name("count"),
 			"07" + name("balance"), "02" + name("by") + "0300" + "6869", "02" + name("by") + "0100" + "ff",
-			"02" + name("in") + "02000000", "07" + name("allowed") + "07000000",
+			"02" + name("in") + "02000000", "07" + name("allowed") + "07000000", "ff" + strings.Repeat("61", 255),
 		},
 		&plain: {
 			"", "00", name("coun"), name("count") + "00", name("counts"), name("balance"), "05" + name("count"),
