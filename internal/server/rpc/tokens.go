@@ -43,11 +43,7 @@ func (h *tokenHandlers) getTokenBalance(
 		return balance, err
 	}
 	defer func() { err = errors.Join(err, v.close()) }()
-	parameter, err := h.holderParameter(v.state, p.Token)
-	if err != nil {
-		return balance, err
-	}
-	units, err := v.number(ctx, p.Token, "balanceOf", balanceOf(parameter, account), 64)
+	units, err := h.balance(ctx, v, p.Token, account)
 	if err != nil {
 		return balance, err
 	}
@@ -60,6 +56,24 @@ const (
 	nep20Holder = "address"
 	nep11Holder = "owner"
 )
+
+// balance asks a token as NEP-20 has it, which takes no look at the code, and if that fails as the token's ABI does.
+func (h *tokenHandlers) balance(
+	ctx context.Context, v *viewer, token types.ContractID, account types.Account,
+) (uint64, error) {
+	units, err := v.number(ctx, token, "balanceOf", balanceOf(nep20Holder, account), 64)
+	if err == nil || ctx.Err() != nil {
+		return units, err
+	}
+	parameter, unknown := h.holderParameter(v.state, token)
+	switch {
+	case unknown != nil:
+		return 0, errors.Join(err, unknown)
+	case parameter == nep20Holder:
+		return 0, err
+	}
+	return v.number(ctx, token, "balanceOf", balanceOf(parameter, account), 64)
+}
 
 // holderParameter is what a contract calls the account in balanceOf. What declares neither name follows NEP-20.
 func (h *tokenHandlers) holderParameter(st *chain.State, token types.ContractID) (string, error) {
