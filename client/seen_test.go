@@ -107,6 +107,20 @@ func (l *lagging) balanced(t *testing.T) *Client {
 	return c
 }
 
+// next is a signed transfer with the nonce that the client finds.
+func next(t *testing.T, c *Client, s Signer) types.SignedTransaction {
+	t.Helper()
+	tx, err := c.Build(t.Context(), s.Account(), Transfer(types.Account{1}, 5), TxFields{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, err := s.Sign(tx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signed
+}
+
 // Through a balancer one transaction after the other is sent with the right nonce. The balance and the nonce after each
 // are those after it.
 func TestSendsThroughABalancer(t *testing.T) {
@@ -114,16 +128,9 @@ func TestSendsThroughABalancer(t *testing.T) {
 	c, s := chain.balanced(t), signer(t)
 	const sends = 25
 	for i := range uint64(sends) {
-		tx, err := c.Build(t.Context(), s.Account(), Transfer(types.Account{1}, 5), TxFields{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		signed, err := s.Sign(tx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.SendAndWait(t.Context(), signed); err != nil || tx.Nonce != i {
-			t.Errorf("send %d, with nonce %d: %v", i, tx.Nonce, err)
+		signed := next(t, c, s)
+		if _, err := c.SendAndWait(t.Context(), signed); err != nil || signed.Transaction.Nonce != i {
+			t.Errorf("send %d, with nonce %d: %v", i, signed.Transaction.Nonce, err)
 		}
 		if balance, err := c.Balance(t.Context(), s.Account(), api.Latest()); err != nil ||
 			balance != types.Amount(10_000_000_000-i-1) {
@@ -143,16 +150,9 @@ func TestSendsAtOnceThroughABalancer(t *testing.T) {
 	var chain lagging
 	c, s := chain.balanced(t), signer(t)
 	for i := range uint64(10) {
-		tx, err := c.Build(t.Context(), s.Account(), Transfer(types.Account{1}, 5), TxFields{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		signed, err := s.Sign(tx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.Send(t.Context(), signed); err != nil || tx.Nonce != i {
-			t.Errorf("send %d, with nonce %d: %v", i, tx.Nonce, err)
+		signed := next(t, c, s)
+		if _, err := c.Send(t.Context(), signed); err != nil || signed.Transaction.Nonce != i {
+			t.Errorf("send %d, with nonce %d: %v", i, signed.Transaction.Nonce, err)
 		}
 	}
 }
