@@ -91,16 +91,24 @@ func TestTransferDelaysNoBlock(t *testing.T) {
 	})
 }
 
+// ready is a world of three members, one of which leads.
+func ready(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(Setup{Seed: 1, Members: 3})
+	if err := w.begin(); err != nil {
+		w.close()
+		t.Fatal(err)
+	}
+	w.runUntil(3 * time.Second)
+	return w
+}
+
 // Members whose signer is away hand leadership on now and then, not as fast as they can. Once it is back they make
 // blocks.
 func TestLeadershipRestsWithoutSigner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(Setup{Seed: 1, Members: 3})
+		w := ready(t)
 		defer w.close()
-		if err := w.begin(); err != nil {
-			t.Fatal(err)
-		}
-		w.runUntil(3 * time.Second)
 		terms := func() (highest uint64) {
 			for _, m := range w.machines {
 				highest = max(highest, m.process.member.Status().Term)
@@ -134,12 +142,8 @@ func TestLeadershipRestsWithoutSigner(t *testing.T) {
 // first one's answer.
 func TestSendsFollowTheLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(Setup{Seed: 1, Members: 3})
+		w := ready(t)
 		defer w.close()
-		if err := w.begin(); err != nil {
-			t.Fatal(err)
-		}
-		w.runUntil(3 * time.Second)
 		leader := w.leader().machine
 		for _, m := range w.machines {
 			w.network.cut[[2]int{leader.index, m.index}] = true
