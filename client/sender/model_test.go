@@ -99,9 +99,10 @@ func runModel(t *testing.T, seed uint64) map[string]int {
 			if !errors.Is(err, errCrash) {
 				t.Fatal(err)
 			}
-			node.faults["crash"]++
+			results.crashes++
 		}
 	}
+	server.Close() // it waits for requests whose answers nobody awaited
 	paid := make(map[types.Amount]included)
 	for _, b := range node.blocks {
 		amount := b.tx.Signed().Payload.Value()
@@ -122,6 +123,7 @@ func runModel(t *testing.T, seed uint64) map[string]int {
 			t.Errorf("job %d: receipt %+v of %+v", id, receipt, b)
 		}
 	}
+	node.faults["crash"] += results.crashes
 	node.faults["cancelled"] += len(results.cancelled)
 	node.faults["too late to cancel"] += results.late
 	return node.faults
@@ -133,6 +135,7 @@ type outcomes struct {
 	receipts  map[int]api.Receipt
 	cancelled map[int]bool
 	late      int // how many were to be cancelled, and were in a block
+	crashes   int
 }
 
 // payOne sends a job, and cancels every fourth.
