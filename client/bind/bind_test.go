@@ -107,3 +107,25 @@ func TestDeclaredRefusesWhatIsNoABI(t *testing.T) {
 	}()
 	Declared("{")
 }
+
+func TestShow(t *testing.T) {
+	account, four := types.Account{31: 7}, uint8(4)
+	pair := struct {
+		A *types.Account
+		B *uint8
+	}{&account, nil}
+	for want, value := range map[string]any{
+		"4":                                   &four,
+		"none":                                (*types.Account)(nil),
+		"18446744073709551616":                abi.Uint128{Hi: 1},
+		"{A:" + account.String() + " B:none}": pair,
+		"[0x0102 0x]":                         [][]byte{{1, 2}, nil},
+		"0x0102":                              [2]byte{1, 2},
+		"[4 none]":                            []*uint8{&four, nil},
+		"a b":                                 "a b",
+	} {
+		if got := Show(value); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}

@@ -98,6 +98,59 @@ func TestGoCompiles(t *testing.T) {
 	}
 }
 
+// The texts of errors and variants show what may be absent, not where it lies in memory.
+func TestShowsOptionals(t *testing.T) {
+	declared, err := abi.Parse([]byte(`{"abi":2,"functions":[],"events":[],"types":[
+		{"name":"Offer","kind":"record","fields":[{"name":"by","type":"u8?"}]},
+		{"name":"State","kind":"enum","variants":[{"name":"Open"},{"name":"Sold","fields":[{"name":"to","type":"string?"}]}]}],
+		"errors":[{"name":"Late","code":1,"fields":[{"name":"a","type":"u64?"},{"name":"b","type":"Offer?"},
+			{"name":"c","type":"(u8?,State)[]"},{"name":"d","type":"u64?"},{"name":"e","type":"bytes"}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := Go(declared, "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const program = `package main
+
+import (
+	"fmt"
+
+	"github.com/cairn-chain/cairn/internal/bindings/shown/k"
+)
+
+func main() {
+	list := []k.TupleU8OrState{{Item1: new(uint8(3)), Item2: k.StateSold{To: new("x")}}, {Item2: k.StateOpen{}}}
+	fmt.Print(k.LateError{A: new(uint64(7)), B: &k.Offer{By: new(uint8(5))}, C: list, E: []byte{1, 255}})
+}`
+	dir := t.TempDir()
+	replace := make(map[string]string)
+	for name, content := range map[string]string{"k/k.go": string(source), "main.go": program} {
+		file := filepath.Join(dir, filepath.Base(name))
+		here, err := filepath.Abs(filepath.Join("shown", name))
+		if err == nil {
+			err = os.WriteFile(file, []byte(content), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		replace[here] = file
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("go", "run", "-overlay="+filepath.Join(dir, "overlay.json"), "./shown").CombinedOutput()
+	const want = "Late a 7 b {By:5} c [{Item1:3 Item2:Sold{To:x}} {Item1:none Item2:Open}] d none e 0x01ff"
+	if err != nil || string(out) != want {
+		t.Errorf("%s, %v\nwant %s", out, err, want)
+	}
+}
+
 // What is no identifier never reaches a program, in whichever place of the ABI it is.
 func TestRefusesNames(t *testing.T) {
 	const bad = `x\n}\nfunc init() { evil() }`

@@ -251,7 +251,7 @@ func (g *golang) named(n abi.Named) {
 		if len(v.Fields) == 0 {
 			g.line("return %q\n}\n", v.Name)
 		} else {
-			g.line("type fields %s\nreturn fmt.Sprintf(%q, fields(v))\n}\n", variants[i], v.Name+"%+v")
+			g.line("type fields %s\nreturn %q + bind.Show(fields(v))\n}\n", variants[i], v.Name)
 		}
 	}
 	g.helper("put"+name, func() {
@@ -301,12 +301,11 @@ func (g *golang) errors(list []abi.Error) {
 			g.line("return %q\n}\n", e.Name)
 			continue
 		}
-		used, format, values := newScope("Error", "String"), e.Name, ""
+		used, text := newScope("Error", "String"), strconv.Quote(e.Name)
 		for _, p := range e.Fields {
-			format += " " + p.Name + " %+v"
-			values += ", e." + used.take(camel(p.Name))
+			text += fmt.Sprintf(" + %q + bind.Show(e.%s)", " "+p.Name+" ", used.take(camel(p.Name)))
 		}
-		g.line("return fmt.Sprintf(%q%s)\n}\n", format, values)
+		g.line("return %s\n}\n", text)
 	}
 	g.line("// Explain adds the contract's typed error to the error of a call that reverted, for errors.As.")
 	g.line("func Explain(err error) error {\ndata, ok := bind.RevertData(err)\nif !ok {\nreturn err\n}")

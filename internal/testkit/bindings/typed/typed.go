@@ -325,7 +325,7 @@ func (StateSold) isState() {}
 // String is the variant's name, with its fields.
 func (v StateSold) String() string {
 	type fields StateSold
-	return fmt.Sprintf("Sold%+v", fields(v))
+	return "Sold" + bind.Show(fields(v))
 }
 
 // SeenEvent is the event Seen(small i8, wide u128, below i128, state State, offer Offer, pair (u64,bool)).
@@ -351,7 +351,7 @@ type TooLowError struct {
 
 // Error says which one it is, with its fields.
 func (e TooLowError) Error() string {
-	return fmt.Sprintf("TooLow have %+v need %+v", e.Have, e.Need)
+	return "TooLow" + " have " + bind.Show(e.Have) + " need " + bind.Show(e.Need)
 }
 
 // ClosedError is the error Closed() = 3.
