@@ -36,6 +36,7 @@ type script struct {
 	Posts    []scriptPost
 	Journal  []any
 	Outcomes map[string]string
+	Told     []any // of which fillers and undecided jobs the sender told, in order
 }
 
 type scriptJob struct {
@@ -73,8 +74,9 @@ type play struct {
 	over  event // the script is
 }
 
-// told is what the sender was told to do, by ID.
+// told is what the sender was told to do, by ID, and what it told.
 type told struct {
+	heard  []any
 	sent   map[string]*sender.Sent
 	cancel map[string]*sender.Sent // what was to be cancelled
 }
@@ -102,7 +104,7 @@ func TestScripts(t *testing.T) {
 				t:      t,
 				signer: testSigner(t, 3),
 				now:    time.Unix(1_000_000, 0),
-				told:   told{make(map[string]*sender.Sent), make(map[string]*sender.Sent)},
+				told:   told{nil, make(map[string]*sender.Sent), make(map[string]*sender.Sent)},
 				idle:   event{happened: make(chan struct{})},
 				begun:  event{happened: make(chan struct{})},
 				over:   event{happened: make(chan struct{})},
@@ -134,7 +136,11 @@ func (p *play) run() {
 	defer c.Close()
 	journal := &watched{play: p}
 	p.sender, err = sender.Open(p.t.Context(), c, p.signer, sender.Options{
-		Journal: journal, Clock: p, MaxFee: p.script.Cap,
+		Journal:     journal,
+		Clock:       p,
+		MaxFee:      p.script.Cap,
+		OnFiller:    func(hash types.TxID) { p.hear("filler ", hash.String()) },
+		OnUndecided: func(id string) { p.hear("undecided ", id) },
 	})
 	if err != nil {
 		p.t.Fatal(err)
@@ -164,6 +170,17 @@ func (p *play) run() {
 	}
 	p.same("journal", entries, p.script.Journal)
 	p.same("outcomes", outcomes, p.script.Outcomes)
+	p.same("told", p.heard, p.script.Told)
+}
+
+// hear takes in what the sender tells.
+func (p *play) hear(what, of string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if what == "filler " {
+		of = p.name(of)
+	}
+	p.heard = append(p.heard, what+of)
 }
 
 // same compares what came of a script with what is in it, an item a line.

@@ -55,10 +55,20 @@ interface Script {
   posts: { calls: unknown[]; answers?: any[]; fails?: "unreachable" | number }[];
   journal: unknown[];
   outcomes: Record<string, string>;
+  /** of which fillers and undecided jobs the sender told, in order */
+  told?: string[];
 }
 
-async function run(script: Script): Promise<{ posts: unknown[]; journal: unknown[]; outcomes: Record<string, string> }> {
+interface Outcome {
+  posts: unknown[];
+  journal: unknown[];
+  outcomes: Record<string, string>;
+  told: string[];
+}
+
+async function run(script: Script): Promise<Outcome> {
   const names = new Names();
+  const told: string[] = [];
   const [posts, outcomes]: [unknown[], Record<string, string>] = [[], {}];
   const store = new (class extends MemoryStore {
     override async append(entries: Entry[]): Promise<void> {
@@ -90,7 +100,10 @@ async function run(script: Script): Promise<{ posts: unknown[]; journal: unknown
     return new Response(JSON.stringify(Array.isArray(body) ? answers : answers[0]));
   };
   const client = createClient("http://node", { fetch: fetch as typeof globalThis.fetch });
-  const sender = await createSender(client, signer, { ...(script.cap && { maxFeeCap: BigInt(script.cap) }), store, time });
+  const sender = await createSender(client, signer, {
+    ...(script.cap && { maxFeeCap: BigInt(script.cap) }), store, time,
+    onFiller: (hash) => told.push(`filler ${names.hash(hash)}`), onUndecided: (id) => told.push(`undecided ${id}`),
+  });
   const sent = new Map<string, Sent>(); // the latest of an id
   function begin(job: Script["jobs"][number]): void {
     if (job.cancel !== undefined) {
@@ -108,7 +121,7 @@ async function run(script: Script): Promise<{ posts: unknown[]; journal: unknown
   }
   for (const job of script.jobs) if (!job.before) begin(job);
   await finished;
-  return { posts, journal: store.entries.map((e) => names.entry(e)), outcomes };
+  return { posts, journal: store.entries.map((e) => names.entry(e)), outcomes, told };
 }
 
 function answer(value: any, call: any, names: Names): object {
@@ -122,12 +135,13 @@ function answer(value: any, call: any, names: Names): object {
 const hashOf = (raw: string): string => transactionHash(fromHex(raw));
 
 /** write writes what came of a script into it, a call and an entry a line. */
-function write(file: string, script: Script, got: Awaited<ReturnType<typeof run>>): void {
+function write(file: string, script: Script, got: Outcome): void {
   const posts = script.posts.map((p, i) => ({ ...p, calls: got.posts[i] ?? [] }));
   const lines = (list: unknown[]): string => `[\n${list.map((item) => `  ${JSON.stringify(item)}`).join(",\n")}\n ]`;
-  const { posts: _, journal: __, outcomes: ___, jobs, ...rest } = script;
+  const { posts: _, journal: __, outcomes: ___, told: ____, jobs, ...rest } = script;
   const members = [...Object.entries(rest).map(([name, value]) => ` ${JSON.stringify(name)}: ${JSON.stringify(value)}`),
-    ` "jobs": ${lines(jobs)}`, ` "posts": ${lines(posts)}`, ` "journal": ${lines(got.journal)}`, ` "outcomes": ${JSON.stringify(got.outcomes)}`];
+    ` "jobs": ${lines(jobs)}`, ` "posts": ${lines(posts)}`, ` "journal": ${lines(got.journal)}`, ` "outcomes": ${JSON.stringify(got.outcomes)}`,
+    ...(got.told.length > 0 ? [` "told": ${JSON.stringify(got.told)}`] : [])];
   writeFileSync(new URL(file, directory), `{\n${members.join(",\n")}\n}\n`);
 }
 
@@ -139,5 +153,6 @@ for (const file of readdirSync(directory).sort()) {
     assert.deepEqual(got.posts, script.posts.map((p) => p.calls));
     assert.deepEqual(got.journal, script.journal);
     assert.deepEqual(got.outcomes, script.outcomes);
+    assert.deepEqual(got.told, script.told ?? []);
   });
 }

@@ -6,10 +6,19 @@ import { transient } from "./prepare.js";
 /** PLACES are refusals that say that a nonce is not what it was taken for. */
 export const PLACES = ["nonce_too_low", "nonce_too_high", "replacement_underpriced"];
 
+/** The most that a node is believed that asks to wait, in seconds. */
+const LONGEST_WAIT = 3600;
+
 /** backoff is how long to wait for a node after a number of failures, in milliseconds. */
 export function backoff(error: unknown, failures: number): number {
   const asked = error instanceof HttpError ? error.retryAfter : undefined;
-  return asked !== undefined ? asked * 1000 : Math.min(200 * 2 ** (failures - 1), 10_000);
+  return asked ? Math.min(asked, LONGEST_WAIT) * 1000 : Math.min(200 * 2 ** (failures - 1), 10_000);
+}
+
+/** retryAfter is how long the node asks to wait that refused a transaction, in milliseconds. */
+function retryAfter({ data: { retryAfterSeconds: seconds } }: RpcError): number {
+  const said = typeof seconds === "number" && Number.isSafeInteger(seconds) && seconds >= 0;
+  return said ? Math.min(seconds, LONGEST_WAIT) * 1000 : 1000;
 }
 
 /** Answer is what an answer to a job's bytes means: at most one of accepted and refused; neither where they may be with somebody. */
@@ -24,12 +33,11 @@ export interface Answer {
 /** readAnswer tells what the node's answer means, and sets when the same bytes are due again. */
 export function readAnswer(job: Job, answer: unknown, now: number): Answer {
   job.due = Infinity;
-  if (!(answer instanceof Error)) return { accepted: answer as Hash };
+  if (answer === job.latest.hash) return { accepted: answer as Hash };
   const reason = answer instanceof RpcError ? answer.reason : undefined;
   if (reason === "already_known") return { accepted: job.latest.hash };
   if (answer instanceof RpcError && reason !== undefined && reason !== "time" && transient.includes(reason)) {
-    const seconds = answer.data["retryAfterSeconds"];
-    job.due = now + (typeof seconds === "number" ? seconds * 1000 : 1000);
+    job.due = now + retryAfter(answer);
     return {};
   }
   if (reason === undefined || reason === "primary_unreachable" || reason === "time") { // no word on whether it has the bytes

@@ -1,7 +1,7 @@
 import type { Receipt } from "../generated.js";
 import { sha256 } from "../hash.js";
 import { concat, fromHex, toHex, type Account, type Hash, type Hex } from "../hex.js";
-import { decodeTransaction, encodePayload, type Payload, type SignedTransaction } from "../transaction.js";
+import { decodeTransaction, encodePayload, transactionHash, type Payload, type SignedTransaction } from "../transaction.js";
 import { CairnError } from "../errors.js";
 import type { Entry } from "./store.js";
 
@@ -41,11 +41,19 @@ export class TooLate extends SenderError {
 
 /** Settled is a promise that its owner resolves; nobody has to wait for it. */
 export class Settled<T> {
+  /** whether it was resolved or rejected */
+  decided = false;
   resolve!: (value: T) => void;
   reject!: (error: unknown) => void;
   readonly promise = new Promise<T>((resolve, reject) => {
-    this.resolve = resolve;
-    this.reject = reject;
+    this.resolve = (value) => {
+      this.decided = true;
+      resolve(value);
+    };
+    this.reject = (error) => {
+      this.decided = true;
+      reject(error);
+    };
   });
   constructor() {
     this.promise.catch(() => {}); // whoever waits for it is told too
@@ -127,8 +135,9 @@ export class Job {
   release(): void {
     this.nonce = undefined;
     this.versions = [];
-    this.out = this.pooled = false;
+    this.out = this.pooled = this.undecided = false;
     this.due = Infinity;
+    this.since = 0n;
   }
 }
 
@@ -141,7 +150,7 @@ export function digestOf(what: { payload: Payload } | { sweepTo: Account }): Hex
   return toHex(sha256(concat(new TextEncoder().encode("sweep"), fromHex(what.sweepTo))));
 }
 
-/** restore reads a journal: the jobs that are open, and those that are done and have a name. */
+/** restore reads a journal: the jobs that are open, and those that are done and have a name. It throws a SenderError: bad_journal. */
 export function restore(entries: Entry[]): { open: Job[]; done: Map<string, Done> } {
   const open = new Map<string, Job>();
   const done = new Map<string, Done>();
@@ -150,16 +159,16 @@ export function restore(entries: Entry[]): { open: Job[]; done: Map<string, Done
       case "signed":
       case "version":
       case "cancel": {
-        const raw = fromHex(entry.raw);
-        const version = { raw, hash: entry.hash, tx: decodeTransaction(raw), cancels: entry.type === "cancel" };
+        const version = versionOf(entry);
         let job = open.get(entry.id);
         if (entry.type === "signed") {
           job = new Job(entry.id, entry.digest, version.tx.payload, {}, sweepOf(entry.digest, version.tx));
           open.set(entry.id, job);
         }
         if (!job) throw new SenderError("bad_journal", `the journal has a version of ${entry.id}, which was not signed`);
+        job.nonce ??= version.tx.nonce;
+        if (job.nonce !== version.tx.nonce) throw new SenderError("bad_journal", `the journal has ${entry.id} at two nonces`);
         job.versions.push(version);
-        job.nonce = version.tx.nonce;
         job.out = true; // what was answered is not in the journal
         break;
       }
@@ -167,11 +176,26 @@ export function restore(entries: Entry[]): { open: Job[]; done: Map<string, Done
         open.delete(entry.id);
         break;
       case "done":
+        if (entry.status !== 0 && entry.status !== 1) throw new SenderError("bad_journal", `${entry.id} is done without a status`);
         open.delete(entry.id);
         if (!entry.id.startsWith(OWN_IDS)) done.set(entry.id, entry);
+        break;
+      default:
+        throw new SenderError("bad_journal", `the journal has an entry of type ${String((entry as { type: unknown }).type)}`);
     }
   }
   return { open: [...open.values()], done };
+}
+
+function versionOf(entry: Extract<Entry, { raw: Hex }>): Version {
+  try {
+    const raw = fromHex(entry.raw);
+    const hash = transactionHash(raw);
+    if (hash === entry.hash) return { raw, hash, tx: decodeTransaction(raw), cancels: entry.type === "cancel" };
+  } catch (error) {
+    throw new SenderError("bad_journal", `the journal has no transaction of ${entry.id}`, { cause: error });
+  }
+  throw new SenderError("bad_journal", `the journal has a transaction of ${entry.id} that is not the one it names`);
 }
 
 function sweepOf(digest: Hex, tx: SignedTransaction): Account | undefined {

@@ -1,3 +1,4 @@
+import { MAX_U64 } from "../amounts.js";
 import { RpcError } from "../errors.js";
 import type { Call, Client } from "../client.js";
 import { GAS, intrinsicGas } from "../gas.js";
@@ -5,6 +6,7 @@ import type { Receipt, rpc } from "../index.js";
 import { toHex, type Account } from "../hex.js";
 import { encodeTransaction, type Payload, type SignedTransaction } from "../transaction.js";
 import { InsufficientForFee, type Job } from "./job.js";
+import { MAX_BATCH } from "./queue.js";
 
 /** Terms are what a transaction is signed with beside its nonce. */
 export interface Terms {
@@ -68,21 +70,22 @@ function more(fee: bigint, suggested: bigint): bigint {
   return greatest(fee + (fee + 9n) / 10n, suggested);
 }
 
-/** raised are the fees of a replacement: each a tenth more, or what is suggested now; undefined where that is over the cap. */
+/** raised are the fees of a replacement: each a tenth more, or what is suggested now; undefined where that is over the cap, or no amount. */
 export function raised(old: Terms, prices: rpc.GasPriceInfo, cap: bigint | undefined): Terms | undefined {
   const maxFeePerGas = more(old.maxFeePerGas, prices.suggested_max_fee);
-  if (cap !== undefined && maxFeePerGas > cap) return undefined;
+  if (maxFeePerGas > (cap ?? MAX_U64)) return undefined;
   const maxPriorityFeePerGas = least(more(old.maxPriorityFeePerGas, prices.suggested_priority_fee), maxFeePerGas);
   return { ...old, maxFeePerGas, maxPriorityFeePerGas };
 }
 
 /**
  * nothing are the terms that cancel a transaction: a transfer of nothing to oneself, for what the node suggests and a tenth more than
- * before at least. A cap holds it back only as far as the node would still take it.
+ * before at least; undefined where that is no amount. A cap holds it back only as far as the node would still take it.
  */
-export function nothing(old: SignedTransaction, prices: rpc.GasPriceInfo, cap: bigint | undefined): Terms {
+export function nothing(old: SignedTransaction, prices: rpc.GasPriceInfo, cap: bigint | undefined): Terms | undefined {
   const payload: Payload = { type: "transfer", to: old.sender, value: 0n };
   const tenthMore = more(old.maxFeePerGas, 0n);
+  if (tenthMore > MAX_U64) return undefined;
   const maxFeePerGas = least(greatest(tenthMore, prices.suggested_max_fee), cap === undefined ? undefined : greatest(cap, tenthMore));
   const maxPriorityFeePerGas = least(more(old.maxPriorityFeePerGas, prices.suggested_priority_fee), maxFeePerGas);
   return { payload, gasLimit: intrinsicGas(payload), maxFeePerGas, maxPriorityFeePerGas };
@@ -91,13 +94,14 @@ export function nothing(old: SignedTransaction, prices: rpc.GasPriceInfo, cap: b
 /** receiptsOf are those of the jobs that have one, of whichever version. */
 export async function receiptsOf(client: Client, jobs: Job[]): Promise<Map<Job, Receipt>> {
   const versions = jobs.flatMap((job) => job.versions.map((version) => ({ job, version })));
-  const receipts = values<(Receipt | null)[]>(await client.post(
-    versions.map(({ version }): Call => ({ method: "svc_getTransactionReceipt", params: [version.hash] })),
-  ));
   const found = new Map<Job, Receipt>();
-  receipts.forEach((receipt, i) => {
-    if (receipt?.transactionHash === versions[i]!.version.hash) found.set(versions[i]!.job, receipt);
-  });
+  for (let at = 0; at < versions.length; at += MAX_BATCH) {
+    const some = versions.slice(at, at + MAX_BATCH);
+    const calls = some.map(({ version }): Call => ({ method: "svc_getTransactionReceipt", params: [version.hash] }));
+    for (const [i, receipt] of values<(Receipt | null)[]>(await client.post(calls)).entries()) {
+      if (receipt?.transactionHash === some[i]!.version.hash) found.set(some[i]!.job, receipt);
+    }
+  }
   return found;
 }
 
@@ -137,7 +141,7 @@ export function sweepAgain(old: Terms, prices: rpc.GasPriceInfo, cap: bigint | u
   if (old.payload.type !== "transfer") return undefined;
   const price = more(old.maxFeePerGas, sweepPrice(prices));
   const value = old.payload.value - old.gasLimit * (price - old.maxFeePerGas);
-  if (value <= 0n || cap !== undefined && price > cap) return undefined;
+  if (value <= 0n || price > (cap ?? MAX_U64)) return undefined;
   return { ...old, payload: { ...old.payload, value }, maxFeePerGas: price, maxPriorityFeePerGas: price };
 }
 

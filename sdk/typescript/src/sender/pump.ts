@@ -9,10 +9,11 @@ import type { Journal } from "./journal.js";
 import { PLACES, backoff, readAnswer } from "./answer.js";
 import { least, nothing, prepare, raised, receiptsOf, sweep, sweepAgain, transient, usedBy, values, type Terms } from "./prepare.js";
 import { realTime, type SenderOptions, type SenderStatus, type Time } from "./options.js";
-import { MAX_BATCH, Queue } from "./queue.js";
+import { MAX_BATCH, Queue, fitting } from "./queue.js";
 import { Slots } from "./slots.js";
 import type { Entry } from "./store.js";
 
+const FILLER_IDS = `${OWN_IDS}filler:`;
 const RESYNC = 30_000;
 const FILL_AFTER = 500;
 const HOLD = 100;
@@ -156,7 +157,7 @@ export class Pump {
     const fresh = await this.#sign(await this.#terms(this.#queue.take(this.#slots, this.#time.now())));
     await this.journal.append(fresh.map((job) => job.entry(0)));
     const due = this.#slots.due(now);
-    if (due.length > 0 && !this.closed) await this.#deliver(due.slice(0, MAX_BATCH));
+    if (due.length > 0 && !this.closed) await this.#deliver(due.slice(0, fitting(due, (job) => job.latest.raw.length)));
   }
 
   async #deliver(batch: Job[]): Promise<void> {
@@ -199,11 +200,12 @@ export class Pump {
   }
 
   #accept(job: Job, hash: Hash): void {
+    const filler = job.id.startsWith(FILLER_IDS) && !job.accepted.decided;
     job.out = job.pooled = true;
     job.due = Infinity;
     if (job.since === 0n) job.since = this.#height;
     if (!job.cancelled) job.accepted.resolve(hash);
-    if (job.id.startsWith(`${OWN_IDS}filler`)) this.options.onFiller?.(hash);
+    if (filler) this.options.onFiller?.(hash);
   }
 
   #reject(job: Job, error: unknown): void {
@@ -224,7 +226,7 @@ export class Pump {
       for (const [i, job] of jobs.entries()) {
         const found = terms[i]!;
         if (!(found instanceof RpcError)) ready.push([job, found]);
-        else if (found.reason !== undefined && transient.includes(found.reason)) throw found;
+        else if (found.reason === undefined || transient.includes(found.reason)) throw found;
         else this.#reject(job, found);
       }
       return ready;
@@ -275,7 +277,7 @@ export class Pump {
     if (now - this.#gapSince < FILL_AFTER) return;
     this.#gapSince = undefined;
     const payload: Payload = { type: "transfer", to: this.account, value: 0n };
-    const job = new Job(`${OWN_IDS}filler:${crypto.randomUUID()}`, digestOf({ payload }), payload, {});
+    const job = new Job(`${FILLER_IDS}${crypto.randomUUID()}`, digestOf({ payload }), payload, {});
     this.jobs.set(job.id, job);
     this.#queue.jobs.push(job);
   }

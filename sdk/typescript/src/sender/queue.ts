@@ -7,6 +7,16 @@ export const MAX_BATCH = 256;
 const MAX_BATCH_BYTES = 2 << 20;
 const WINDOW = 1000n;
 
+/** fitting is how many jobs go in one request, by their bytes: one at least. */
+export function fitting(jobs: readonly Job[], size: (job: Job) => number): number {
+  let bytes = 0;
+  for (const [i, job] of jobs.entries()) {
+    bytes += size(job);
+    if (i === MAX_BATCH || (i > 0 && bytes > MAX_BATCH_BYTES)) return i;
+  }
+  return jobs.length;
+}
+
 /** Queue has the jobs that have no nonce yet, in their order. */
 export class Queue {
   jobs: Job[] = [];
@@ -30,14 +40,10 @@ export class Queue {
   take(slots: Slots, now: number): Job[] {
     if (!this.mayTake(slots, now)) return [];
     if (this.jobs[0]!.sweepTo !== undefined) return this.jobs.splice(0, 1);
-    const taken: Job[] = [];
-    let [bytes, nonce] = [0, slots.free(slots.base)];
-    while (this.jobs[0] && this.jobs[0].sweepTo === undefined && taken.length < MAX_BATCH && nonce - slots.base < WINDOW) {
-      bytes += 200 + encodePayload(this.jobs[0].payload!).length;
-      if (bytes > MAX_BATCH_BYTES && taken.length > 0) break;
-      taken.push(this.jobs.shift()!);
+    let [count, nonce] = [0, slots.free(slots.base)];
+    for (; count < this.jobs.length && this.jobs[count]!.sweepTo === undefined && nonce - slots.base < WINDOW; count++) {
       nonce = slots.free(nonce + 1n);
     }
-    return taken;
+    return this.jobs.splice(0, fitting(this.jobs.slice(0, count), (job) => 200 + encodePayload(job.payload!).length));
   }
 }

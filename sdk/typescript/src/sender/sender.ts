@@ -20,7 +20,12 @@ export async function createSender(client: Client, signer: Signer, options: Send
   ]));
   const store = options.store ?? new MemoryStore();
   const entries = await store.open({ genesis: info.genesisHash, account: signer.account });
-  return new Sender(client, new Pump(client, signer, chainId, new Journal(store, entries), options, entries));
+  try {
+    return new Sender(client, new Pump(client, signer, chainId, new Journal(store, entries), options, entries));
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
 }
 
 /** Sender sends the transactions of one account for many callers at once. */

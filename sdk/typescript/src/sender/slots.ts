@@ -30,19 +30,24 @@ export class Slots {
     return [...this.jobs].some(([nonce, job]) => nonce > gap && job.out);
   }
 
-  /** used are the jobs at nonces that blocks have used, in their order. */
-  used(): Job[] {
-    return [...this.jobs.values()].filter((job) => job.nonce! < this.base).sort((a, b) => (a.nonce! < b.nonce! ? -1 : 1));
+  /** those are the jobs that is says, in the order of their nonces. */
+  #those(is: (job: Job) => boolean): Job[] {
+    return [...this.jobs.values()].filter(is).sort((a, b) => (a.nonce! < b.nonce! ? -1 : 1));
   }
 
-  /** due are the jobs whose bytes are to be sent, in their order. */
+  /** used are the jobs at nonces that blocks have used. */
+  used(): Job[] {
+    return this.#those((job) => job.nonce! < this.base);
+  }
+
+  /** due are the jobs whose bytes are to be sent. */
   due(now: number): Job[] {
-    return [...this.jobs.values()].filter((job) => job.due <= now).sort((a, b) => (a.nonce! < b.nonce! ? -1 : 1));
+    return this.#those((job) => job.due <= now);
   }
 
   /** waiting are the jobs that the pool has had since a height, or longer, and no block has. */
   waiting(since: bigint): Job[] {
-    return [...this.jobs.values()].filter((job) => job.pooled && job.nonce! >= this.base && job.since <= since);
+    return this.#those((job) => job.pooled && job.nonce! >= this.base && job.since <= since);
   }
 
   /** moveTo takes in how many transactions are in blocks: what others had below is no more in the pool. */

@@ -1,0 +1,152 @@
+// What a script of answers cannot show of the sender: how long it waits, how much it sends and asks at once, which journals it refuses.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createClient, decodeTransaction, fromHex, signTransaction, toHex, transactionHash, type Account, type Payload } from "cairn-sdk";
+import { MemoryStore, SenderError, createSender, type Entry, type Time } from "cairn-sdk/sender";
+import { digestOf } from "../dist/sender/job.js";
+
+const account: Account = `0x${"aa".repeat(32)}`;
+const signer = { account, sign: async (): Promise<Uint8Array> => new Uint8Array(64) };
+const prices = { base_fee: "0xa", suggested_priority_fee: "0x1", suggested_max_fee: "0x15" };
+const transfer: Payload = { type: "transfer", to: `0x${"01".repeat(32)}`, value: 5n };
+
+interface Call {
+  id: number;
+  method: string;
+  params: any[];
+}
+
+/** node answers as a healthy one with no block yet, unless more says otherwise; `sizes` are how many calls its requests had. */
+function node(more: (call: Call, calls: Call[]) => unknown = () => undefined): { client: ReturnType<typeof createClient>; sizes: number[] } {
+  const sizes: number[] = [];
+  const usual: Record<string, unknown> = {
+    svc_chainId: "0x7", svc_getNodeInfo: { genesisHash: `0x${"00".repeat(32)}` }, svc_getTransactionCount: "0x0",
+    svc_getPendingTransactions: [], svc_blockNumber: "0x7", svc_gasPrice: prices, svc_estimateGas: "0x5208", svc_getTransactionReceipt: null,
+  };
+  const fetch = async (_: unknown, init: RequestInit): Promise<Response> => {
+    const body = JSON.parse(init.body as string) as Call | Call[];
+    const calls = Array.isArray(body) ? body : [body];
+    sizes.push(calls.length);
+    const answers: object[] = [];
+    for (const call of calls) {
+      const said = more(call, calls);
+      if (said instanceof Response) return said;
+      const result = said ?? (call.method === "svc_sendRawTransaction" ? transactionHash(fromHex(call.params[0])) : usual[call.method]);
+      answers.push({ id: call.id, ...(typeof result === "object" && result !== null && "code" in result ? { error: result } : { result }) });
+    }
+    return new Response(JSON.stringify(Array.isArray(body) ? answers : answers[0]));
+  };
+  return { client: createClient("http://node", { fetch: fetch as typeof globalThis.fetch }), sizes };
+}
+
+/** clock is a time that passes when the sender sleeps; `slept` is how long each time. */
+function clock(): Time & { slept: number[] } {
+  let now = 1_000_000;
+  const slept: number[] = [];
+  return { slept, now: () => now, sleep: async (milliseconds, woken) => {
+    await new Promise(setImmediate);
+    if (milliseconds === Infinity) return woken;
+    slept.push(milliseconds);
+    now += Math.ceil(milliseconds);
+  } };
+}
+
+test("a node is believed that asks to wait, up to an hour, and never to ask without a pause", async () => {
+  for (const [after, want] of [["999999999", 3_600_000], ["7", 7000], ["0", 200]] as const) {
+    let failures = 0;
+    const { client } = node(({ method }) => {
+      const fails = method === "svc_gasPrice" && failures++ === 0;
+      return fails ? new Response("", { status: 429, headers: { "Retry-After": after } }) : undefined;
+    });
+    const time = clock();
+    const sender = await createSender(client, signer, { time });
+    await sender.send(transfer).accepted;
+    assert.ok(time.slept.includes(want), `${after}: ${time.slept}`);
+    await sender.close();
+  }
+  for (const [after, want] of [[1e300, 1000], [999999999, 3_600_000], [-5, 1000], ["9", 1000], [3, 3000]] as const) {
+    const posted: number[] = [];
+    const time = clock();
+    const { client } = node(({ method }) => {
+      if (method !== "svc_sendRawTransaction") return undefined;
+      posted.push(time.now());
+      return posted.length === 1 ? { code: -32000, message: "full", data: { reason: "mempool_full", retryAfterSeconds: after } } : undefined;
+    });
+    const sender = await createSender(client, signer, { time, poll: 10_000_000 });
+    await sender.send(transfer).accepted;
+    const waited = posted[1]! - posted[0]!;
+    assert.ok(waited >= want && waited < want + 31_000, `${after}: ${waited}`); // it looks where the account is in between
+    await sender.close();
+  }
+});
+
+test("what is sent again goes in requests that a node takes", async () => {
+  const sent: number[] = [];
+  let away = true;
+  const { client } = node(({ method }, calls) => {
+    if (method !== "svc_sendRawTransaction") return undefined;
+    if (!away) return void sent.push(calls.reduce((sum, { params }) => sum + params[0].length, 0));
+    away = sent.push(0) < 2; // the second request has no answer either
+    return new Response("", { status: 503 });
+  });
+  const sender = await createSender(client, signer, { time: clock() });
+  const deploy = (n: number): Payload => ({ type: "deploy", value: 0n, name: `c${n}`, code: new Uint8Array(200_000), initArgs: new Uint8Array() });
+  await Promise.all(Array.from({ length: 20 }, (_, n) => sender.send(deploy(n), { gasLimit: 21000n }).accepted));
+  assert.ok(Math.max(...sent) < 2 * (2 << 20), `${sent} digits in a request`);
+  await sender.close();
+});
+
+/** journal is what a sender leaves of jobs at the first nonces, with so many versions each. */
+async function journal(jobs: number, versions: number): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  for (let i = 0; i < jobs; i++) {
+    for (let v = 0; v < versions; v++) {
+      const fee = BigInt(100 + 20 * v);
+      const tx = { version: 1 as const, chainId: 7n, sender: account, nonce: BigInt(i), gasLimit: 21000n, payload: transfer };
+      const { raw, hash } = await signTransaction({ ...tx, maxFeePerGas: fee, maxPriorityFeePerGas: 1n }, signer);
+      const what = { id: `job ${i}`, nonce: String(i), raw: toHex(raw), hash };
+      entries.push(v === 0 ? { type: "signed", digest: digestOf({ payload: transfer }), ...what } : { type: "version", ...what });
+    }
+  }
+  return entries;
+}
+
+test("receipts of many versions are asked for in requests that a node takes", async () => {
+  const store = new MemoryStore();
+  store.entries = await journal(130, 8);
+  const last = new Map(store.entries.map((entry) => ("hash" in entry ? [entry.id, entry.hash] : [entry.id, entry.id])));
+  const { client, sizes } = node(({ method, params }) => {
+    if (method === "svc_getTransactionCount") return "0x82";
+    if (method !== "svc_getTransactionReceipt" || ![...last.values()].includes(params[0])) return undefined;
+    return { transactionHash: params[0], blockHeight: 7, status: "0x1" };
+  });
+  const sender = await createSender(client, signer, { store, time: clock() });
+  const receipts = await Promise.all([...last.keys()].map((id) => sender.send(transfer, { id }).receipt));
+  assert.equal(receipts.length, 130);
+  assert.ok(Math.max(...sizes) <= 256, `${sizes} calls`);
+  await sender.close();
+});
+
+type Version = Extract<Entry, { raw: unknown }>;
+
+test("a journal that no sender wrote is refused", async () => {
+  const [signed, version] = (await journal(1, 2)) as Extract<Entry, { raw: unknown }>[] as [Version, Version];
+  const elsewhere = decodeTransaction(fromHex(version.raw));
+  const moved = await signTransaction({ ...elsewhere, nonce: 5n }, signer);
+  const bad: Record<string, unknown[]> = {
+    "another hash": [{ ...signed, hash: version.hash }], "no transaction": [{ ...signed, raw: "0x01" }], "no hex": [{ ...signed, raw: "raw" }],
+    "two nonces": [signed, { ...version, raw: toHex(moved.raw), hash: moved.hash }], "a version of nothing": [version],
+    "another type": [{ ...signed, type: "later" }], "done without a status": [{ type: "done", id: "a", digest: digestOf({ payload: transfer }), hash: signed.hash, height: 1 }],
+  };
+  for (const [what, entries] of Object.entries(bad)) {
+    let closed = false;
+    const store = new (class extends MemoryStore {
+      override close = async (): Promise<void> => void (closed = true);
+    })();
+    store.entries = entries as Entry[];
+    await assert.rejects(createSender(node().client, signer, { store, time: clock() }), (error) => {
+      return error instanceof SenderError && error.reason === "bad_journal";
+    }, what);
+    assert.ok(closed, `${what}: the journal is left to others`);
+  }
+});
