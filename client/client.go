@@ -69,11 +69,6 @@ func WithTransport(transport *http.Transport) Option {
 	}
 }
 
-// WithoutCompression asks the node for answers as they are: where the network is faster than compression.
-func WithoutCompression() Option {
-	return func(o *options) { o.rpc = append(o.rpc, jsonrpc.WithoutCompression()) }
-}
-
 // WithWait replaces how the client passes the time between two polls: wait returns after the duration, or with the
 // context's error when that ends first.
 func WithWait(wait func(context.Context, time.Duration) error) Option {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
 // StateSnapshot describes the state after a block, with the files of its snapshot where the node has them.
@@ -41,7 +42,7 @@ const maxRefusal = 512
 // byte on (RFC 9110, section 14.2). start is the byte that body begins with: from, or 0 where the node knows no ranges.
 // The caller closes body. Nothing but ctx ends it. A status that says no is a [*StatusError].
 func (c *Client) Download(ctx context.Context, path string, from uint64) (body io.ReadCloser, start uint64, err error) {
-	response, start, err := c.get(ctx, path, from)
+	response, start, err := c.get(ctx, path, from, "identity")
 	if err != nil {
 		return nil, 0, err
 	}
@@ -49,20 +50,29 @@ func (c *Client) Download(ctx context.Context, path string, from uint64) (body i
 }
 
 // ErrTooLarge: what the node gives is larger than was asked for.
-var ErrTooLarge = errors.New("it is too large")
+var ErrTooLarge = jsonrpc.ErrTooLarge
 
-// file downloads a whole file of at most limit bytes. Errors are [ErrTooLarge] and those of [Client.Download].
+// file downloads a whole file of at most limit bytes, which may come compressed. Errors are [ErrBadAnswer],
+// [ErrTooLarge] and those of [Client.Download].
 func (c *Client) file(ctx context.Context, path string, limit int64) (content []byte, err error) {
-	response, _, err := c.get(ctx, path, 0)
+	response, _, err := c.get(ctx, path, 0, "zstd")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, response.Body.Close()) }()
-	if response.ContentLength > limit {
-		return nil, fmt.Errorf("%s: %w: %d bytes, at most %d", path, ErrTooLarge, response.ContentLength, limit)
-	}
 	size := response.ContentLength
-	if size < 0 {
+	if size > limit {
+		return nil, fmt.Errorf("%s: %w: %d bytes, at most %d", path, ErrTooLarge, size, limit)
+	}
+	switch coding := response.Header.Get("Content-Encoding"); {
+	case coding == "zstd":
+		if content, err = jsonrpc.Unshrink(response.Body, limit); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		return content, nil
+	case coding != "":
+		return nil, fmt.Errorf("%w: %s: it comes in %q, which was not asked for", ErrBadAnswer, path, coding)
+	case size < 0:
 		return readUnannounced(path, response.Body, limit)
 	}
 	// Memory is taken once, and by the kernel only as it is filled.
@@ -89,8 +99,10 @@ func readUnannounced(path string, from io.Reader, limit int64) ([]byte, error) {
 	return content, nil
 }
 
-// get asks for a file from a byte on. The caller closes the response's body.
-func (c *Client) get(ctx context.Context, path string, from uint64) (response *http.Response, start uint64, err error) {
+// get asks for a file from a byte on, in a coding. The caller closes the response's body.
+func (c *Client) get(
+	ctx context.Context, path string, from uint64, coding string,
+) (response *http.Response, start uint64, err error) {
 	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") {
 		return nil, 0, fmt.Errorf("%w: %q is no path on the node's address", ErrBadAnswer, path)
 	}
@@ -101,7 +113,7 @@ func (c *Client) get(ctx context.Context, path string, from uint64) (response *h
 	if c.token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.token)
 	}
-	request.Header.Set("Accept-Encoding", "identity")
+	request.Header.Set("Accept-Encoding", coding)
 	if from > 0 {
 		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", from))
 	}

@@ -98,6 +98,13 @@ func TestFilesAreBounded(t *testing.T) {
 	defer c.Close()
 	body := make([]byte, long)
 	write := func(w http.ResponseWriter, bytes []byte) { _, _ = w.Write(bytes) } // the client may leave
+	shrunk, _ := jsonrpc.Shrink(body, "zstd")
+	coded := func(coding string, bytes []byte) func(w http.ResponseWriter) {
+		return func(w http.ResponseWriter) {
+			w.Header().Set("Content-Encoding", coding)
+			write(w, bytes)
+		}
+	}
 	for _, test := range []struct {
 		name    string
 		answer  func(w http.ResponseWriter)
@@ -122,6 +129,15 @@ func TestFilesAreBounded(t *testing.T) {
 			w.Header().Set("Content-Length", strconv.Itoa(long))
 			write(w, body[:1<<20])
 		}, long, ErrUnreachable, 0},
+		{"compressed", coded("zstd", shrunk), long, nil, long},
+		{"compressed, over the limit", coded("zstd", shrunk), long - 1, ErrTooLarge, 0},
+		{"compressed, cut off", func(w http.ResponseWriter) {
+			w.Header().Set("Content-Encoding", "zstd")
+			w.Header().Set("Content-Length", strconv.Itoa(len(shrunk)))
+			write(w, shrunk[:len(shrunk)/2])
+		}, long, ErrUnreachable, 0},
+		{"not compressed as it says", coded("zstd", body[:100]), long, ErrBadAnswer, 0},
+		{"in a coding that was not asked for", coded("gzip", shrunk), long, ErrBadAnswer, 0},
 	} {
 		answer = test.answer
 		var got []byte

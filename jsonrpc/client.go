@@ -57,8 +57,6 @@ type Client struct {
 	token     string
 	maxAnswer int64
 	lastID    atomic.Uint64
-
-	uncompressed bool
 }
 
 // A ClientOption changes what NewClient returns.
@@ -80,11 +78,6 @@ func WithTransport(transport *http.Transport) ClientOption {
 	return func(c *Client) { c.transport = transport }
 }
 
-// WithoutCompression asks the server for answers as they are: where the network is faster than compression.
-func WithoutCompression() ClientOption {
-	return func(c *Client) { c.uncompressed = true }
-}
-
 // NewClient returns a client of the server at an http or https URL. It connects when it is first called.
 func NewClient(address string, options ...ClientOption) (*Client, error) {
 	parsed, err := url.Parse(address)
@@ -103,11 +96,6 @@ func NewClient(address string, options ...ClientOption) (*Client, error) {
 		option(c)
 	}
 	c.http.Transport = gzhttp.Transport(c.transport)
-	if c.uncompressed {
-		c.transport = c.transport.Clone()
-		c.transport.DisableCompression = true // net/http's own
-		c.http.Transport = c.transport
-	}
 	return c, nil
 }
 

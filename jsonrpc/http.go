@@ -56,15 +56,7 @@ func (s *Server) Compress(ctx context.Context, answer, dst []byte) (out []byte, 
 		return dst, false
 	}
 	defer s.options.Running.give()
-	to := bytes.NewBuffer(dst)
-	w := gzipWriters.Get().(*gzip.Writer)
-	defer gzipWriters.Put(w)
-	w.Reset(to)
-	_, err := w.Write(answer)
-	if err = errors.Join(err, w.Close()); err != nil {
-		panic("jsonrpc: a buffer refuses bytes: " + err.Error())
-	}
-	return to.Bytes(), true
+	return appendGzip(dst, answer), true
 }
 
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}

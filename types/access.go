@@ -28,16 +28,21 @@ const (
 
 // EncodeAccesses is bincode(Vec<Access>).
 func EncodeAccesses(accesses []Access) []byte {
-	size := 8
-	for _, a := range accesses {
-		size += minAccessBytes + len(a.Key) + len(a.Old) + len(a.New)
-	}
-	e := codec.NewEncoder(size)
+	e := codec.NewEncoder(AccessesBytes(accesses))
 	e.U64(uint64(len(accesses)))
 	for _, a := range accesses {
 		a.encode(e)
 	}
 	return e.Data()
+}
+
+// AccessesBytes is the length of what [EncodeAccesses] gives.
+func AccessesBytes(accesses []Access) int {
+	size := 8
+	for _, a := range accesses {
+		size += minAccessBytes + len(a.Key) + len(a.Old) + len(a.New)
+	}
+	return size
 }
 
 func (a Access) encode(e *codec.Encoder) {

@@ -129,7 +129,7 @@ var rows = map[string][]string{
 	"internal/server/sources":   {"api", "internal/contractbuild", "internal/storage/kv"},
 	"internal/server/provers":   {"types", "internal/engine/proving", "internal/protocol/blockproof"},
 	"internal/server/explorer":  {},
-	"internal/server/front":     {"internal/server/request"},
+	"internal/server/front":     {"internal/server/request", "jsonrpc"},
 	"internal/server/telemetry": {"internal/build"},
 
 	// The wiring and the commands.
@@ -260,7 +260,7 @@ var testRows = map[string][]string{
 	"internal/engine/replica":   {"crypto", "internal/protocol/...", "internal/storage/..."},
 	"internal/proof/prover":     {"internal/proof/verifier"},
 	"proof":                     {"internal/protocol/params", "internal/testkit/provenchain"},
-	"proof/wasm":                {"internal/protocol/blockproof", "internal/testkit/provenchain"},
+	"proof/wasm":                {"internal/protocol/blockproof", "internal/testkit/provenchain", "jsonrpc"},
 	"internal/proof/verifier":   {"internal/proof/prover", "internal/testkit/plainverifier"},
 	"internal/protocol/vm":      {"internal/testkit/naivemeter", "internal/testkit/wasmgen"},
 	"internal/server/push":      {"internal/protocol/exec"},

@@ -136,7 +136,7 @@ func (d *Dir) checkRanges(ctx context.Context, report *Report) error {
 				return err
 			}
 			span := blockproof.NewSpan(last, bits.TrailingZeros64(uint64(r.Blocks)))
-			proven, err := queue.Range(span)
+			proven, err := queue.Range(span, proving.Uncounted)
 			switch {
 			case errors.Is(err, chain.ErrNotFound), errors.Is(err, chain.ErrPruned):
 				continue

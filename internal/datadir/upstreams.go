@@ -50,8 +50,7 @@ func (u Upstreams) options() ([]client.Option, error) {
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
-	// Compressing takes the primary more time than all else that it does for a replica.
-	options := []client.Option{client.WithTransport(transport), client.WithoutCompression()}
+	options := []client.Option{client.WithTransport(transport)}
 	if u.Token != "" {
 		options = append(options, client.WithToken(u.Token))
 	}

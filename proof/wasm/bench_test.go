@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,16 +10,20 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/internal/testkit/provenchain"
+	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/proof"
+	"github.com/cairn-chain/cairn/types"
 )
 
 // BenchmarkRange proves and verifies 100 blocks of 100 transfers as one range, at 128 bits. They go to 10,000 of
-// 100,000 accounts. It also verifies the blocks one by one.
+// 100,000 accounts. It also verifies the blocks one by one, and compresses both as a node sends them. Each
+// of the range's parts is compressed by itself too.
 func BenchmarkRange(b *testing.B) {
 	bundles, together := provenchain.TransferBlocks(b, 100_000, 100, 100, 128)
 	r := together()
-	encoded, size := r.Encode(), 0
+	encoded, size, sent := r.Encode(), 0, 0
 	b.Run("prove", func(b *testing.B) {
 		for b.Loop() {
 			together()
@@ -33,19 +38,67 @@ func BenchmarkRange(b *testing.B) {
 		}
 		b.ReportMetric(float64(len(encoded)-len(r.Proof)), "bytes-without-proof")
 	})
+	b.Run("compress", func(b *testing.B) {
+		sent := 0
+		for b.Loop() {
+			sent = compressed(encoded)
+		}
+		b.ReportMetric(float64(sent), "bytes")
+	})
+	for _, part := range partsOf(&r) {
+		b.Run("part/"+part.name, func(b *testing.B) {
+			sent := 0
+			for b.Loop() {
+				sent = compressed(part.bytes)
+			}
+			b.ReportMetric(float64(len(part.bytes)), "bytes")
+			b.ReportMetric(float64(sent), "bytes-compressed")
+		})
+	}
 	b.Run("blocks", func(b *testing.B) {
 		for b.Loop() {
-			size = 0
+			size, sent = 0, 0
 			for i := range bundles {
 				bundle := bundles[i].Encode()
 				size += len(bundle)
+				sent += compressed(bundle)
 				if _, err := proof.Verify(bundle, 128); err != nil {
 					b.Fatal(err)
 				}
 			}
 		}
 		b.ReportMetric(float64(size), "bytes")
+		b.ReportMetric(float64(sent), "bytes-compressed")
 	})
+}
+
+// compressed is how many bytes a node sends of a file to another node.
+func compressed(file []byte) int {
+	if shrunk, coding := jsonrpc.Shrink(file, "zstd"); coding != "" {
+		return len(shrunk)
+	}
+	return len(file)
+}
+
+// part is what a range is made of.
+type part struct {
+	name  string
+	bytes []byte
+}
+
+func partsOf(r *blockproof.Range) []part {
+	parts := []part{{name: "headers"}, {name: "keys"}, {name: "before"}, {name: "after"}, {name: "lengths"}}
+	add := func(i int, b []byte) { parts[i].bytes = append(parts[i].bytes, b...) }
+	for _, h := range r.Headers {
+		add(0, h.Encode())
+	}
+	for _, a := range r.Accesses {
+		for i, b := range [][]byte{a.Key, a.Old, a.New} {
+			add(1+i, b)
+			add(4, binary.LittleEndian.AppendUint64(nil, uint64(len(b))))
+		}
+	}
+	return append(parts, part{"list", types.EncodeAccesses(r.Accesses)}, part{"proof", r.Proof})
 }
 
 // BenchmarkVerify verifies bundles of blocks with n transfers on a state of 100,000 accounts, at 128 bits, in Go, with

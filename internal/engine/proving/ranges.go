@@ -210,28 +210,36 @@ func (q *Queue) spanTask(span blockproof.Span) ([]byte, error) {
 	return e.Data(), nil
 }
 
-// Range is the range of a span with its proof: chain.ErrNotFound where there is none (yet), chain.ErrPruned.
-func (q *Queue) Range(span blockproof.Span) (r blockproof.Range, err error) {
+// Range is the range of a span with its proof: chain.ErrNotFound where there is none (yet), chain.ErrPruned. After each
+// list that is read for it count is told how many bytes they have so far, and an error of it ends it.
+func (q *Queue) Range(span blockproof.Span, count func(bytes int) error) (r blockproof.Range, err error) {
 	proof, err := q.store.RangeProof(span)
 	if err != nil {
 		return r, err
 	}
-	if r, err = q.unproven(span); err != nil {
+	if r, err = q.unproven(span, count); err != nil {
 		return r, err
 	}
 	r.Proof = proof
 	return r, nil
 }
 
+// Uncounted counts nothing: for work that is done once at a time.
+func Uncounted(int) error { return nil }
+
 // unproven is the range of a span without its proof.
-func (q *Queue) unproven(span blockproof.Span) (r blockproof.Range, err error) {
+func (q *Queue) unproven(span blockproof.Span, count func(bytes int) error) (r blockproof.Range, err error) {
 	if r.Headers, err = q.headersOf(span); err != nil {
 		return r, err
 	}
-	lists := make([][]types.Access, 0, span.Blocks())
+	lists, size := make([][]types.Access, 0, span.Blocks()), 0
 	for h := span.First(); h <= span.Last(); h++ {
 		list, err := q.store.Accesses(h)
 		if err != nil {
+			return r, err
+		}
+		size += types.AccessesBytes(list)
+		if err := count(size); err != nil {
 			return r, err
 		}
 		lists = append(lists, list)
@@ -242,7 +250,7 @@ func (q *Queue) unproven(span blockproof.Span) (r blockproof.Range, err error) {
 
 // keepSpan verifies the proof of a span, and keeps it.
 func (q *Queue) keepSpan(span blockproof.Span, proof []byte) error {
-	r, err := q.unproven(span)
+	r, err := q.unproven(span, Uncounted)
 	if err != nil {
 		return err
 	}

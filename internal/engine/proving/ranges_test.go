@@ -66,7 +66,7 @@ func TestSpansAreProven(t *testing.T) {
 		t.Fatalf("%x are proven, want %x", made, want)
 	}
 	for _, s := range want[7:] {
-		r, err := q.Range(s)
+		r, err := q.Range(s, Uncounted)
 		must(t, err)
 		decoded, err := blockproof.DecodeRange(r.Encode())
 		must(t, err)
@@ -177,12 +177,12 @@ func TestSpansAreTakenBack(t *testing.T) {
 	proveAll(t, q)
 	must(t, n.Rewind(6))
 	for _, s := range []blockproof.Span{span(t, 5, 6), span(t, 1, 4)} {
-		if _, err := q.Range(s); err != nil {
+		if _, err := q.Range(s, Uncounted); err != nil {
 			t.Errorf("blocks %d to %d: %v", s.First(), s.Last(), err)
 		}
 	}
 	must(t, n.Rewind(5))
-	if _, err := q.Range(span(t, 5, 6)); !errors.Is(err, chain.ErrNotFound) {
+	if _, err := q.Range(span(t, 5, 6), Uncounted); !errors.Is(err, chain.ErrNotFound) {
 		t.Errorf("a span with a block that was taken back: %v", err)
 	}
 	n.nonce = 3
@@ -256,12 +256,44 @@ func TestGathersSpans(t *testing.T) {
 		}
 		proofs[whole] = honest
 	}
-	encoded, err := q.Range(whole)
+	encoded, err := q.Range(whole, Uncounted)
 	must(t, err)
 	if err := gathering.KeepRange(span(t, 1, 2), encoded.Encode()); !errors.Is(err, blockproof.ErrProof) {
 		t.Errorf("another range is kept: %v", err)
 	}
 	must(t, gathering.KeepRange(whole, encoded.Encode()))
+}
+
+// TestListsOfARangeAreCounted: no list is read after one for which there is no memory.
+func TestListsOfARangeAreCounted(t *testing.T) {
+	n, q := newScheduled(t, 4)
+	proveAll(t, q)
+	var want []int
+	size := 0
+	for h := range types.Height(4) {
+		list, err := n.Store().Accesses(h + 1)
+		must(t, err)
+		size += len(types.EncodeAccesses(list))
+		want = append(want, size)
+	}
+	refused := errors.New("refused")
+	for most := range want {
+		var counted []int
+		_, err := q.Range(span(t, 1, 4), func(bytes int) error {
+			if counted = append(counted, bytes); len(counted) > most {
+				return refused
+			}
+			return nil
+		})
+		if !errors.Is(err, refused) || !slices.Equal(counted, want[:most+1]) {
+			t.Errorf("counted are %d, want %d, %v", counted, want[:most+1], err)
+		}
+	}
+	r, err := q.Range(span(t, 1, 4), Uncounted)
+	must(t, err)
+	if made := len(types.EncodeAccesses(r.Accesses)); made > size {
+		t.Errorf("the list has %d bytes, and %d are counted", made, size)
+	}
 }
 
 // TestWantsNoOtherSpans: what another node says of its spans may be anything.

@@ -1,8 +1,9 @@
 package front
 
 import (
-	"bytes"
 	"strings"
+
+	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
 // seenFields are the fields of a preamble that may not come twice, or that it must have.
@@ -53,7 +54,7 @@ func (h *preamble) setField(name, value []byte, seen *seenFields) error {
 	case len("Accept-Encoding"):
 		switch {
 		case is(name, "accept-encoding"):
-			h.gzip = h.gzip || acceptsGzip(value)
+			h.gzip = h.gzip || jsonrpc.Accepts(value, "gzip")
 		case is(name, "x-forwarded-for"):
 			h.simple = h.simple && !seen.forwarded // net/http joins several
 			seen.forwarded, h.forwarded = true, value
@@ -116,17 +117,6 @@ const maxOrigin = 300
 func isPlainJSON(value []byte) bool {
 	return is(value, "application/json") || is(value, "application/json; charset=utf-8") ||
 		is(value, "application/json;charset=utf-8")
-}
-
-// acceptsGzip reports whether an Accept-Encoding lists gzip without a weight of 0. A false no costs only bytes, so any
-// weight counts as one.
-func acceptsGzip(value []byte) bool {
-	for coding := range bytes.SplitSeq(value, []byte{','}) {
-		if is(bytes.Trim(coding, " \t"), "gzip") {
-			return true
-		}
-	}
-	return false
 }
 
 // is compares without regard to the case of ASCII letters; lower is in lower case.

@@ -37,7 +37,7 @@ func (h *blockHandlers) serveBlocks(w http.ResponseWriter, r *http.Request) {
 	if follower != "" {
 		h.followers.saw(request.Of(r.Context()).Source, follower, time.Now())
 	}
-	h.files.answer(w, r, func() ([]byte, error) {
+	h.files.answer(w, r, func(counter) ([]byte, error) {
 		blocks, last, err := h.encodedBlocks(r.Context(), from, to)
 		if err == nil {
 			hash := last.Hash()

@@ -1,13 +1,19 @@
 package rpc
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"testing"
 
+	"github.com/cairn-chain/cairn/internal/engine/proving"
+	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/internal/server/request"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
 )
 
 // least is a quota that has no more memory than so many bytes.
@@ -16,12 +22,37 @@ type least int
 func (l least) Room(int) int { return int(l) }
 func (least) Charge([]byte)  {}
 
+// listing is a queue with a range whose lists have a MiB each.
+type listing struct{ t *testing.T }
+
+func (listing) Bundle(types.Height) (blockproof.Bundle, error) {
+	return blockproof.Bundle{}, chain.ErrNotFound
+}
+func (listing) Changed() <-chan struct{} { return nil }
+
+func (listing) Status(types.Height) (proving.State, uint64, error) { return proving.NotStored, 0, nil }
+
+func (listing) Verify(types.Height, []byte, int) (int, error) { return 0, chain.ErrNotFound }
+
+func (l listing) Range(_ blockproof.Span, count func(int) error) (blockproof.Range, error) {
+	for read := range 5 {
+		if err := count((read + 1) << 20); err != nil {
+			return blockproof.Range{}, err
+		}
+		if read >= 3 {
+			l.t.Error("lists are read on without memory")
+		}
+	}
+	return blockproof.Range{}, nil
+}
+
 // TestDownloadsAreBounded: what a node holds for answers of bytes is within its memory, and it reads no more of them at
 // once than calls run.
 func TestDownloadsAreBounded(t *testing.T) {
 	c, _, prove := newProvenChain(t)
 	c.pay(0)
 	prove()
+	c.pay(1)
 	get := func(ctx context.Context, path string, quota jsonrpc.Quota) *httptest.ResponseRecorder {
 		carries := request.New(ctx)
 		carries.Quota = quota
@@ -45,14 +76,30 @@ func TestDownloadsAreBounded(t *testing.T) {
 		}
 	}
 
+	counted := &proofHandlers{
+		files:  &files{errors: c.server.errors},
+		chain:  c.store,
+		proofs: listing{t},
+	}
+	carries := request.New(t.Context())
+	carries.Quota = least(3 << 20)
+	refused := httptest.NewRecorder()
+	asked := httptest.NewRequest(http.MethodGet, "/proof/1-2", nil).WithContext(carries)
+	asked.SetPathValue("height", "1-2")
+	counted.serveBundle(refused, asked)
+	if refused.Code != http.StatusServiceUnavailable {
+		t.Errorf("a range of lists for which there is no memory: HTTP %d", refused.Code)
+	}
+
 	answers := &files{errors: c.server.errors, slots: jsonrpc.NewSlots(1)}
 	ended, end := context.WithCancel(t.Context())
 	end()
 	var second *httptest.ResponseRecorder
 	first := httptest.NewRecorder()
-	answers.answer(first, httptest.NewRequest(http.MethodGet, "/", nil), func() ([]byte, error) {
+	answers.answer(first, httptest.NewRequest(http.MethodGet, "/", nil), func(counter) ([]byte, error) {
 		second = httptest.NewRecorder()
-		answers.answer(second, httptest.NewRequest(http.MethodGet, "/", nil).WithContext(ended), func() ([]byte, error) {
+		late := httptest.NewRequest(http.MethodGet, "/", nil).WithContext(ended)
+		answers.answer(second, late, func(counter) ([]byte, error) {
 			t.Error("two answers are read at once")
 			return nil, nil
 		})
@@ -60,5 +107,52 @@ func TestDownloadsAreBounded(t *testing.T) {
 	})
 	if first.Body.String() != "content" || second.Code != http.StatusServiceUnavailable {
 		t.Errorf("the first: %q; the second: HTTP %d", first.Body, second.Code)
+	}
+}
+
+// TestDownloadsAreCompressed for whom accepts it, whole files alone, and with an ETag of their own.
+func TestDownloadsAreCompressed(t *testing.T) {
+	content := bytes.Repeat([]byte("content "), 4<<10)
+	answers := &files{}
+	get := func(fields ...string) *httptest.ResponseRecorder {
+		t.Helper()
+		recorder, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
+		for i := 0; i < len(fields); i += 2 {
+			r.Header.Set(fields[i], fields[i+1])
+		}
+		answers.answer(recorder, r, func(counter) ([]byte, error) {
+			recorder.Header().Set("ETag", `"tag"`)
+			return content, nil
+		})
+		return recorder
+	}
+	for _, test := range []struct {
+		fields       []string
+		status       int
+		coding, etag string
+	}{
+		{nil, http.StatusOK, "", `"tag"`},
+		{[]string{"Accept-Encoding", "zstd"}, http.StatusOK, "zstd", `"tag-zstd"`},
+		{[]string{"Accept-Encoding", "gzip, deflate"}, http.StatusOK, "gzip", `"tag-gzip"`},
+		{
+			[]string{"Accept-Encoding", "zstd", "Range", "bytes=8-"}, http.StatusPartialContent, "", `"tag"`,
+		},
+		{
+			[]string{"Accept-Encoding", "zstd", "If-None-Match", `"tag-zstd"`}, http.StatusNotModified, "", `"tag-zstd"`,
+		},
+	} {
+		got := get(test.fields...)
+		h := got.Header()
+		if got.Code != test.status || h.Get("Content-Encoding") != test.coding || h.Get("ETag") != test.etag ||
+			h.Get("Vary") != "Accept-Encoding" {
+			t.Errorf("%q: HTTP %d, %v", test.fields, got.Code, h)
+		}
+		if got.Code == http.StatusOK && h.Get("Content-Length") != strconv.Itoa(got.Body.Len()) {
+			t.Errorf("%q: %d bytes, announced as %s", test.fields, got.Body.Len(), h.Get("Content-Length"))
+		}
+	}
+	back, err := jsonrpc.Unshrink(get("Accept-Encoding", "zstd").Body, int64(len(content)))
+	if err != nil || !bytes.Equal(back, content) {
+		t.Errorf("%d bytes come back, %v", len(back), err)
 	}
 }

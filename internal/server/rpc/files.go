@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/server/request"
@@ -18,12 +20,35 @@ type files struct {
 	slots  *jsonrpc.Slots
 }
 
+// errNoMemory: there is no memory for an answer at present.
+var errNoMemory = errors.New("rpc: there is no memory for the answer at present")
+
+// counter counts what an answer takes while it is made. It is told how many bytes that is so far, and its error is
+// errNoMemory.
+type counter func(bytes int) error
+
 // answer answers with what read gives, with ranges, or with why there is none. That is 404 with a reason that clients
 // may know, or 503 if there is no time or no memory for it at present. It is held until it is sent, however slowly.
-func (f *files) answer(w http.ResponseWriter, r *http.Request, read func() ([]byte, error)) {
-	var content []byte
+// Whole files are compressed, in the slot in which they were read, as the client accepts it.
+func (f *files) answer(w http.ResponseWriter, r *http.Request, read func(counter) ([]byte, error)) {
+	count := counter(func(bytes int) error {
+		if quota := request.Quota(r.Context()); quota != nil && quota.Room(bytes) < bytes {
+			return errNoMemory
+		}
+		return nil
+	})
+	var content, shrunk []byte
+	var coding string
 	var err error
-	if f.slots.Run(r.Context(), func() { content, err = read() }) != nil {
+	ran := f.slots.Run(r.Context(), func() {
+		if content, err = read(count); err == nil {
+			err = count(len(content))
+		}
+		if err == nil && r.Header.Get("Range") == "" {
+			shrunk, coding = jsonrpc.Shrink(content, r.Header.Get("Accept-Encoding"))
+		}
+	})
+	if ran != nil || errors.Is(err, errNoMemory) {
 		f.busy(w)
 		return
 	}
@@ -36,12 +61,23 @@ func (f *files) answer(w http.ResponseWriter, r *http.Request, read func() ([]by
 		http.Error(w, f.incident(r.Context(), r.Pattern, err), http.StatusInternalServerError)
 		return
 	}
-	if quota := request.Quota(r.Context()); quota != nil && quota.Room(len(content)) < len(content) {
-		f.busy(w)
-		return
-	}
 	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Vary", "Accept-Encoding")
+	if coding != "" {
+		content = shrunk
+		setCoding(w.Header(), coding, len(content))
+	}
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+}
+
+// setCoding says that a file of so many bytes is compressed. What goes on with it later is of the same bytes: the ETag
+// is another than that of the file as it is.
+func setCoding(h http.Header, coding string, bytes int) {
+	h.Set("Content-Encoding", coding)
+	h.Set("Content-Length", strconv.Itoa(bytes)) // http.ServeContent leaves it out where there is a coding
+	if etag := h.Get("ETag"); etag != "" {
+		h.Set("ETag", strings.TrimSuffix(etag, `"`)+"-"+coding+`"`)
+	}
 }
 
 func (f *files) busy(w http.ResponseWriter) {

@@ -19,7 +19,7 @@ import (
 // Proofs are the blocks' proofs and what waits for one: a *proving.Queue.
 type Proofs interface {
 	Bundle(types.Height) (blockproof.Bundle, error)
-	Range(blockproof.Span) (blockproof.Range, error)
+	Range(span blockproof.Span, count func(bytes int) error) (blockproof.Range, error)
 	Status(types.Height) (state proving.State, position uint64, err error)
 	Verify(height types.Height, proof []byte, atLeast int) (bits int, err error)
 	Changed() <-chan struct{}
@@ -163,7 +163,7 @@ func (h *proofHandlers) getAccessList(_ context.Context, p api.GetAccessListPara
 // with ranges of bytes.
 func (h *proofHandlers) serveBundle(w http.ResponseWriter, r *http.Request) {
 	if from, to, ok := parseRange(r.PathValue("height")); ok {
-		h.files.answer(w, r, func() ([]byte, error) { return h.encodedRange(from, to) })
+		h.files.answer(w, r, func(count counter) ([]byte, error) { return h.encodedRange(from, to, count) })
 		return
 	}
 	h.serveBinary(w, r, func(height types.Height) ([]byte, error) {
@@ -175,8 +175,9 @@ func (h *proofHandlers) serveBundle(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// encodedRange is the range of blocks that have a proof together.
-func (h *proofHandlers) encodedRange(from, to types.Height) ([]byte, error) {
+// encodedRange is the range of blocks that have a proof together. The blocks' lists, which it is made of and no longer
+// than, are counted as they are read.
+func (h *proofHandlers) encodedRange(from, to types.Height, count counter) ([]byte, error) {
 	if head := h.chain.Head().Header.Height; to > head {
 		return nil, withData(api.ErrAboveHead, "param", "block", "max", head)
 	}
@@ -184,7 +185,7 @@ func (h *proofHandlers) encodedRange(from, to types.Height) ([]byte, error) {
 	if !is || span.Log() == 0 {
 		return nil, withMessage(api.ErrProofNotStored, "ranges have 2, 4, 8 … 4,096 blocks, and end at a multiple of it")
 	}
-	r, err := h.proofs.Range(span)
+	r, err := h.proofs.Range(span, count)
 	switch {
 	case errors.Is(err, chain.ErrNotFound), errors.Is(err, chain.ErrPruned):
 		return nil, withMessage(api.ErrProofNotStored, "rangeProofs of svc_getNodeInfo says which ranges there are")
@@ -219,7 +220,7 @@ func (h *proofHandlers) serveBinary(w http.ResponseWriter, r *http.Request, read
 		http.Error(w, "The path ends with a block's height, in decimal.", http.StatusBadRequest)
 		return
 	}
-	h.files.answer(w, r, func() ([]byte, error) {
+	h.files.answer(w, r, func(counter) ([]byte, error) {
 		height, err := h.atOrBelowHead(api.AtHeight(types.Height(named)))
 		if err != nil {
 			return nil, err

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { HttpError, ProtocolError, RevertError, RpcError, UnreachableError, createClient, succeeded, type Receipt } from "cairn-sdk";
 import { parseJSON, stringifyJSON } from "../dist/json.js";
 
@@ -85,6 +88,19 @@ test("what is no answer is told apart", async () => {
   const alive = setTimeout(() => {}, 60_000); // the timer of a signal alone keeps no process
   await assert.rejects(silent.call("svc_blockNumber"), /in time/);
   clearTimeout(alive);
+});
+
+test("proofs may come compressed, and no more is taken of them than of others", async (t) => {
+  const files: Record<string, Uint8Array> = { "/proof/1": new Uint8Array(1 << 20).fill(7), "/proof/2": new Uint8Array((128 << 20) + 1) };
+  const server = createServer((request, answer) => {
+    assert.match(String(request.headers["accept-encoding"]), /gzip/);
+    answer.writeHead(200, { "Content-Encoding": "gzip" }).end(gzipSync(files[request.url!]!, { level: 1 }));
+  });
+  t.after(() => server.close());
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  const client = createClient(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  assert.deepEqual(await client.proof(1), files["/proof/1"]);
+  await assert.rejects(client.proof(2), (error: Error) => error instanceof ProtocolError && error.reason === "too_large");
 });
 
 test("results are converted deeply", async () => {

@@ -1,0 +1,143 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// TestShrink: what comes out is what went in, and is compressed only for whom it helps.
+func TestShrink(t *testing.T) {
+	file := []byte(strings.Repeat("a file with little in it. ", 2000))
+	noise := make([]byte, 20000)
+	rng := rand.NewChaCha8([32]byte{})
+	_, _ = rng.Read(noise)
+	for _, test := range []struct {
+		accepted string
+		file     []byte
+		coding   string
+	}{
+		{"zstd", file, "zstd"},
+		{"gzip, deflate, br, zstd", file, "zstd"},
+		{"GZIP ,deflate", file, "gzip"},
+		{"", file, ""}, {"identity", file, ""}, {"br", file, ""}, {"zstd;q=0", file, ""},
+		{"zstd", file[:minCompressed-1], ""},
+		{"zstd, gzip", noise, ""},
+	} {
+		shrunk, coding := Shrink(test.file, test.accepted)
+		if coding != test.coding || len(shrunk) >= len(test.file) {
+			t.Errorf("%q: %d bytes in %q", test.accepted, len(shrunk), coding)
+		}
+		back := test.file
+		var err error
+		switch coding {
+		case "zstd":
+			back, err = Unshrink(bytes.NewReader(shrunk), int64(len(test.file)))
+		case "gzip":
+			var r *gzip.Reader
+			if r, err = gzip.NewReader(bytes.NewReader(shrunk)); err == nil {
+				back, err = io.ReadAll(r)
+			}
+		}
+		if err != nil || !bytes.Equal(back, test.file) {
+			t.Errorf("%q: %d bytes come back, %v", test.accepted, len(back), err)
+		}
+	}
+}
+
+// frameOf is b in one frame of zstd that says its length.
+func frameOf(t testing.TB, b []byte, options ...zstd.EOption) []byte {
+	t.Helper()
+	e, err := zstd.NewWriter(nil, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	return e.EncodeAll(b, nil)
+}
+
+// TestUnshrinkRefuses: hostile frames are refused, and take no memory but for what is allowed.
+func TestUnshrinkRefuses(t *testing.T) {
+	const limit = 1 << 20
+	zeros := make([]byte, 64<<20)
+	bomb, largest := frameOf(t, zeros), frameOf(t, zeros[:limit])
+	if len(bomb) > limit {
+		t.Fatalf("the bomb has %d bytes", len(bomb))
+	}
+	var unsaid bytes.Buffer
+	stream, err := zstd.NewWriter(&unsaid)
+	if err == nil {
+		_, err = stream.Write(zeros[:9])
+	}
+	if err = errors.Join(err, stream.Close()); err != nil {
+		t.Fatal(err)
+	}
+	skippable := []byte{0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4}
+	// A frame of one byte, then blocks without content: more bytes than what comes out may have.
+	empty := append([]byte{0x28, 0xb5, 0x2f, 0xfd, 0xa0, 1, 0, 0, 0}, bytes.Repeat([]byte{0, 0, 0}, limit)...)
+	understated := bytes.Clone(largest)
+	understated[7]-- // the third byte of the length, which begins after the magic and the descriptor
+	// A byte, in a frame with a window of 2^(10 + w/8) bytes.
+	window := func(w byte) []byte {
+		return append([]byte{0x28, 0xb5, 0x2f, 0xfd, 0x80, w, 1, 0, 0, 0}, 1|1<<3, 0, 0, 'a')
+	}
+	if content, err := Unshrink(bytes.NewReader(window(0x68)), limit); err != nil || string(content) != "a" {
+		t.Errorf("the largest window: %q, %v", content, err)
+	}
+	for name, test := range map[string]struct {
+		from io.Reader
+		want error
+	}{
+		"too large":               {bytes.NewReader(bomb), ErrTooLarge},
+		"its length is not said":  {&unsaid, ErrBadAnswer},
+		"another length is said":  {bytes.NewReader(understated), ErrBadAnswer},
+		"a frame behind it":       {bytes.NewReader(append(frameOf(t, zeros[:9]), frameOf(t, zeros[:9])...)), ErrBadAnswer},
+		"a byte behind it":        {bytes.NewReader(append(frameOf(t, zeros[:9]), 0)), ErrBadAnswer},
+		"nothing but a skippable": {bytes.NewReader(skippable), ErrBadAnswer},
+		"blocks without content":  {bytes.NewReader(empty), ErrBadAnswer},
+		"a large window":          {bytes.NewReader(window(0x70)), ErrBadAnswer},
+		"cut off":                 {bytes.NewReader(largest[:len(largest)-1]), ErrBadAnswer},
+		"no frame":                {strings.NewReader("HTTP"), ErrBadAnswer},
+		"nothing":                 {strings.NewReader(""), ErrBadAnswer},
+		"a connection ends":       {iotest.TimeoutReader(bytes.NewReader(largest[:9])), ErrUnreachable},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		content, err := Unshrink(test.from, limit)
+		runtime.ReadMemStats(&after)
+		if content != nil || !errors.Is(err, test.want) {
+			t.Errorf("%s: %d bytes, %v", name, len(content), err)
+		}
+		if took := after.TotalAlloc - before.TotalAlloc; took > maxWindow+4*limit {
+			t.Errorf("%s takes %d bytes", name, took)
+		}
+	}
+	if content, err := Unshrink(bytes.NewReader(largest), limit); err != nil || len(content) != limit {
+		t.Errorf("the largest: %d bytes, %v", len(content), err)
+	}
+}
+
+// FuzzUnshrink has no answer do harm, or give more than is allowed.
+func FuzzUnshrink(f *testing.F) {
+	const limit = 1 << 16
+	f.Add(frameOf(f, []byte("a file")))
+	f.Add(frameOf(f, make([]byte, limit)))
+	f.Add(frameOf(f, make([]byte, limit+1)))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		content, err := Unshrink(bytes.NewReader(b), limit)
+		switch {
+		case err == nil && len(content) > limit:
+			t.Errorf("%d bytes", len(content))
+		case err != nil && !errors.Is(err, ErrBadAnswer) && !errors.Is(err, ErrTooLarge):
+			t.Errorf("error %v", err)
+		}
+	})
+}
