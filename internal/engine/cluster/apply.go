@@ -16,18 +16,18 @@ import (
 // apply applies what is decided, one entry after the other, until one needs work that is not done here.
 func (m *Member) apply() error {
 	for !m.applying.working && len(m.applying.messages) > 0 {
-		message := m.applying.messages[0]
-		if entries := message.GetEntries(); m.applying.next < len(entries) {
-			if err := m.applyEntry(entries[m.applying.next]); err != nil {
-				return err
-			}
-			continue
+		var err error
+		intakes, all := m.applying.intakes()
+		switch {
+		case len(intakes) == 0 || intakes[0].GetIndex() <= m.decisions.order.Applied():
+			err = m.applyEntry(m.current())
+		case all && m.mayHold():
+			return nil
+		default:
+			err = m.keep(intakes)
 		}
-		m.applying.messages, m.applying.next = m.applying.messages[1:], 0
-		for _, response := range message.GetResponses() {
-			if err := m.raw.Step(response); err != nil {
-				return err
-			}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -36,13 +36,12 @@ func (m *Member) apply() error {
 // applyEntry applies an entry, or begins to.
 func (m *Member) applyEntry(e *raftpb.Entry) error {
 	if e.GetIndex() <= m.decisions.order.Applied() { // a snapshot came instead
-		m.applying.next++
-		return nil
+		return m.pass()
 	}
 	var entry Entry
 	if e.GetType() == raftpb.EntryType_EntryNormal && len(e.GetData()) > 0 {
 		var err error
-		if entry, err = m.decode(e); err != nil {
+		if entry, err = Decode(e.GetData()); err != nil {
 			return &Diverged{Index: e.GetIndex(), Err: err}
 		}
 	}
@@ -51,10 +50,6 @@ func (m *Member) applyEntry(e *raftpb.Entry) error {
 		return &Diverged{Index: e.GetIndex(), Err: err}
 	}
 	switch entry := entry.(type) {
-	case Intake:
-		m.Clock.advance(entry.Time)
-		m.keep(e, entry)
-		return nil
 	case Block:
 		m.Clock.advance(1000 * entry.Header.Timestamp)
 		m.leading.proposed = false
@@ -83,47 +78,30 @@ func (m *Member) applyEntry(e *raftpb.Entry) error {
 	return nil
 }
 
-// decode decodes an entry; of what this member proposed it has what it says.
-func (m *Member) decode(e *raftpb.Entry) (Entry, error) {
-	if p := m.sends.flying[e.GetIndex()]; p != nil && p.term == e.GetTerm() {
-		return p.intake, nil
-	}
-	return Decode(e.GetData())
-}
-
 // current is the entry that is being applied.
 func (m *Member) current() *raftpb.Entry { return m.applying.messages[0].GetEntries()[m.applying.next] }
 
 // applied ends the applying of an entry.
 func (m *Member) applied(e *raftpb.Entry) error {
 	m.applying.working = false
-	m.applying.next++
 	m.decisions.done, m.decisions.doneAt, m.decisions.term = e.GetIndex(), m.world.Now(), e.GetTerm()
 	m.sends.passed(m, e)
-	return nil
+	return m.pass()
 }
 
-// keep has the pool take what was decided.
-func (m *Member) keep(e *raftpb.Entry, intake Intake) {
-	verified := make(map[types.TxID]*types.VerifiedTx)
-	if p := m.sends.flying[e.GetIndex()]; p != nil && p.term == e.GetTerm() {
-		for _, s := range p.items {
-			verified[s.verified.ID()] = s.verified
+// pass goes on to the next entry, and tells raft once all of a message were passed.
+func (m *Member) pass() error {
+	message := m.applying.messages[0]
+	if m.applying.next++; m.applying.next < len(message.GetEntries()) {
+		return nil
+	}
+	m.applying.messages, m.applying.next, m.applying.since = m.applying.messages[1:], 0, m.world.Now()
+	for _, response := range message.GetResponses() {
+		if err := m.raw.Step(response); err != nil {
+			return err
 		}
 	}
-	m.applying.working = true
-	m.world.Do(Applier, func() Event {
-		results, err := m.Pool.Keep(e.GetIndex(), intake.Transactions, func(id types.TxID) *types.VerifiedTx {
-			return verified[id]
-		})
-		return func(m *Member) error {
-			if err != nil {
-				return err
-			}
-			m.sends.kept(e, results)
-			return m.applied(e)
-		}
-	})
+	return nil
 }
 
 // decided begins to derive a candidate, unless this member has made it, or has it in the chain.

@@ -78,7 +78,7 @@ func (m *Member) goOn() error {
 	switch {
 	case c == nil || c.asking:
 		return nil
-	case !c.begun && m.applying.working:
+	case !c.begun && (m.applying.working || len(m.applying.messages) > 0):
 		return nil // what is being applied comes first; a tick comes back to it
 	}
 	c.begun, m.applying.working = true, true

@@ -165,10 +165,8 @@ func (m *Member) screen(s *send) {
 				m.sends.again(s)
 				return nil
 			}
-			s.results, s.open, s.index = make([]mempool.Result, len(screened)), 0, m.decisions.done
-			if m.applying.working { // what the pool knows may be of the entry that is being applied
-				s.index++
-			}
+			s.results, s.open = make([]mempool.Result, len(screened)), 0
+			s.index = m.decisions.order.Applied() // what the pool knows may be of entries that are being applied
 			for i, r := range screened {
 				s.results[i] = mempool.Result{Tx: r.Tx, Err: r.Err}
 				if r.Verified != nil {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"go.etcd.io/raft/v3"
@@ -120,7 +119,8 @@ type decisions struct {
 type applying struct {
 	messages  []*raftpb.Message // each a MsgStorageApply
 	next      int               // in the entries of the first
-	working   bool              // whether something is done for that entry, or a snapshot
+	since     time.Time         // when the first became the first
+	working   bool              // whether something is done for that entry, intakes from it on, or a snapshot
 	releasing *Release          // of that entry: it waits for the candidate to be derived
 	// restarting says that raft has a snapshot that the member has not begun anew after: no event may see it so.
 	restarting bool
@@ -329,7 +329,7 @@ func (m *Member) handle(rd raft.Ready) error {
 		case raft.LocalAppendThread:
 			kept = message
 		case raft.LocalApplyThread:
-			m.applying.messages = append(m.applying.messages, message)
+			m.applying.add(message, m.world.Now())
 		default:
 			if !m.spare(message) {
 				messages = append(messages, message)
@@ -387,13 +387,4 @@ func (m *Member) spare(message *raftpb.Message) bool {
 // blocks is then all that was decided.
 func (m *Member) leads() bool {
 	return m.standing.soft.RaftState == raft.StateLeader && m.decisions.term == m.standing.term
-}
-
-// record is what the log says of a member.
-func (m *Member) record(id uint64) (Record, bool) {
-	i := slices.IndexFunc(m.members.records, func(r Record) bool { return r.ID == id })
-	if i < 0 {
-		return Record{}, false
-	}
-	return m.members.records[i], true
 }

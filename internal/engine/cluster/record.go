@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cairn-chain/cairn/codec"
 	"github.com/cairn-chain/cairn/types"
@@ -101,4 +102,13 @@ func DecodePlace(b []byte) (p Place, err error) {
 		return p, fmt.Errorf("%w: a snapshot: %w", ErrEntry, err)
 	}
 	return p, nil
+}
+
+// record is what the log says of a member.
+func (m *Member) record(id uint64) (Record, bool) {
+	i := slices.IndexFunc(m.members.records, func(r Record) bool { return r.ID == id })
+	if i < 0 {
+		return Record{}, false
+	}
+	return m.members.records[i], true
 }

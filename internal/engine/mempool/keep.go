@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"slices"
+	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/parallel"
 	"github.com/cairn-chain/cairn/types"
@@ -35,39 +36,65 @@ func (p *Pool) Screen(ctx context.Context, encoded [][]byte, source string) []Sc
 	return screened
 }
 
-// Keep adds the transactions of an entry on which a cluster has decided. It is a function of what the pool holds, of
-// its limits and of Options.Moment, so it does the same on every member. known returns those whose signature was
-// verified before, nil for others. The results are those of [Pool.AddMany]; the journal is not synced. An error is a
-// fault of this node, after which its pool may differ from the others'.
+// Decided is an entry of transactions on which a cluster has decided.
+type Decided struct {
+	Index        uint64    // in the log
+	At           time.Time // when they arrive, by the log
+	Transactions []*types.Tx
+}
+
+// Keep adds the transactions of entries on which a cluster has decided, one entry after the other, with the signatures
+// of all verified together. It is a function of what the pool holds and of its limits, so it does the same on every
+// member, however many entries come at a time. known returns those whose signature was verified before, nil for others.
+// The results are those of [Pool.AddMany] for each entry; the journal is not synced. An error is a fault of this node,
+// after which its pool may differ from the others'.
 //
 // A member that was started anew is told again of what was decided since its log was cut. What its pool has taken
 // before gives no results.
-func (p *Pool) Keep(index uint64, txs []*types.Tx, known func(types.TxID) *types.VerifiedTx) ([]Result, error) {
+func (p *Pool) Keep(decided []Decided, known func(types.TxID) *types.VerifiedTx) ([][]Result, error) {
 	p.decided.moving.Lock()
 	defer p.decided.moving.Unlock()
-	if index <= p.decided.through {
-		return nil, nil
+	batches := make([]*batch, len(decided))
+	var all []*candidate
+	for i, d := range decided {
+		if d.Index <= p.decided.through {
+			continue
+		}
+		batches[i] = &batch{candidates: make([]*candidate, len(d.Transactions))}
+		for j, tx := range d.Transactions {
+			c := &candidate{tx: tx, added: d.At, verified: known(tx.ID()), restored: true}
+			if c.verified == nil {
+				c.verified, _ = p.Get(tx.ID())
+			}
+			batches[i].candidates[j] = c
+		}
+		all = append(all, batches[i].candidates...)
 	}
-	now := p.opts.Moment()
-	b := &batch{candidates: make([]*candidate, len(txs))}
-	for i, tx := range txs {
-		b.candidates[i] = &candidate{tx: tx, added: now, verified: known(tx.ID()), restored: true}
+	if len(decided) == 0 || decided[len(decided)-1].Index <= p.decided.through {
+		return make([][]Result, len(decided)), nil
 	}
-	results, err := p.keep(b)
-	if err != nil {
-		return nil, err
-	}
-	p.decided.through = index
+	verifyTogether(all)
+	results := make([][]Result, len(decided))
 	var refused []types.TxID // which the journal has
-	for _, c := range b.candidates {
-		if c.err != nil {
-			refused = append(refused, c.tx.ID())
+	for i, b := range batches {
+		if b == nil {
+			continue
+		}
+		var err error
+		if results[i], err = p.keep(b); err != nil {
+			return nil, err
+		}
+		p.decided.through = decided[i].Index
+		for _, c := range b.candidates {
+			if c.err != nil {
+				refused = append(refused, c.tx.ID())
+			}
 		}
 	}
 	return results, p.notePosition(refused...)
 }
 
-// keep takes candidates without asking whom they come from.
+// keep takes candidates whose signatures were verified, without asking whom they come from.
 func (p *Pool) keep(b *batch) ([]Result, error) {
 	p.mu.Lock()
 	env := p.head.Env
@@ -75,8 +102,7 @@ func (p *Pool) keep(b *batch) ([]Result, error) {
 	for _, c := range b.pending() {
 		c.err = c.checkStatic(env)
 	}
-	p.screen(b) // what is known already was verified
-	verifyTogether(b.pending())
+	p.screen(b)
 	if err := p.commit(b); err != nil {
 		return nil, err
 	}
@@ -94,7 +120,12 @@ func (p *Pool) keep(b *batch) ([]Result, error) {
 
 // verifyTogether verifies the signatures of candidates that are not verified yet, on all cores.
 func verifyTogether(candidates []*candidate) {
-	unverified := slices.DeleteFunc(candidates, func(c *candidate) bool { return c.verified != nil })
+	var unverified []*candidate
+	for _, c := range candidates {
+		if c.verified == nil {
+			unverified = append(unverified, c)
+		}
+	}
 	batches := slices.Collect(slices.Chunk(unverified, batchSize))
 	parallel.Run(len(batches), func(i int) {
 		txs := make([]*types.Tx, len(batches[i]))

@@ -38,7 +38,7 @@ func TestScreenAndKeep(t *testing.T) {
 		t.Fatal(err)
 	}
 	txs := []*types.Tx{screened[0].Tx, screened[1].Tx, screened[0].Tx, forged}
-	results, err := p.Keep(1, txs, known)
+	results, err := keepEntry(p, 1, txs, known)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,6 +130,15 @@ func TestRestoreReplaces(t *testing.T) {
 	}
 }
 
+// keepEntry has a pool keep one entry, now.
+func keepEntry(p *Pool, index uint64, txs []*types.Tx, known func(types.TxID) *types.VerifiedTx) ([]Result, error) {
+	results, err := p.Keep([]Decided{{index, p.opts.Moment(), txs}}, known)
+	if err != nil {
+		return nil, err
+	}
+	return results[0], nil
+}
+
 // A fault of the node is no result: the pool would differ from those of others.
 func TestKeepWithoutDisk(t *testing.T) {
 	c, fs := newChain(), newFaultyFS()
@@ -140,7 +149,7 @@ func TestKeepWithoutDisk(t *testing.T) {
 	}
 	fs.set("write")
 	unknown := func(types.TxID) *types.VerifiedTx { return nil }
-	if _, err := p.Keep(1, []*types.Tx{tx}, unknown); !errors.Is(err, ErrJournal) {
+	if _, err := keepEntry(p, 1, []*types.Tx{tx}, unknown); !errors.Is(err, ErrJournal) {
 		t.Errorf("got %v", err)
 	}
 	if len(contents(p)) != 0 {
@@ -189,11 +198,11 @@ func TestKeptOnce(t *testing.T) {
 	}
 	p := openPool(t, c, opts)
 	first := []*types.Tx{decode(1, 6), decode(2, 5), decode(3, 1)} // the third finds no room
-	results, err := p.Keep(3, first, unknown)
+	results, err := keepEntry(p, 3, first, unknown)
 	if err != nil || results[0].Err != nil || results[1].Err != nil || results[2].Err == nil {
 		t.Fatalf("got %v, error %v", results, err)
 	}
-	if results, err = p.Keep(4, []*types.Tx{decode(4, 9)}, unknown); err != nil || results[0].Err != nil {
+	if results, err = keepEntry(p, 4, []*types.Tx{decode(4, 9)}, unknown); err != nil || results[0].Err != nil {
 		t.Fatalf("got %v, error %v", results, err) // and the second makes way
 	}
 	want := contents(p)
@@ -210,16 +219,16 @@ func TestKeptOnce(t *testing.T) {
 		t.Errorf("the journal brings %v, want %v", got, want)
 	}
 	for index := uint64(3); index <= 4; index++ {
-		if results, err := again.Keep(index, first, unknown); results != nil || err != nil {
+		if results, err := keepEntry(again, index, first, unknown); results != nil || err != nil {
 			t.Errorf("entry %d: %v, error %v", index, results, err)
 		}
 	}
-	if results, err := again.Keep(5, first[1:2], unknown); err != nil || results[0].Err != nil {
+	if results, err := keepEntry(again, 5, first[1:2], unknown); err != nil || results[0].Err != nil {
 		t.Errorf("the next entry: %v, error %v", results, err)
 	}
 	roomy.Cluster = [16]byte{2} // another log, which begins anew
 	other := openCopy(t, c, opts.Journal, roomy)
-	if results, err := other.Keep(3, first[1:2], unknown); err != nil || len(results) != 1 || results[0].Err != nil {
+	if results, err := keepEntry(other, 3, first[1:2], unknown); err != nil || len(results) != 1 || results[0].Err != nil {
 		t.Errorf("another log: %v, error %v", results, err)
 	}
 }

@@ -66,7 +66,7 @@ func (w *logWorld) apply(t *rapid.T, p *Pool, index int) {
 	w.moment = e.moment
 	if e.block == nil {
 		unknown := func(types.TxID) *types.VerifiedTx { return nil }
-		if _, err := p.Keep(uint64(index+1), e.txs, unknown); err != nil {
+		if _, err := keepEntry(p, uint64(index+1), e.txs, unknown); err != nil {
 			t.Fatalf("entry %d: %v", index+1, err)
 		}
 	} else if p.Height() < e.head.Height {
@@ -176,6 +176,66 @@ func TestPoolFollowsItsLogAgain(t *testing.T) {
 		checkInvariants(t, p)
 		if a, b := best(p, testBaseFee), best(w.pool, testBaseFee); !slices.Equal(a, b) {
 			t.Fatalf("a builder gets %d of them, not %d", len(a), len(b))
+		}
+	})
+}
+
+// It is the same how many entries a pool is told of at a time, also after a start.
+func TestEntriesTogetherAreThoseOneByOne(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		dir, err := os.MkdirTemp("", "pool")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(dir)
+		c := newChain()
+		w := &logWorld{
+			path:   filepath.Join(dir, "one by one"),
+			moment: time.Unix(1_000_000, 0),
+			heads:  map[types.Height]Head{c.height: c.frozen()},
+		}
+		first := c.frozen()
+		if w.pool, err = New(w.options(w.path), first); err != nil {
+			t.Fatal(err)
+		}
+		defer w.pool.Close()
+		for range rapid.IntRange(4, 30).Draw(t, "events") {
+			w.grow(t, c)
+		}
+		w.moment = time.Unix(1_000_000, 0)
+		p, err := New(w.options(filepath.Join(dir, "together")), first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { p.Close() }()
+		for next := 0; next < len(w.events); {
+			var run []Decided
+			for next < len(w.events) && w.events[next].block == nil {
+				run = append(run, Decided{uint64(next + 1), w.events[next].moment, w.events[next].txs})
+				w.moment = w.events[next].moment
+				next++
+			}
+			results, err := p.Keep(run, func(types.TxID) *types.VerifiedTx { return nil })
+			if err != nil || len(results) != len(run) {
+				t.Fatalf("%d results of %d entries, error %v", len(results), len(run), err)
+			}
+			if next < len(w.events) {
+				w.apply(t, p, next)
+				next++
+			}
+			if _, all := p.All(); !slices.EqualFunc(all, w.contents[next-1], sameTaken) {
+				t.Fatalf("after event %d it holds %d, not the %d of the other", next-1, len(all), len(w.contents[next-1]))
+			}
+		}
+		checkInvariants(t, p)
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if p, err = New(w.options(filepath.Join(dir, "together")), w.heads[w.pool.Height()]); err != nil {
+			t.Fatal(err)
+		}
+		if _, all := p.All(); !slices.EqualFunc(all, w.contents[len(w.events)-1], sameTaken) {
+			t.Fatalf("after a start it holds %d, not %d", len(all), len(w.contents[len(w.events)-1]))
 		}
 	})
 }

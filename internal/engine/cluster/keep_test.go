@@ -1,0 +1,87 @@
+package cluster
+
+import (
+	"testing"
+	"time"
+
+	"go.etcd.io/raft/v3"
+	"go.etcd.io/raft/v3/raftpb"
+)
+
+// decidedOf is a message of decided entries with data of these kinds; 0 is an entry without.
+func decidedOf(first uint64, bytes int, kinds ...kind) *raftpb.Message {
+	message := new(raftpb.Message)
+	for i, k := range kinds {
+		index := first + uint64(i)
+		entry := &raftpb.Entry{Index: &index}
+		if k != 0 {
+			entry.Data = append([]byte{byte(k)}, make([]byte, bytes)...)
+		}
+		message.Entries = append(message.Entries, entry)
+	}
+	return message
+}
+
+// Intakes are gathered over messages until another entry comes, or they are much.
+func TestDecidedIntakesAreGathered(t *testing.T) {
+	const in = kindIntake
+	for _, c := range []struct {
+		name     string
+		messages []*raftpb.Message
+		next     int
+		indices  []uint64
+		all      bool
+	}{
+		{"two messages", []*raftpb.Message{decidedOf(3, 9, in, in), decidedOf(5, 9, in)}, 1, []uint64{4, 5}, true},
+		{"a block after them", []*raftpb.Message{decidedOf(3, 9, in), decidedOf(4, 9, in, kindBlock)}, 0, []uint64{3, 4},
+			false},
+		{"an empty entry first", []*raftpb.Message{decidedOf(3, 9, 0, in)}, 0, nil, false},
+		{"much", []*raftpb.Message{decidedOf(3, holdBytes/2, in, in, in)}, 0, []uint64{3, 4}, false},
+		{"just as much", []*raftpb.Message{decidedOf(3, holdBytes/2, in, in)}, 0, []uint64{3, 4}, false},
+	} {
+		a := applying{messages: c.messages, next: c.next}
+		got, all := a.intakes()
+		var indices []uint64
+		for _, e := range got {
+			indices = append(indices, e.GetIndex())
+		}
+		if len(indices) != len(c.indices) || all != c.all {
+			t.Errorf("%s: entries %v, all %t; want %v, %t", c.name, indices, all, c.indices, c.all)
+			continue
+		}
+		for i := range indices {
+			if indices[i] != c.indices[i] {
+				t.Errorf("%s: entries %v, want %v", c.name, indices, c.indices)
+			}
+		}
+	}
+}
+
+// A follower's intakes wait for others, but not for long, not while a caller here waits for one, and no leader's do.
+func TestIntakesOfFollowersWait(t *testing.T) {
+	follower := func(change func(*Member)) *Member {
+		m := &Member{world: still{}}
+		m.standing.soft = raft.SoftState{RaftState: raft.StateFollower, Lead: 7}
+		m.applying.add(decidedOf(3, 9, kindIntake), m.world.Now())
+		change(m)
+		return m
+	}
+	for _, c := range []struct {
+		name   string
+		holds  bool
+		change func(*Member)
+	}{
+		{"a follower", true, func(*Member) {}},
+		{"a leader", false, func(m *Member) { m.standing.soft.RaftState = raft.StateLeader }},
+		{"without a leader", false, func(m *Member) { m.standing.soft.Lead = raft.None }},
+		{"a caller waits", false, func(m *Member) { m.sends.behind = []*send{{}} }},
+		{"one that led has proposed", false, func(m *Member) { m.sends.flying = map[uint64]*proposal{3: {}} }},
+		{"a snapshot has come", false, func(m *Member) { m.catching = new(catching) }},
+		{"for a tick", false, func(m *Member) { m.applying.since = m.world.Now().Add(-holdTime) }},
+		{"for nearly a tick", true, func(m *Member) { m.applying.since = m.world.Now().Add(-holdTime + time.Millisecond) }},
+	} {
+		if got := follower(c.change).mayHold(); got != c.holds {
+			t.Errorf("%s: %t, want %t", c.name, got, c.holds)
+		}
+	}
+}
