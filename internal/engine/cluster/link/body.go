@@ -84,7 +84,11 @@ func decodeList(d *codec.Decoder, count, bytes int) (list [][]byte) {
 }
 
 func encodeTake(transactions [][]byte) []byte {
-	e := codec.NewEncoder(MaxTakeBytes / 4)
+	size := 8
+	for _, tx := range transactions {
+		size += 8 + len(tx)
+	}
+	e := codec.NewEncoder(size)
 	encodeList(e, transactions)
 	return e.Data()
 }

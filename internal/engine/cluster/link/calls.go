@@ -171,7 +171,7 @@ func (a answered) take(want kind, take func([]byte) (bool, error)) (more bool, e
 
 // writeCall writes a call or its answer. What was written in part can be followed by nothing: the connection ends.
 func writeCall(conn net.Conn, k kind, number uint64, body []byte) error {
-	frame := appendFrame(make([]byte, 0, frameHead+8+len(body)), k, append(encodeNumber(number), body...))
+	frame := appendFrame(make([]byte, 0, frameHead+8+len(body)), k, encodeNumber(number), body)
 	err := conn.SetWriteDeadline(time.Now().Add(writeTime))
 	if err == nil {
 		_, err = conn.Write(frame)

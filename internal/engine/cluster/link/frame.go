@@ -5,6 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+
+	"go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
 )
 
 // kind is what a frame holds.
@@ -44,14 +48,40 @@ const (
 // ErrFrame is the error of bytes that are no frame that may come.
 var ErrFrame = errors.New("not a frame of the cluster's link")
 
-// appendFrame appends a frame. Its length counts kind and body.
-func appendFrame(b []byte, k kind, body []byte) []byte {
-	b = binary.LittleEndian.AppendUint32(b, uint32(1+len(body)))
-	return append(append(b, byte(k)), body...)
+// appendFrame appends a frame, whose body may be in parts. Its length counts kind and body.
+func appendFrame(b []byte, k kind, body ...[]byte) []byte {
+	length := 1
+	for _, part := range body {
+		length += len(part)
+	}
+	b = append(binary.LittleEndian.AppendUint32(b, uint32(length)), byte(k))
+	for _, part := range body {
+		b = append(b, part...)
+	}
+	return b
+}
+
+// appendMessage appends the frame of a message of raft.
+func appendMessage(b []byte, m *raftpb.Message) ([]byte, error) {
+	from := len(b)
+	b, err := proto.MarshalOptions{}.MarshalAppend(append(b, make([]byte, frameHead)...), m)
+	if err != nil {
+		return nil, err
+	}
+	length := len(b) - from - frameHead
+	if length > MaxFrame {
+		return nil, fmt.Errorf("%w: a message of %d bytes", ErrFrame, length)
+	}
+	binary.LittleEndian.PutUint32(b[from:], uint32(1+length))
+	b[from+frameHead-1] = byte(frameMessage)
+	return b, nil
 }
 
 // readFrame reads a frame whose body has at most limit bytes.
-func readFrame(r io.Reader, limit int) (kind, []byte, error) {
+func readFrame(r io.Reader, limit int) (kind, []byte, error) { return readFrameTo(nil, r, limit) }
+
+// readFrameTo is readFrame that uses the memory of another body if that is enough.
+func readFrameTo(memory []byte, r io.Reader, limit int) (kind, []byte, error) {
 	var head [frameHead]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return 0, nil, err
@@ -60,7 +90,7 @@ func readFrame(r io.Reader, limit int) (kind, []byte, error) {
 	if length < 1 || int64(length) > int64(limit)+1 {
 		return 0, nil, fmt.Errorf("%w: of %d bytes", ErrFrame, length)
 	}
-	body := make([]byte, length-1)
+	body := slices.Grow(memory[:0], int(length-1))[:length-1]
 	if _, err := io.ReadFull(r, body); err != nil {
 		return 0, nil, err
 	}

@@ -14,7 +14,6 @@ import (
 	"crypto/tls"
 
 	"go.etcd.io/raft/v3/raftpb"
-	"google.golang.org/protobuf/proto"
 )
 
 // peer is another member, and the connections that this one dials to it.
@@ -225,7 +224,7 @@ func (p *peer) use(c channel, conn net.Conn) error {
 // write writes what is put into a box.
 func write(box *outbox, conn net.Conn, ended <-chan error) error {
 	w := bufio.NewWriterSize(conn, 64<<10)
-	var encoded []byte
+	var frame []byte
 	for {
 		select {
 		case <-box.ready:
@@ -233,17 +232,14 @@ func write(box *outbox, conn net.Conn, ended <-chan error) error {
 			return err
 		}
 		for _, m := range box.take() {
-			body, err := proto.MarshalOptions{}.MarshalAppend(encoded[:0], m)
-			if err != nil {
+			var err error
+			if frame, err = appendMessage(frame[:0], m); err != nil {
 				return err
-			}
-			if encoded = body; len(body) > MaxFrame {
-				return fmt.Errorf("%w: a message of %d bytes", ErrFrame, len(body))
 			}
 			if err := conn.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
 				return err
 			}
-			if _, err := w.Write(appendFrame(nil, frameMessage, body)); err != nil {
+			if _, err := w.Write(frame); err != nil {
 				return err
 			}
 		}

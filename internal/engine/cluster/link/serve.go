@@ -61,9 +61,10 @@ func (l *Link) serve(raw net.Conn) error {
 	if c == calls {
 		return l.answer(p, conn, reader)
 	}
+	var body []byte // of which a message keeps nothing
 	for {
-		k, body, err := readFrame(reader, MaxFrame)
-		if err != nil {
+		var k kind
+		if k, body, err = readFrameTo(body, reader, MaxFrame); err != nil {
 			return err
 		}
 		m, err := decodeMessage(k, body, c, p.ID(), l.self)
