@@ -39,7 +39,7 @@ type journaling struct {
 
 // openJournal takes up what the journal holds and starts it anew with what of that is still valid.
 func (p *Pool) openJournal() error {
-	opts := journal.Options{FS: p.opts.FS, Path: p.opts.Journal, Sync: p.opts.SyncJournal}
+	opts := journal.Options{FS: p.opts.FS, Path: p.opts.Journal, Sync: p.opts.SyncJournal, Lazy: p.opts.decided}
 	passed, report, err := p.readJournal(opts)
 	if err != nil {
 		return err

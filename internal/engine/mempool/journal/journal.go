@@ -27,6 +27,8 @@ type Options struct {
 	Path string
 	// Sync makes Append return only when what it wrote is durable.
 	Sync bool
+	// Lazy leaves it to [Journal.Sync], Rewrite and Close to make durable what was appended, unless Sync is set.
+	Lazy bool
 }
 
 // Journal is an open journal. Its methods may be called concurrently, but only one Rewrite at a time.
@@ -128,7 +130,9 @@ func (j *Journal) write(buf []byte) error {
 	}
 	j.size += int64(len(buf))
 	j.written++
-	j.syncer.wake()
+	if j.opts.Sync || !j.opts.Lazy {
+		j.syncer.wake()
+	}
 	return nil
 }
 

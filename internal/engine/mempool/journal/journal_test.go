@@ -11,6 +11,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 )
@@ -281,6 +283,26 @@ func TestSyncedInBackground(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(t, fs.afterPowerLoss(), "one", "two")
+}
+
+// TestLazy appends to a journal that is synced only when it is asked for.
+func TestLazy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fs := newMemoryFS()
+		j, err := Create(Options{FS: fs, Path: path, Lazy: true}, sequence())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer j.Close()
+		appendAll(t, j, "one", "two")
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		expect(t, fs.afterPowerLoss())
+		if err := j.Sync(); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, fs.afterPowerLoss(), "one", "two")
+	})
 }
 
 // TestSyncAppend loses the power after every append of several at once: what returned is there.
