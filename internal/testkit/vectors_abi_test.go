@@ -14,6 +14,7 @@ type abiVectors struct {
 	Values  []abiValueVector  `json:"values"`
 	Refused []abiValueVector  `json:"refused"`
 	Reverts []abiRevertVector `json:"reverts"`
+	Storage []storageVectors  `json:"storage"`
 }
 
 // abiValueVector is a value of a type: its JSON, and in the binary form what follows the byte 1. Of what is refused it
@@ -44,7 +45,7 @@ func abiSection(t *testing.T) abiVectors {
 	const key = "2542e6ff0b58095aaa0bf7228fa4ce98ed66c5774424a7bf78422fbaffc05ed7"
 	account := `"0x` + key + `"`
 	offer := `{"seller":` + account + `,"price":5,"note":"hi"}`
-	v := abiVectors{ABI: json.RawMessage(abiText)}
+	v := abiVectors{ABI: json.RawMessage(abiText), Storage: storageSection(t)}
 	for _, value := range [][2]string{
 		{"bool", `true`}, {"u8", `255`}, {"u16", `513`}, {"u32", `4294967295`}, {"u64", `1000`}, {"u64", `9007199254740991`},
 		{"u64", `"18446744073709551615"`}, {"u128", `"0"`}, {"u128", `"2000000000000000000000000000"`},

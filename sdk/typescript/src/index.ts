@@ -13,5 +13,6 @@ export { Signal } from "./signal.js";
 export type * as rpc from "./generated.js";
 export type { BlockRef, Methods, NonceRef, Receipt } from "./generated.js";
 export * from "./abi.js";
+export * from "./storage.js";
 export * from "./contract.js";
 export * from "./stream.js";
