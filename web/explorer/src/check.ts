@@ -1,5 +1,5 @@
 // What the pages find out themselves, with no node believed: values under the state root of a header that the producer signed.
-import { blockHash, encodeArguments, fromHex, parseHeader, toHex, type Account, type SignedHeader } from "cairn-sdk";
+import { RpcError, blockHash, encodeArguments, fromHex, parseHeader, toHex, type Account, type SignedHeader } from "cairn-sdk";
 import { authority } from "./authority";
 import { abiOfCode } from "./section";
 import { decodeResult, type Value } from "./decode";
@@ -99,6 +99,28 @@ export interface Verdict {
   writes: number;
 }
 export type Answer = { verdict: Verdict; took: number; size: number } | { refused: string } | { missing: true };
+
+/** ProofState is whether the node has a block's proof; if not, whether it will have one, or there is no such block. */
+export type ProofState =
+  | { is: "here" | "absent" | "ahead" }
+  | { is: "awaited"; proving: boolean; before: number };
+
+/** proofState asks the node whether it has a block's proof. */
+export async function proofState(height: number): Promise<ProofState> {
+  const { proofs } = await client.call("svc_getNodeInfo");
+  if (proofs && proofs.oldest <= height && height <= proofs.newest) return { is: "here" };
+  try {
+    await client.call("svc_getProof", height);
+    return { is: "here" };
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error;
+    if (error.is("proof_not_stored")) return { is: "absent" };
+    if (error.is("above_head")) return { is: "ahead" };
+    if (!error.is("proof_not_ready")) throw error;
+    const { status, position } = error.data as { status?: unknown; position?: unknown };
+    return { is: "awaited", proving: status === "proving", before: Number(position) };
+  }
+}
 
 let worker: Worker | undefined;
 let last: Promise<unknown> = Promise.resolve();

@@ -4,7 +4,12 @@ import {
   decodeArguments as sdkArguments,
   decodeResult as sdkResult,
   decodeRevert,
+  decodeStored,
+  storageKey,
+  storageSlot,
   toHex,
+  type Abi,
+  type AbiCell,
   type AbiForm,
   type Hex as HexData,
   type rpc,
@@ -48,6 +53,36 @@ export function decodeResult(type: string | undefined, data: string, abi: AbiFor
   if (type === undefined) return undefined;
   const text = decoded(() => valueText(sdkResult(type, data as HexData, abi)));
   return text === undefined ? undefined : { name: "", type, text };
+}
+
+/** Storage is what of an ABI says what is in a contract's storage. */
+type Storage = AbiForm & Pick<Abi, "storage">;
+
+/** Place is what a key of storage stands for: a cell's name, of a map its key, of a list the index, and the type of what is there. */
+export interface Place {
+  name: string;
+  key?: Value;
+  type: string;
+}
+
+/** placeOf reads a key of storage; undefined where the ABI does not name it. */
+export function placeOf(abi: Storage | null, key: string): Place | undefined {
+  const slot = storageSlot(abi ?? {}, key as HexData);
+  if (!slot) return undefined;
+  const place = { name: slot.cell.name, type: slot.value };
+  if (slot.key === undefined) return place;
+  return { ...place, key: { name: "", type: slot.cell.key ?? "u32", text: valueText(slot.key) } };
+}
+
+/** decodeStorage reads what is stored; undefined where it is not of its type. */
+export function decodeStorage(abi: Storage | null, type: string, data: string): Value | undefined {
+  const text = decoded(() => valueText(decodeStored(abi ?? {}, type, data as HexData)));
+  return text === undefined ? undefined : { name: "", type, text };
+}
+
+/** ownKey is the key of what is under a cell's name alone: the value of a cell, the length of a list. A map has none. */
+export function ownKey(abi: Storage, cell: AbiCell): HexData | undefined {
+  return cell.kind === "map" ? undefined : storageKey(abi, cell);
 }
 
 /** decoded is what read gives; undefined where what it reads is not of its types. */

@@ -21,6 +21,7 @@ export const network = (): Network => info.value?.network ?? "regtest";
 export const isDevelopment = (): boolean => info.value?.chainId === DEVELOPMENT;
 
 const FIRST = 256;
+const PROOFS = 3000; // milliseconds from one look for newer proofs to the next
 const RENDER = 250; // milliseconds from one drawing of new blocks to the next
 
 /** headersOf are the blocks of a range, without their transactions. */
@@ -74,6 +75,7 @@ export async function start(): Promise<void> {
     }
   }
   setInterval(() => (now.value = Math.floor(Date.now() / 1000)), 1000);
+  setInterval(awaitProofs, PROOFS);
   void followSync();
   const head = await newest;
   if (head) blocks.value = [head];
@@ -133,6 +135,12 @@ async function followSync(): Promise<void> {
 function backTo(height: number): void {
   takenBack.value = height;
   times.clear();
+}
+
+/** awaitProofs asks the node which proofs it has, while it has none of the newest block and somebody looks. */
+function awaitProofs(): void {
+  const head = blocks.value[0]?.height ?? 0;
+  if (!document.hidden && stream.value.state !== "reconnecting" && (info.value?.proofs?.newest ?? 0) < head) void refresh();
 }
 
 async function refresh(): Promise<void> {

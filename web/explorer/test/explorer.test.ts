@@ -316,6 +316,118 @@ test("payments of every kind are one list, labels name accounts, and search know
   await quiet(tab, node);
 });
 
+type Answer = { result?: any; error?: unknown };
+
+/** altered answers the page as the node does, except where something is said of a method. */
+async function altered(tab: Tab, node: Node, methods: Record<string, (answer: Answer) => Answer>): Promise<void> {
+  await tab.standIn(async (body) => {
+    const asked = JSON.parse(body);
+    const calls: { id: number; method: string }[] = Array.isArray(asked) ? asked : [asked];
+    if (!calls.some(({ method }) => methods[method])) return undefined;
+    const answers = await Promise.all(calls.map(async (call) => {
+      const headers = { "Content-Type": "application/json" };
+      const response = await fetch(node.url, { method: "POST", headers, body: JSON.stringify(call) });
+      const answer = (await response.json()) as Answer;
+      return methods[call.method] ? { jsonrpc: "2.0", id: call.id, ...methods[call.method]!(answer) } : answer;
+    }));
+    return { status: 200, body: JSON.stringify(Array.isArray(asked) ? answers : answers[0]) };
+  });
+}
+
+test("storage has its names and types where the ABI gives them, and is raw elsewhere", async (t) => {
+  const { node, tab } = await opened(t, ...STOPPED);
+  const shown = async (): Promise<string[]> => {
+    await tab.until("document.querySelector('.tree')");
+    await tab.run("document.querySelectorAll('details').forEach((d) => (d.open = true))");
+    return tab.run("[...document.querySelectorAll('.tree .writes li')].map((li) => li.innerText.replace(/\\s+/g, ' ').trim())");
+  };
+  for (const [file, named] of [["registry", true], ["as-registry", true], ["counter", false]] as const) {
+    const init = named ? ["--args", '{"delay":5}'] : [];
+    await node.cairn("deploy", `${contracts}${file}.wasm`, "--name", file, "--from", "dev0", "--alias", file, ...init);
+    if (named) await node.cairn("call", file, "announce", "--name", "<b>shop</b>", "--contract", file, "--from", "dev0");
+    else await node.cairn("call", file, "add", "--amount", "3", "--from", "dev0");
+    const { hash } = (await node.client.call("svc_listRecentTransactions", 1))[0]!;
+    await page(tab, node, `tx/${hash}`);
+    if (named) await tab.until("document.querySelector('.tree .writes .type')");
+    const writes = await shown();
+    if (named) {
+      assert.match(writes.join("\n"), /^next\[“<b>shop<\/b>”\] Next: nothing → \{contract: 0x[0-9a-f]{64}, from: \d+\}$/, file);
+    } else {
+      assert.ok(writes.length > 0 && writes.every((write) => /^0x[0-9a-f]+ .*raw ?: /.test(write)), writes.join("\n"));
+    }
+    const id = (await node.client.call("svc_listContracts")).at(-1)!.contract_id;
+    await page(tab, node, `contract/${id}`);
+    await tab.run("[...document.querySelectorAll('.tabs button')].find((b) => b.textContent === 'Storage').click()");
+    await tab.until(named ? "/delay u64[^]*5[^]*next string → Next[^]*values by key/.test(document.querySelector('main').innerText)"
+      : "/does not say what is in its storage/.test(document.querySelector('main').innerText)");
+    await tab.run(axe);
+    const found = await tab.run("axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map((v) => v.id + ': ' + v.nodes[0].html))");
+    assert.deepEqual(found, [], file);
+  }
+  await quiet(tab, node);
+});
+
+test("a hostile description of storage is text, and what does not fit it is raw", async (t) => {
+  const { node, tab } = await opened(t, ...STOPPED);
+  await node.cairn("deploy", `${contracts}registry.wasm`, "--name", "R", "--from", "dev0", "--alias", "reg", "--args", '{"delay":5}');
+  await node.cairn("call", "reg", "announce", "--name", "shop", "--contract", "reg", "--from", "dev0");
+  const [call, made] = await node.client.call("svc_listRecentTransactions", 2);
+  const id = (await node.client.call("svc_listContracts"))[0]!.contract_id;
+  const record = (name: string, type: string) => ({ name, kind: "record", fields: [{ name: "f", type }] });
+  const hostile = [
+    { encoding: "prefixed", cells: [{ name: "next", kind: "map", key: "string", value: HOSTILE }, { name: "delay", kind: "cell", value: "u64" }, { name: HOSTILE, kind: "cell", value: "A" }] },
+    { encoding: "prefixed", cells: [{ name: "next", kind: "map", key: "A", value: "A" }, { name: "delay", kind: "cell", value: "string" }] },
+    { encoding: HOSTILE, cells: 5 }, { encoding: "prefixed", cells: [null, { name: "next", kind: 7 }] },
+  ];
+  for (const [i, storage] of hostile.entries()) {
+    const types = [record("A", "A"), record(HOSTILE, "u8")];
+    await altered(tab, node, { svc_getContractAbi: () => ({ result: { abi: 2, functions: [], events: [], types, storage } }) });
+    for (const { hash } of [call!, made!]) {
+      await page(tab, node, `tx/${hash}`);
+      await tab.until("document.querySelector('.tree')");
+      await tab.run("document.querySelectorAll('details').forEach((d) => (d.open = true))");
+      await tab.until("/raw/.test(document.querySelector('.tree .writes').innerText)");
+    }
+    if (i === 0) await tab.until("/delay u64: nothing → 5/.test(document.querySelector('.tree .writes').innerText)"); // typed and raw in one list
+    if (i < 2) {
+      await page(tab, node, `contract/${id}`);
+      await tab.run("[...document.querySelectorAll('.tabs button')].find((b) => b.textContent === 'Storage').click()");
+      await tab.until("document.querySelector('dl.values')");
+    }
+    await quiet(tab, node);
+  }
+});
+
+test("a proof is offered once there is one, and what there is instead is said before", async (t) => {
+  const { node, tab } = await opened(t, ...STOPPED);
+  await node.cairn("send", "dev1", "1.5", "--from", "dev0");
+  for (const [height, says] of [[1, "This node has no proofs"], [9, "There is no block 9 yet"]] as const) {
+    await page(tab, node, `proof/${height}`);
+    await tab.until(`document.querySelector('main .empty')?.innerText.includes(${JSON.stringify(says)})`);
+    assert.equal(await tab.run("document.querySelector('main button.primary')"), null);
+  }
+  await page(tab, node, `account/${DEV[1]!.account}`);
+  await tab.until(verified(".verified"));
+  await tab.run("document.querySelector('.verified summary').click()");
+  await tab.until("/has no STARK proof of a block/.test(document.querySelector('.by-proof').innerText)");
+  assert.equal(await tab.run("document.querySelector('.by-proof button')"), null);
+  let status: "queued" | "proving" | "here" = "queued";
+  await altered(tab, node, {
+    svc_getProof: () => ({ error: { code: -32020, message: "not ready", data: { reason: "proof_not_ready", status, position: 3 } } }),
+    svc_getNodeInfo: ({ result }) => ({ result: { ...result, proofs: status === "here" ? { oldest: 1, newest: 1 } : null } }),
+  });
+  await page(tab, node, "proof/1");
+  await tab.until("/no proof of this block yet: it waits for its turn, 3 blocks before it/.test(document.querySelector('main').innerText)");
+  status = "proving";
+  await tab.until("/no proof of this block yet: it is being made/.test(document.querySelector('main').innerText)");
+  assert.equal(await tab.run("document.querySelector('main button.primary')"), null);
+  status = "here";
+  await tab.until("document.querySelector('main button.primary')?.textContent === 'Verify in this page'");
+  await page(tab, node, "block/1");
+  await tab.until("/There is one: verify it here/.test(document.querySelector('main').innerText)");
+  await quiet(tab, node);
+});
+
 test("a block of many transactions is read by pages, and no list of all is asked for", async (t) => {
   const { node, tab } = await opened(t, ...STOPPED);
   await node.client.call("dev_setBlockTime", null);
@@ -474,6 +586,7 @@ test("a proof is verified in the page", async (t) => {
   await node.cairn("send", "dev1", "1.5", "--from", "dev0");
   await node.client.proven(1, { signal: AbortSignal.timeout(60_000) });
   await page(tab, node, "proof/1");
+  await tab.until("document.querySelector('main button.primary')");
   await tab.run("document.querySelector('main button.primary').click()");
   await tab.until("document.querySelectorAll('.steps-list li').length === 5", 60_000);
   assert.equal(await tab.run("document.querySelectorAll('.steps-list .ok').length"), 4, await tab.text());

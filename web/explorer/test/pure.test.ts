@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { toHex } from "cairn-sdk";
-import { decodeArguments, decodeResult, gasOf, revertText, valueText } from "../src/decode.js";
+import { decodeArguments, decodeResult, decodeStorage, gasOf, ownKey, placeOf, revertText, valueText } from "../src/decode.js";
 import {
   bytes,
   chainText,
@@ -23,6 +23,7 @@ import { fold, join, type Header } from "../src/rows.js";
 import { readQuery } from "../src/search.js";
 import { sourceOf } from "../src/section.js";
 
+const HOSTILE_NAME = "<img src=x onerror=window.pwned=1>";
 const hex = (text: string): string => toHex(new TextEncoder().encode(text));
 
 test("numbers, amounts and times", () => {
@@ -252,4 +253,25 @@ test("what a module says of its source", () => {
     ["endless length", module([0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], said), null],
   ];
   for (const [name, code, want] of cases) assert.equal(sourceOf(code), want, name);
+});
+
+test("storage is named and typed by the ABI, and whatever does not fit it is left to be shown as it is", () => {
+  const cells = [
+    { name: "count", kind: "cell", value: "u64" },
+    { name: HOSTILE_NAME, kind: "map", key: "string", value: "string" },
+    { name: "deals", kind: "list", value: "bool" },
+  ];
+  const abi = { storage: { encoding: "bare", cells } };
+  assert.deepEqual(placeOf(abi, hex("count")), { name: "count", type: "u64" });
+  const key = { name: "", type: "string", text: "</li>\u202e" };
+  assert.deepEqual(placeOf(abi, hex(`${HOSTILE_NAME}\0</li>\u202e`)), { name: HOSTILE_NAME, type: "string", key });
+  const index = { name: "", type: "u32", text: "258" };
+  assert.deepEqual(placeOf(abi, `${hex("deals\0")}00000102`), { name: "deals", type: "bool", key: index });
+  assert.deepEqual(decodeStorage(abi, "u64", "0x0500000000000000"), { name: "", type: "u64", text: "5" });
+  for (const other of [hex("gone"), "0x", "0x00", hex("count\0"), `${hex(`${HOSTILE_NAME}\0`)}ff`, "no hex"]) assert.equal(placeOf(abi, other), undefined, other);
+  for (const none of [null, {}, { storage: { encoding: "later", cells } }]) assert.equal(placeOf(none, hex("count")), undefined);
+  for (const [type, data] of [["u64", "0x05"], ["bool", "0x02"], ["Gone", "0x00"], ["u64", "no hex"]] as const) {
+    assert.equal(decodeStorage(abi, type, data), undefined, type);
+  }
+  assert.deepEqual(cells.map((cell) => ownKey(abi, cell)), [hex("count"), undefined, hex("deals")]);
 });

@@ -20,6 +20,7 @@ import { sourceOf } from "../section";
 import { Sent } from "./account";
 import { Label } from "./labels";
 import { Payments } from "./payments";
+import { Storage } from "./storage";
 import { Verified } from "./verified";
 import { newestEvents } from "./token";
 import { LogRow, Raw, Shown } from "./tx";
@@ -27,7 +28,7 @@ import { LogRow, Raw, Shown } from "./tx";
 type Id = `0x${string}`;
 
 export function Contract({ id }: { id: Id }): JSX.Element {
-  const [tab, setTab] = useState<"Read" | "Write" | "Events" | "Payments" | "Transactions">("Read");
+  const [tab, setTab] = useState<"Read" | "Write" | "Storage" | "Events" | "Payments" | "Transactions">("Read");
   const known = blocks.value.length > 0;
   const loaded = useLoad(`contract ${id}@${known}`, () =>
     Promise.all([client.call("svc_getContract", id), abiOf(id), client.balance(id)]),
@@ -79,9 +80,10 @@ export function Contract({ id }: { id: Id }): JSX.Element {
               />
             </Section>
             <section class="card">
-              <Tabs names={["Read", "Write", "Events", "Payments", "Transactions"] as const} at={tab} go={setTab} />
+              <Tabs names={["Read", "Write", "Storage", "Events", "Payments", "Transactions"] as const} at={tab} go={setTab} />
               {tab === "Read" && <Functions id={id} abi={abi} mode="read" />}
               {tab === "Write" && <Functions id={id} abi={abi} mode="write" />}
+              {tab === "Storage" && <Storage id={id} abi={abi} />}
               {tab === "Events" && <Events id={id} />}
               {tab === "Payments" && <Payments id={id} />}
               {tab === "Transactions" && <Sent id={id} />}

@@ -1,11 +1,12 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { bytes, chainText, thousands } from "../format";
-import { headerOf, info } from "../node";
-import { Empty, Fields, Link, Section, Title, explain } from "../parts";
+import { bytes, chainText, counted, thousands } from "../format";
+import { blocks, headerOf, info, now } from "../node";
+import { useLoad } from "../load";
+import { Empty, Fields, Link, Section, Show, Title, explain } from "../parts";
 import { authority } from "../authority";
 import { Authority, Steps } from "./verified";
-import { signedHeader, verifyBlock, type Verdict } from "../check";
+import { proofState, signedHeader, verifyBlock, type ProofState, type Verdict } from "../check";
 
 type Step = { name: string; holds: boolean; says: string };
 type State =
@@ -15,9 +16,67 @@ type State =
   | { refused: string }
   | { missing: true };
 
+/** Proof verifies a block's proof where the node has one; until then it says why there is none, and asks again. */
 export function Proof({ height }: { height: number }): JSX.Element {
-  const [state, setState] = useState<State>(null);
   const proofs = info.value?.proofs;
+  const [found, setFound] = useState(false);
+  const again = found ? "" : `${blocks.value[0]?.hash} ${Math.floor(now.value / 2)}`;
+  const loaded = useLoad(`proof ${height}@${again}`, async () => {
+    const state = await proofState(height);
+    if (state.is === "here") setFound(true);
+    return state;
+  });
+  return (
+    <>
+      <Title
+        sub={
+          proofs ? (
+            <>
+              This node has the proofs of blocks {thousands(proofs.oldest)} to {thousands(proofs.newest)}
+            </>
+          ) : (
+            "This node has no proofs."
+          )
+        }
+      >
+        Proof of block <Link to={`block/${height}`}>{thousands(height)}</Link>
+      </Title>
+      <Show of={loaded} what="Whether there is a proof">
+        {(state) => (state.is === "here" ? <Verifier height={height} /> : <Without height={height} state={state} />)}
+      </Show>
+    </>
+  );
+}
+
+/** Without says why there is no proof to verify. */
+function Without({ height, state }: { height: number; state: ProofState }): JSX.Element {
+  const proofs = info.value?.proofs;
+  return (
+    <Section title="Nothing to verify here">
+      <div aria-live="polite">
+        {state.is === "ahead" ? (
+          <Empty>There is no block {thousands(height)} yet.</Empty>
+        ) : state.is === "awaited" ? (
+          <Empty>
+            There is no proof of this block yet:{" "}
+            {state.proving ? "it is being made" : `it waits for its turn, ${counted(state.before, "block")} before it`}.
+            This page offers to verify it once it is there.
+          </Empty>
+        ) : (
+          <Empty>
+            {proofs
+              ? `This node has no proof of this block: it has those of blocks ${thousands(proofs.oldest)} to ${thousands(proofs.newest)}. `
+              : "This node has no proofs: it makes none, or has none to keep. "}
+            Another node may have it: <code>cairn proof verify {height}</code> with its address.
+          </Empty>
+        )}
+      </div>
+    </Section>
+  );
+}
+
+function Verifier({ height }: { height: number }): JSX.Element {
+  const [state, setState] = useState<State>(null);
   const run = async (): Promise<void> => {
     setState("loading");
     try {
@@ -57,67 +116,52 @@ export function Proof({ height }: { height: number }): JSX.Element {
     }
   };
   return (
-    <>
-      <Title
-        sub={
-          proofs ? (
-            <>
-              This node has the proofs of blocks {thousands(proofs.oldest)} to {thousands(proofs.newest)}
-            </>
-          ) : (
-            "This node has no proofs."
-          )
-        }
-      >
-        Proof of block <Link to={`block/${height}`}>{thousands(height)}</Link>
-      </Title>
-      <Section title="Verify in this page">
-        <p>
-          The proof and its verifier, a program of about 1 MB, come from this node. What is computed is computed by
-          your browser.
-        </p>
-        <p>
-          <button type="button" class="primary" onClick={() => void run()} disabled={state === "loading"}>
-            {state === "loading" ? "Verifying…" : "Verify in this page"}
-          </button>
-        </p>
-        <div aria-live="polite" aria-busy={state === "loading"}>
-          {state === null || state === "loading" ? null : "missing" in state ? (
-            <Empty>
-              This program was built without the verifier for pages (<code>make build</code> puts it in). On a command
-              line: <code>cairn proof verify {height}</code>.
-            </Empty>
-          ) : "refused" in state ? (
-            <p class="failed" role="alert">
-              ✗ Not shown: {chainText(state.refused, 300)}
+    <Section title="Verify in this page">
+      <p>
+        The proof and its verifier, a program of about 1 MB, come from this node. What is computed is computed by
+        your browser.
+      </p>
+      <p>
+        <button type="button" class="primary" onClick={() => void run()} disabled={state === "loading"}>
+          {state === "loading" ? "Verifying…" : "Verify in this page"}
+        </button>
+      </p>
+      <div aria-live="polite" aria-busy={state === "loading"}>
+        {state === null || state === "loading" ? null : "missing" in state ? (
+          <Empty>
+            This program was built without the verifier for pages (<code>make build</code> puts it in). On a command
+            line: <code>cairn proof verify {height}</code>.
+          </Empty>
+        ) : "refused" in state ? (
+          <p class="failed" role="alert">
+            ✗ Not shown: {chainText(state.refused, 300)}
+          </p>
+        ) : (
+          <>
+            <Steps
+              steps={state.steps}
+              rest="that the transactions do what the list of writes says (executing them on it shows that), and that this is the newest block"
+            />
+            <Fields
+              rows={[
+                [
+                  "Authority",
+                  <>
+                    <Authority /> Nobody is trusted for the proof itself.
+                  </>,
+                ],
+                ["Keys read or written", thousands(state.verdict.accesses)],
+                ["Bundle", bytes(state.size)],
+                ["Verified in", `${thousands(Math.round(state.took))} ms`],
+              ]}
+            />
+            <p class="muted">
+              A page that the node itself serves could be another page. Whoever trusts no node takes{" "}
+              <code>cairn proof verify</code> or the package of the verifier from elsewhere.
             </p>
-          ) : (
-            <>
-              <Steps
-                steps={state.steps}
-                rest="that the transactions do what the list of writes says (executing them on it shows that), and that this is the newest block"
-              />
-              <Fields
-                rows={[
-                  [
-                    "Authority",
-                    <>
-                      <Authority /> Nobody is trusted for the proof itself.
-                    </>,
-                  ],
-                  ["Keys read or written", thousands(state.verdict.accesses)],
-                  ["Bundle", bytes(state.size)],
-                  ["Verified in", `${thousands(Math.round(state.took))} ms`],
-                ]}
-              />
-              <p class="muted">
-                A page that the node itself serves could be another page. Whoever trusts no node takes{" "}
-                <code>cairn proof verify</code> or the package of the verifier from elsewhere.
-              </p>
-            </>
-          )}
-        </div>
-      </Section>
-    </>
+          </>
+        )}
+      </div>
+    </Section>
   );
 }

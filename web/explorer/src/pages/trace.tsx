@@ -5,6 +5,7 @@ import { chainText, coins, lossyText, thousands } from "../format";
 import { client } from "../node";
 import { useLoad } from "../load";
 import { Empty, Section, Show, Who } from "../parts";
+import { Writes } from "./storage";
 
 /** Trace is what a transaction did, call by call, with where its gas went. */
 export function Trace({ of: { transactionHash, gasUsed } }: { of: rpc.Receipt }): JSX.Element {
@@ -86,19 +87,7 @@ function CallRow({ call, depth }: { call: rpc.TraceCall; depth: number }): JSX.E
             ))}
           </p>
         )}
-        {call.storage.length > 0 && (
-          <details>
-            <summary>{call.storage.length} writes to its storage</summary>
-            <ul class="writes">
-              {call.storage.slice(0, 100).map((write, i) => (
-                <li key={i} class="mono">
-                  {lossyText(write.key) !== undefined ? chainText(lossyText(write.key)!, 80) : write.key}:{" "}
-                  {chainText(write.old, 80)} → {chainText(write.new, 80)}
-                </li>
-              ))}
-            </ul>
-          </details>
-        )}
+        {call.storage.length > 0 && <Writes of={call} />}
         {call.debug.length > 0 && (
           <ul class="writes">
             {call.debug.slice(0, 50).map((line, i) => (

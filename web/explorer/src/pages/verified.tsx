@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { authority } from "../authority";
 import { verifyBlock, type Checked } from "../check";
 import { chainText, thousands } from "../format";
-import { client } from "../node";
+import { client, info } from "../node";
 import type { Loaded } from "../load";
 import { BlockLink, Empty, Link, Time, Who, explain } from "../parts";
 
@@ -137,6 +137,8 @@ function ByProof<T>({
   show(value: T): ComponentChildren;
 }): JSX.Element {
   const [state, setState] = useState<Proven<T>>(null);
+  if (state === null && !info.value?.proofs)
+    return <p class="muted by-proof">This node has no STARK proof of a block, or none yet.</p>;
   const run = async (): Promise<void> => {
     setState("loading");
     try {
