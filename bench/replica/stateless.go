@@ -12,54 +12,57 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/types"
 )
 
-// catchUp is what a replica without state took to follow a chain from genesis.
+// catchUp is what a replica without state took to follow a chain.
 type catchUp struct {
 	bytes float64 // that came over its connections
 	took  float64 // in seconds
 	cpu   float64 // the replica's, in seconds
 }
 
-// proofPause is between two looks whether all proofs are made.
-const proofPause = time.Second
-
-// compare has replicas without state follow one chain from genesis, by ranges and block by block, in turns.
+// compare has replicas without state follow one chain from a trusted block, by ranges and block by block, in turns.
 func (s settings) compare(ctx context.Context) (err error) {
 	dir, err := os.MkdirTemp(s.directory, "cairn-replica-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	primary, err := start(
-		ctx, s.binary, filepath.Join(dir, "primary"), "dev", "--rate-limit", "0", "--block-time", s.blockTime.String(),
-	)
+	primary, err := start(ctx, s.binary, filepath.Join(dir, "primary"), "dev", "--rate-limit", "0", "--block-time", "0s",
+		"--proof-retention", "0")
 	if err != nil {
 		return fmt.Errorf("the primary: %w", err)
 	}
 	defer func() { err = errors.Join(err, primary.stop()) }()
-	transfers, err := s.load(ctx, primary, new(round))
+	trusted, err := s.build(ctx, primary)
 	if err != nil {
 		return err
 	}
-	last, err := primary.proven(ctx)
+	last, err := primary.ranges(ctx)
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%d blocks with %.0f transfers, a replica without state from genesis over loopback.\n\n", last, transfers)
-	fmt.Print("| round | by | MB | bytes a transfer | s | blocks a second | replica's CPU, s |\n")
+	if last <= trusted.Height {
+		return fmt.Errorf("%d transfers make fewer than 16 blocks: send more", s.senders*s.perSender)
+	}
+	blocks := float64(last - trusted.Height)
+	fmt.Printf("%.0f blocks with up to %d transfers, in order of chance by and to %d accounts, a replica without state over "+
+		"loopback.\n\n", blocks, s.perBlock, s.senders)
+	fmt.Print("| round | by | MB | KB a block | s | blocks a second | replica's CPU, s |\n")
 	fmt.Print("|---|---|---:|---:|---:|---:|---:|\n")
 	for i := range s.rounds {
 		var took [2]catchUp
 		for k, by := range []string{"blocks", "ranges"} {
-			c, err := s.follow(ctx, primary, filepath.Join(dir, fmt.Sprint(by, i)), by == "ranges", last)
+			at := filepath.Join(dir, fmt.Sprint(by, i))
+			c, err := s.follow(ctx, primary, at, by == "ranges", trusted, last)
 			if err != nil {
 				return fmt.Errorf("round %d, by %s: %w", i+1, by, err)
 			}
 			took[k] = c
-			fmt.Printf("| %d | %s | %.1f | %.0f | %.1f | %.0f | %.1f |\n",
-				i+1, by, c.bytes/1e6, c.bytes/transfers, c.took, float64(last)/c.took, c.cpu)
+			fmt.Printf("| %d | %s | %.1f | %.1f | %.1f | %.0f | %.1f |\n",
+				i+1, by, c.bytes/1e6, c.bytes/1e3/blocks, c.took, blocks/c.took, c.cpu)
 		}
 		less := func(of func(catchUp) float64) float64 { return 100 * (1 - of(took[1])/of(took[0])) }
 		bytes, time := less(func(c catchUp) float64 { return c.bytes }), less(func(c catchUp) float64 { return c.took })
@@ -69,40 +72,25 @@ func (s settings) compare(ctx context.Context) (err error) {
 	return nil
 }
 
-// proven waits until a chain that nobody sends to has the proofs of its ranges of 16 and of 256 blocks. They come after
-// those of the blocks. It returns the last block of the former.
-func (n *node) proven(ctx context.Context) (last types.Height, err error) {
+// ranges waits until the chain has the proofs of its ranges of 16 and of 256 blocks. They come after those of the
+// blocks. It returns the last block of the former.
+func (n *node) ranges(ctx context.Context) (last types.Height, err error) {
 	head, err := n.client.BlockNumber(ctx)
 	if err != nil {
 		return 0, err
 	}
-	for missing := true; missing; {
-		info, err := n.client.NodeInfo(ctx)
-		if err != nil {
-			return 0, err
-		}
+	return head / 16 * 16, n.proven(ctx, func(info api.NodeInfo) bool {
 		newest := make(map[uint64]types.Height)
 		for _, r := range info.RangeProofs {
 			newest[r.Blocks] = r.Newest
 		}
-		missing = newest[16] < head/16*16 || newest[256] < head/256*256
-		select {
-		case <-time.After(proofPause):
-		case <-n.Ended():
-			return 0, n.EndedEarly()
-		case <-ctx.Done():
-			return 0, ctx.Err()
-		}
-	}
-	if last = head / 16 * 16; last == 0 {
-		return 0, fmt.Errorf("the chain has %d blocks: send for longer", head)
-	}
-	return last, nil
+		return newest[16] >= head/16*16 && newest[longestRange] >= head/longestRange*longestRange
+	})
 }
 
 // follow measures a replica without state until it has a block.
 func (s settings) follow(
-	ctx context.Context, primary *node, dir string, ranges bool, last types.Height,
+	ctx context.Context, primary *node, dir string, ranges bool, trusted *api.Block, last types.Height,
 ) (c catchUp, err error) {
 	info, err := primary.client.NodeInfo(ctx)
 	if err != nil {
@@ -119,7 +107,8 @@ func (s settings) follow(
 	}
 	begun := time.Now()
 	replica, err := start(ctx, s.binary, dir, "node", "--mode", "replica", "--verify", "stateless", "--range-blocks",
-		lengths, "--upstream", "http://"+counted.Addr().String(), "--genesis-hash", info.GenesisHash.String())
+		lengths, "--upstream", "http://"+counted.Addr().String(), "--genesis-hash", info.GenesisHash.String(),
+		"--trusted-header", fmt.Sprintf("%d:%s", trusted.Height, trusted.Hash))
 	if err != nil {
 		return c, err
 	}
