@@ -37,7 +37,7 @@ type shape struct {
 var claims = []string{"", "list", "value", "proof", "segments", "levels", "others", "steps", "argument"}
 
 // answers are the ways in which it can be sent: with its length, without, compressed, or little but its length.
-var answers = []string{"plain", "chunked", "gzip", "announced"}
+var answers = []string{"plain", "chunked", "zstd", "announced"}
 
 // fit makes of a lie one that passes the checks of lengths, as far as its claims let it. The list is what so much gas
 // can pay for, and all but headers is no more than limit bytes.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +22,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/replica"
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/internal/upstream"
+	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -75,12 +75,11 @@ func send(w http.ResponseWriter, answer string, bundle []byte, limit int64) {
 	switch answer {
 	case "plain":
 		w.Header().Set("Content-Length", strconv.Itoa(len(bundle)))
-	case "gzip":
-		w.Header().Set("Content-Encoding", "gzip")
-		z := gzip.NewWriter(w)
-		_, _ = z.Write(bundle)
-		_ = z.Close()
-		return
+	case "zstd":
+		if shrunk, coding := jsonrpc.Shrink(bundle, "zstd"); coding != "" {
+			w.Header().Set("Content-Encoding", coding)
+			bundle = shrunk
+		}
 	case "announced":
 		w.Header().Set("Content-Length", strconv.FormatInt(limit, 10))
 		bundle = bundle[:min(len(bundle), 1<<20)]

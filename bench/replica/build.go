@@ -16,7 +16,7 @@ import (
 // longestRange is how many blocks the longest ranges have that are followed by.
 const longestRange = 256
 
-// build has a primary make blocks of s.perBlock transfers each, and waits for every block's proof before it goes on: so
+// build has a primary make blocks of s.perBlock transfers each, and waits for every block's proof before it goes on. So
 // the proofs are those of a chain whose prover keeps up. Each account sends once, in an order of chance, before one
 // sends again. What comes before, which is not measured, ends with the block that is trusted.
 func (s settings) build(ctx context.Context, primary *node) (trusted *api.Block, err error) {
@@ -81,7 +81,8 @@ func (n *node) mine(ctx context.Context, calls []loadgen.Call) error {
 		if err := json.Unmarshal(append(append([]byte{'{'}, call.Members...), '}'), &object); err != nil {
 			return err
 		}
-		sent[i] = client.Add(&batch, api.SendRawTransaction, api.RawTransactionParams{Transaction: api.LooseData(object.Params[0])})
+		params := api.RawTransactionParams{Transaction: api.LooseData(object.Params[0])}
+		sent[i] = client.Add(&batch, api.SendRawTransaction, params)
 	}
 	if err := batch.Send(ctx, n.client); err != nil {
 		return err

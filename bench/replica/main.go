@@ -2,7 +2,7 @@
 // transfers goes to a development chain, as fast as it takes them or, for many small blocks, at a rate. Then, with
 // nothing else running, a replica that has nothing follows it from genesis over loopback until it has the same head. It
 // prints a table in Markdown with the figures of each round, their medians, and the ratio; there is no threshold to
-// fail. With -stateless replicas without state follow one chain, by ranges and block by block, and bytes are counted:
+// fail. With -stateless replicas without state follow one chain, by ranges and block by block, and bytes are counted.
 // 10,000 blocks of 100 transfers between 10,000 accounts are -stateless -senders 10000 -per-sender 100.
 package main
 

@@ -48,8 +48,9 @@ func (s settings) compare(ctx context.Context) (err error) {
 		return fmt.Errorf("%d transfers make fewer than 16 blocks: send more", s.senders*s.perSender)
 	}
 	blocks := float64(last - trusted.Height)
-	fmt.Printf("%.0f blocks with up to %d transfers, in order of chance by and to %d accounts, a replica without state over "+
-		"loopback.\n\n", blocks, s.perBlock, s.senders)
+	fmt.Printf("%.0f blocks with up to %d transfers, by and to %d accounts in an order of chance.\n", blocks, s.perBlock,
+		s.senders)
+	fmt.Print("A replica without state follows over loopback.\n\n")
 	fmt.Print("| round | by | MB | KB a block | s | blocks a second | replica's CPU, s |\n")
 	fmt.Print("|---|---|---:|---:|---:|---:|---:|\n")
 	for i := range s.rounds {

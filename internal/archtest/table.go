@@ -162,7 +162,7 @@ var rows = map[string][]string{
 	"tools/release/site": {},
 
 	// Measurements; bench/peers is a module of its own.
-	"bench/distrust": {"codec", "crypto", "types", "internal/engine/parallel", "internal/engine/replica",
+	"bench/distrust": {"codec", "crypto", "jsonrpc", "types", "internal/engine/parallel", "internal/engine/replica",
 		"internal/protocol/blockproof", "internal/protocol/params", "internal/testkit/program", "internal/upstream"},
 	"bench/flood": {"client", "types", "crypto", "internal/testkit/program"},
 	"bench/gas": {"abi", "crypto", "types", "internal/engine/wasm", "internal/protocol/...",
@@ -179,7 +179,7 @@ var rows = map[string][]string{
 	"bench/outage":  {"api", "client", "crypto", "types", "internal/server/members", "internal/testkit/program"},
 	"bench/siege":   {"api", "client", "jsonrpc", "types", "crypto", "internal/testkit/program", "internal/testkit/hunt"},
 	"bench/peers":   {"client", "internal/loadgen", "internal/testkit/program"},
-	"bench/replica": {"client", "types", "internal/loadgen", "internal/testkit/program"},
+	"bench/replica": {"api", "client", "types", "internal/loadgen", "internal/testkit/program"},
 	"bench/snapshot": {"types", "crypto", "internal/engine/ledger", "internal/engine/parallel", "internal/datadir",
 		"internal/protocol/...", "internal/storage/...", "internal/testkit/program"},
 
