@@ -29,11 +29,16 @@ const (
 // EncodeAccesses is bincode(Vec<Access>).
 func EncodeAccesses(accesses []Access) []byte {
 	e := codec.NewEncoder(AccessesBytes(accesses))
+	WriteAccesses(e, accesses)
+	return e.Data()
+}
+
+// WriteAccesses writes what [EncodeAccesses] gives.
+func WriteAccesses(e *codec.Encoder, accesses []Access) {
 	e.U64(uint64(len(accesses)))
 	for _, a := range accesses {
 		a.encode(e)
 	}
-	return e.Data()
 }
 
 // AccessesBytes is the length of what [EncodeAccesses] gives.

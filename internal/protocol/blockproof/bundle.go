@@ -32,11 +32,10 @@ func MostBundleBytes(gasUsed types.Gas) int64 {
 
 // Encode is bincode(Bundle).
 func (b Bundle) Encode() []byte {
-	parent, header, accesses := b.Parent.Encode(), b.Header.Encode(), types.EncodeAccesses(b.Accesses)
-	e := codec.NewEncoder(len(parent) + len(header) + len(accesses) + 8 + len(b.Proof))
-	e.Fixed(parent)
-	e.Fixed(header)
-	e.Fixed(accesses)
+	e := codec.NewEncoder(2*types.SignedHeaderBytes + types.AccessesBytes(b.Accesses) + 8 + len(b.Proof))
+	e.Fixed(b.Parent.Encode())
+	e.Fixed(b.Header.Encode())
+	types.WriteAccesses(e, b.Accesses)
 	e.Bytes(b.Proof)
 	return e.Data()
 }

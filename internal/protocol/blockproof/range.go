@@ -132,14 +132,14 @@ func follows(parent, header *types.Header) bool {
 
 // Encode is the magic, and bincode { headers: Vec<SignedHeader>, accesses: Vec<Access>, proof: Vec<u8> }.
 func (r *Range) Encode() []byte {
-	accesses := types.EncodeAccesses(r.Accesses)
-	e := codec.NewEncoder(len(rangeMagic) + 8 + len(r.Headers)*types.SignedHeaderBytes + len(accesses) + 8 + len(r.Proof))
+	size := types.AccessesBytes(r.Accesses)
+	e := codec.NewEncoder(len(rangeMagic) + 8 + len(r.Headers)*types.SignedHeaderBytes + size + 8 + len(r.Proof))
 	e.Fixed([]byte(rangeMagic))
 	e.U64(uint64(len(r.Headers)))
 	for _, h := range r.Headers {
 		e.Fixed(h.Encode())
 	}
-	e.Fixed(accesses)
+	types.WriteAccesses(e, r.Accesses)
 	e.Bytes(r.Proof)
 	return e.Data()
 }
