@@ -202,6 +202,8 @@ func TestIndependentVectors(t *testing.T) {
 		{[]any{"chain", "blocks", 2, "receipts", 1, "gas_used"}, "receipts_of_execution"},
 		{[]any{"chain", "base_fee_of_block_3"}, "base_fees"},
 		{[]any{"abi", "values", 5, "binary"}, "abi"},
+		{[]any{"abi", "storage", 1, "keys", 9, "key"}, "storage_keys"},
+		{[]any{"abi", "storage", 0, "values", 0, "json"}, "storage_values"},
 	}
 	for _, c := range cases {
 		t.Run(strings.ReplaceAll(strings.Trim(fmt.Sprint(c.path), "[]"), " ", "."), func(t *testing.T) {

@@ -7,6 +7,7 @@ import execution
 import keys
 import messages
 import metering
+import storage
 import tree
 from wire import Bytes, DecodeError, Fixed, List, Struct, decode
 
@@ -252,6 +253,27 @@ def abi_values(report, m):
         report.check("abi_refused", refused, str(v))
     for v in m["reverts"]:
         report.equal("abi_reverts", types.revert(unhex(v["data"])), v["revert"])
+    for section in m["storage"]:
+        stored_values(report, storage.Storage(types, section["storage"]), section)
+
+
+def stored_values(report, stored, m):
+    def refused(read, *given):
+        try:
+            read(*given)
+        except (ValueError, KeyError):
+            return True
+        return False
+
+    for v in m["keys"]:
+        want = {name: value for name, value in v.items() if name != "bytes"}
+        report.equal("storage_keys", stored.slot(unhex(v["bytes"])), want, v["bytes"])
+    for v in m["values"]:
+        report.equal("storage_values", stored.value(v["type"], unhex(v["bytes"])), v["json"], str(v))
+    for key in m["unknown_keys"]:
+        report.check("storage_refused", refused(stored.slot, unhex(key)), key)
+    for v in m["refused_values"]:
+        report.check("storage_refused", refused(stored.value, v["type"], unhex(v["bytes"])), str(v))
 
 
 def chain(report, m):
