@@ -4,10 +4,16 @@ import "github.com/cairn-chain/cairn/types"
 
 // TraceTransaction follows a transaction.
 var (
-	TraceTransaction = define[TransactionParams, *Trace]("svc_traceTransaction",
+	TraceTransaction = define[TraceParams, *Trace]("svc_traceTransaction",
 		"What an included transaction did, call by call; null when it is not included. Its block is executed again up to it.",
 		ErrPruned, ErrBusy, ErrTimeUp, ErrNoState)
 )
+
+// TraceParams are the parameters of [TraceTransaction].
+type TraceParams struct {
+	Hash   types.TxID `json:"hash" doc:"the transaction's hash"`
+	Places bool       `json:"places" jsonrpc:"optional" doc:"whether to say where in their code calls failed, for which the codes are compiled anew; false by default"`
+}
 
 // Trace is what a transaction did: the result of [TraceTransaction].
 type Trace struct {
@@ -23,6 +29,7 @@ type Trace struct {
 // TraceCall is a call of a contract in a [Trace]. What a call that failed did is shown too; it is undone.
 type TraceCall struct {
 	Contract types.ContractID    `json:"contract" doc:"the contract"`
+	CodeHash types.CodeHash      `json:"codeHash" doc:"the SHA-256 of its code"`
 	Function string              `json:"function" doc:"the function's name"`
 	Args     Data                `json:"args" doc:"the arguments"`
 	Value    Quantity            `json:"value" doc:"the native amount that came with the call"`
@@ -40,6 +47,14 @@ type TraceCall struct {
 	Calls    []TraceCall         `json:"calls" doc:"the calls that it made, in order"`
 	Caller   types.Account       `json:"caller" doc:"who called"`
 	View     bool                `json:"view" doc:"whether it ran in view context"`
+	// StoppedAt has a function that calls itself once.
+	StoppedAt []TracePlace `json:"stoppedAt" doc:"if it failed and places were asked for: where its active functions stood, the innermost first; empty otherwise"`
+}
+
+// TracePlace is where a function of a contract's code stood.
+type TracePlace struct {
+	Function uint64 `json:"function" doc:"which one of those that the code defines, from 0; imported ones are not counted"`
+	Offset   uint64 `json:"offset" doc:"where in the code as deployed, in bytes: an instruction that calls or may trap, or where instructions begin that run one after the other"`
 }
 
 // TraceWrite is a write to storage in a [TraceCall].

@@ -147,5 +147,11 @@ func (c *Client) TokenHolders(
 
 // Trace is what an included transaction did, call by call; nil when it is not included.
 func (c *Client) Trace(ctx context.Context, id types.TxID) (*api.Trace, error) {
-	return Invoke(ctx, c, api.TraceTransaction, api.TransactionParams{Hash: id})
+	return Invoke(ctx, c, api.TraceTransaction, api.TraceParams{Hash: id})
+}
+
+// TraceWithPlaces is [Client.Trace] that also says where in their code calls failed ([api.TraceCall].StoppedAt). It
+// takes the node longer, and may more often be more than the node has time for.
+func (c *Client) TraceWithPlaces(ctx context.Context, id types.TxID) (*api.Trace, error) {
+	return Invoke(ctx, c, api.TraceTransaction, api.TraceParams{Hash: id, Places: true})
 }

@@ -157,6 +157,8 @@ func TestMethodsOnTheWire(t *testing.T) {
 			"svc_getTokenHolders", `[` + zero + `,{"limit":5,"cursor":"x"}]`, `[]`, "[]"},
 		{"Trace", func(c *Client) (any, error) { return c.Trace(t.Context(), types.TxID{}) },
 			"svc_traceTransaction", `[` + zero + `]`, `null`, "<nil>"},
+		{"TraceWithPlaces", func(c *Client) (any, error) { return c.TraceWithPlaces(t.Context(), types.TxID{}) },
+			"svc_traceTransaction", `[` + zero + `,true]`, `null`, "<nil>"},
 		{"Mine", func(c *Client) (any, error) { return c.Dev().Mine(t.Context(), 2) }, "dev_mine", `[2]`, `"0x9"`, "9"},
 		{"SetBlockTime", func(c *Client) (any, error) {
 			return nil, c.Dev().SetBlockTime(t.Context(), 1500*time.Millisecond)

@@ -42,8 +42,9 @@ func goldModule() string {
 
 // contractAnswers changes what the node tells of contracts.
 type contractAnswers struct {
-	trace func(*api.Trace)
-	abi   string // of the contract with one; empty: goldABI
+	trace  func(*api.Trace)
+	places int    // how often places were asked for
+	abi    string // of the contract with one; empty: goldABI
 }
 
 // contracts are the methods on contracts. A view call answers with what it was asked.
@@ -108,9 +109,12 @@ func (n *fakeNode) contracts() []jsonrpc.Method {
 			}
 			return []api.Event{event}, nil
 		}),
-		method(api.TraceTransaction, func(p api.TransactionParams) (*api.Trace, error) {
+		method(api.TraceTransaction, func(p api.TraceParams) (*api.Trace, error) {
 			if p.Hash.IsZero() {
 				return nil, nil
+			}
+			if p.Places {
+				n.places++
 			}
 			trace := sampleTrace()
 			if n.trace != nil {

@@ -2,8 +2,10 @@ package node
 
 import (
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/server/rpc"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
+	"github.com/cairn-chain/cairn/types"
 )
 
 // viewMemory is what compiled code and idle instances of calls that are not sent take, in bytes, about.
@@ -20,6 +22,18 @@ func (n *Node) openEngines() (err error) {
 	}
 	n.trials, err = wasm.New(wasm.Options{Codes: 16, Fresh: true, Log: n.config.Log})
 	return err
+}
+
+// noting makes an engine for one trace. It compiles what it runs in a form that blocks do not run. So it keeps nothing,
+// not on disk either, and says nothing of machine stacks, which that form may need more of.
+func (n *Node) noting(
+	stopped func(types.CodeHash, []vm.Place),
+) (engine vm.Engine, shut func() error, err error) {
+	e, err := wasm.New(wasm.Options{Fresh: true, Bytes: viewMemory, Stopped: stopped})
+	if err != nil {
+		return nil, nil, err
+	}
+	return n.book.Spare(e), e.Close, nil
 }
 
 // engineStats are those of blocks; stacks of all engines count.

@@ -37,7 +37,7 @@ func (n *Node) newRPCServer() (*rpc.Server, error) {
 		Sender:  n.sends(),
 		Node:    self{n},
 		Proofs:  n.queue,
-		Engines: rpc.Engines{Views: n.book.Refuse(n.views), Trials: n.book.Refuse(n.trials)},
+		Engines: rpc.Engines{Views: n.book.Refuse(n.views), Trials: n.book.Refuse(n.trials), Noting: n.noting},
 		About:   rpc.About{Build: n.config.Build},
 		ViewGas: n.config.ViewGas,
 		Limits: jsonrpc.Options{

@@ -15,6 +15,9 @@ import (
 // itemBytes is about what an item of a trace takes beside its bytes.
 const itemBytes = 256
 
+// placeBytes is about what a place takes, in bytes that take two digits each.
+const placeBytes = 20
+
 // Tracer gathers what a transaction does.
 type Tracer struct {
 	root      *api.TraceCall
@@ -66,6 +69,7 @@ func (t *Tracer) top() *api.TraceCall { return t.open[len(t.open)-1] }
 func (t *Tracer) Enter(c exec.CallInfo) {
 	call := &api.TraceCall{
 		Contract: c.Contract,
+		CodeHash: c.Code,
 		Function: c.Function,
 		Args:     bytes.Clone(c.Args),
 		Value:    api.Quantity(c.Value),
@@ -78,6 +82,8 @@ func (t *Tracer) Enter(c exec.CallInfo) {
 		Debug:    []string{},
 		Calls:    []api.TraceCall{},
 		Parts:    map[string]api.Quantity{},
+
+		StoppedAt: []api.TracePlace{},
 	}
 	t.open = append(t.open, call)
 }
@@ -95,6 +101,17 @@ func (t *Tracer) Exit(reason exec.Reason, output []byte, used types.Gas) {
 	above.BelowGas += api.Quantity(used)
 	if t.fits(len(call.Args) + len(output)) {
 		above.Calls = append(above.Calls, *call)
+	}
+}
+
+// Stopped says where the call stood that failed just now and has not been told to exit: an engine tells it.
+func (t *Tracer) Stopped(_ types.CodeHash, at []vm.Place) {
+	if !t.fits(placeBytes * len(at)) {
+		return
+	}
+	call := t.top()
+	for _, p := range at {
+		call.StoppedAt = append(call.StoppedAt, api.TracePlace{Function: uint64(p.Function), Offset: uint64(p.At)})
 	}
 }
 

@@ -143,6 +143,28 @@ func TestRefuse(t *testing.T) {
 	}
 }
 
+// A failure of an engine that runs another form of codes says nothing of them; what blocks failed on it does not run.
+func TestSpare(t *testing.T) {
+	b := open(t, Options{})
+	broken := faulty{
+		compile: func() error { return errInjected }, run: func(vm.Host) error { panic("of the engine") },
+	}
+	for name, call := range map[string]func(vm.Engine) error{"compile": compile, "run": run(nil)} {
+		if err := call(b.Spare(broken)); !errors.As(err, new(*vm.Fault)) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if s := b.Stats(); s.Faults != 0 || b.Quarantined(hash) {
+		t.Errorf("the book has %+v", s)
+	}
+	if err := run(nil)(b.Watch(broken)); err == nil || !b.Quarantined(hash) {
+		t.Fatalf("of an engine of blocks: %v", err)
+	}
+	if err := compile(b.Spare(faulty{compile: func() error { return nil }})); !errors.Is(err, ErrQuarantined) {
+		t.Errorf("a code in quarantine: %v", err)
+	}
+}
+
 // clock is set by the test.
 type clock struct{ now time.Time }
 

@@ -11,15 +11,22 @@ import (
 
 // Watch is an engine whose failures are told from those of what it asks, noted in the book, and returned as a
 // [*vm.Fault]. A panic is one. Codes in quarantine run all the same: it is for blocks that are there.
-func (b *Book) Watch(e vm.Engine) vm.Engine { return watched{e, b} }
+func (b *Book) Watch(e vm.Engine) vm.Engine { return watched{engine: e, book: b} }
 
 // Refuse is [Book.Watch] of an engine that is for what this node may leave: a code in quarantine gives a [*vm.Fault] of
 // [ErrQuarantined], which is not noted again.
-func (b *Book) Refuse(e vm.Engine) vm.Engine { return refusing{watched{e, b}} }
+func (b *Book) Refuse(e vm.Engine) vm.Engine { return refusing{watched{engine: e, book: b}} }
+
+// Spare is [Book.Refuse] of an engine that runs codes in another form than blocks do: it notes nothing, since its
+// failures say nothing of blocks.
+func (b *Book) Spare(e vm.Engine) vm.Engine {
+	return refusing{watched{engine: e, book: b, spares: true}}
+}
 
 type watched struct {
 	engine vm.Engine
 	book   *Book
+	spares bool // notes nothing
 }
 
 type refusing struct{ watched }
@@ -64,7 +71,9 @@ func (w watched) guard(hash types.CodeHash, function string, own *error, do func
 			return
 		}
 		fault := &vm.Fault{Code: hash, Function: function, Err: err}
-		w.book.failed(fault)
+		if !w.spares {
+			w.book.failed(fault)
+		}
 		err = fault
 	}()
 	return do()

@@ -281,7 +281,7 @@ func (l *Stateless) ProveAll(context.Context, types.Height, [][]byte) (Reads, er
 }
 
 // Trace is refused: chain.ErrNoState.
-func (l *Stateless) Trace(chain.Position, vm.Engine, exec.Tracer, func() error) error {
+func (l *Stateless) Trace(chain.Position, vm.Engine, vm.Engine, exec.Tracer, func() error) error {
 	return chain.ErrNoState
 }
 

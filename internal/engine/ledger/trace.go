@@ -12,8 +12,11 @@ import (
 
 // Trace tells a tracer what an included transaction did: it executes the block again up to it, on the parent's state.
 // Errors are those of the store, among them chain.ErrPruned where that state is not kept. stop, asked between
-// transactions and while contracts run, ends it with its error. Contracts run in the engine that is given.
-func (l *Ledger) Trace(p chain.Position, engine vm.Engine, tracer exec.Tracer, stop func() error) (err error) {
+// transactions and while contracts run, ends it with its error. The transaction runs in engine, and those of the block
+// before it in before.
+func (l *Ledger) Trace(
+	p chain.Position, before, engine vm.Engine, tracer exec.Tracer, stop func() error,
+) (err error) {
 	stored, err := l.store.EncodedBlock(p.Height)
 	if err != nil {
 		return err
@@ -38,7 +41,7 @@ func (l *Ledger) Trace(p chain.Position, engine vm.Engine, tracer exec.Tracer, s
 	if err != nil {
 		return err
 	}
-	run, err := l.again(parent.Header, block.Header, parameters, view, exec.Machine{Engine: engine, Codes: l.store})
+	run, err := l.again(parent.Header, block.Header, parameters, view, exec.Machine{Engine: before, Codes: l.store})
 	if err != nil {
 		return err
 	}
@@ -53,6 +56,7 @@ func (l *Ledger) Trace(p chain.Position, engine vm.Engine, tracer exec.Tracer, s
 		}
 		if i == int(p.Index) {
 			run.Trace(tracer)
+			run.RunIn(engine)
 		}
 		if _, err := run.Apply(tx); err != nil {
 			return fmt.Errorf("transaction %d of block %d, again: %w", i, p.Height, err)

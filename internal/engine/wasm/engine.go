@@ -36,11 +36,10 @@ type Options struct {
 	// Interpreter runs modules in wazero's interpreter instead of compiling them: the second opinion. It implies Fresh
 	// and uses no Dir.
 	Interpreter bool
-	// Covered is told after each call which blocks of the code ran, as [vm.Module.Blocks] numbers them: for tests. It
-	// needs Fresh, and each module is to be asked for ([Engine.Module]) before it is compiled or run.
+	// Covered is told after each call which blocks of the code ran, as [vm.Module.Blocks] numbers them: for tests. Stopped
+	// is told of each call that failed where it stood, before Run returns. Both need Fresh and no Dir. A module that was
+	// not asked for ([Engine.Module]) before it is compiled or run is told of as one without blocks.
 	Covered func(code types.CodeHash, ran []uint64)
-
-	// Stopped is told of each call that failed where it stood. It needs Covered.
 	Stopped func(code types.CodeHash, at []vm.Place)
 
 	Log *slog.Logger // discards
@@ -240,7 +239,7 @@ func (e *Engine) Module(hash types.CodeHash, read func() ([]byte, error)) (*vm.M
 			return nil, err
 		}
 		check := vm.Check
-		if e.opts.Covered != nil {
+		if e.opts.Covered != nil || e.opts.Stopped != nil {
 			check = vm.CheckCovered
 		}
 		if module, err = check(binary); err != nil {

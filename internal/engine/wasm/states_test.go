@@ -98,7 +98,14 @@ func TestSameFromEveryState(t *testing.T) {
 	pooled, short := beside(Options{}), beside(Options{})
 	short.stacks.close()
 	short.stacks.size, short.stacks.closed = 8<<10, false
+	stops := 0
+	noting := newEngine(t, Options{Fresh: true, Stopped: func(_ types.CodeHash, at []vm.Place) {
+		if len(at) > 0 {
+			stops++
+		}
+	}})
 	engines := map[string]vm.Engine{
+		"noting":        noting,
 		"fresh":         beside(Options{Fresh: true}),
 		"disk":          disk,
 		"pooled":        pooled,
@@ -117,7 +124,7 @@ func TestSameFromEveryState(t *testing.T) {
 	want := map[statesCall]outcome{}
 	exits := map[vm.Exit]int{}
 	for _, name := range []string{
-		"fresh", "disk", "pooled", "pooled, fresh", "short stacks", "compiled now", "interpreter",
+		"fresh", "disk", "pooled", "pooled, fresh", "short stacks", "compiled now", "interpreter", "noting",
 	} {
 		order := rand.New(rand.NewPCG(uint64(len(name)), 15))
 		for range 2 {
@@ -151,6 +158,9 @@ func TestSameFromEveryState(t *testing.T) {
 		if exits[exit] == 0 {
 			t.Errorf("no call ended with exit %d", exit)
 		}
+	}
+	if failed := 2 * (len(want) - exits[vm.Returned]); stops < failed*9/10 {
+		t.Errorf("of %d calls that failed it is told where %d stood", failed, stops)
 	}
 	d, p := disk.Stats(), pooled.Stats()
 	if d.Loaded == 0 || p.Reused == 0 || p.Loaded != p.Compiled || short.Stats().Deeper == 0 {

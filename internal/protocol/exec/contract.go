@@ -170,6 +170,7 @@ func (f *frame) enter(c contract, module *vm.Module, function string, gas *vm.Ga
 	if t := x.derivation.tracer; t != nil {
 		t.Enter(CallInfo{
 			Contract: f.id,
+			Code:     c.hash,
 			Caller:   f.caller,
 			Function: function,
 			Args:     f.args,

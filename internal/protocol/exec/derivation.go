@@ -7,6 +7,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/fees"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -78,6 +79,9 @@ func Begin(p types.Parameters, parent state.Reader, seed types.Header, machine M
 
 // Trace tells a tracer, nil for none, of the transactions that are applied from now on.
 func (d *Derivation) Trace(t Tracer) { d.tracer = t }
+
+// RunIn has an engine run the contracts from now on.
+func (d *Derivation) RunIn(engine vm.Engine) { d.machine.Engine = engine }
 
 // StopWith asks stop, nil for nobody, before code is loaded and at least once in vm.MaxSlice of gas and a host
 // function: an error of it ends [Derivation.Apply]. It is for what only this node waits for: a block that is there is

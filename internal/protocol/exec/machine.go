@@ -45,6 +45,7 @@ type Tracer interface {
 // CallInfo is a call of a contract.
 type CallInfo struct {
 	Contract types.ContractID
+	Code     types.CodeHash
 	Caller   types.Account
 	Function string
 	Args     []byte

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/cairn-chain/cairn/api"
@@ -95,6 +97,7 @@ func (s *tokenScenario) examples() []example {
 		{"getTokenHolders", "svc_getTokenHolders", []any{s.token}, s.testChain},
 		{"traceTransaction", "svc_traceTransaction", []any{s.transfer.ID()}, s.testChain},
 		{"traceTransaction_failed", "svc_traceTransaction", []any{s.overdraw.ID()}, s.testChain},
+		{"traceTransaction_places", "svc_traceTransaction", []any{s.overdraw.ID(), true}, s.testChain},
 	}
 }
 
@@ -146,6 +149,34 @@ func TestTraceIsTheReceipt(t *testing.T) {
 		}
 		if host == 0 || host >= trace.Root.GasUsed {
 			t.Errorf("host functions took %d of %d gas", host, trace.Root.GasUsed)
+		}
+	}
+}
+
+// TestTraceHasPlaces asks for places, which changes nothing else: of calls that fail and not, and of a deploy whose
+// init fails, so that no contract has the code.
+func TestTraceHasPlaces(t *testing.T) {
+	s := newTokenScenario(t)
+	code := s.deploy.Payload.(types.Deploy).Code
+	code = append(slices.Clone(code), 0, 2, 1, 'x') // a custom section: other code, which no engine has seen
+	failing := s.costly(alice, 2, 60_000_000, types.Deploy{Code: code, InitArgs: []byte(`{}`)})
+	before := s.costly(bob, 1, 2_000_000, s.send(alice, tokenSupply)) // fails too
+	s.include(before, failing)
+	for _, tx := range []types.SignedTransaction{s.deploy, s.transfer, s.overdraw, failing} {
+		without := call[api.Trace](s.testChain, "svc_traceTransaction", tx.ID())
+		with := call[api.Trace](s.testChain, "svc_traceTransaction", tx.ID(), true)
+		places := with.Root.StoppedAt
+		if failed := with.Error != nil; failed != (len(places) > 0) || len(without.Root.StoppedAt) > 0 {
+			t.Errorf("%v: it stopped at %+v", with.Error, places)
+		}
+		for _, p := range places {
+			if p.Offset == 0 || p.Offset >= uint64(len(code)) {
+				t.Errorf("offset %d of a code of %d bytes", p.Offset, len(code))
+			}
+		}
+		with.Root.StoppedAt = without.Root.StoppedAt
+		if !reflect.DeepEqual(with, without) {
+			t.Errorf("with places %+v, without %+v", with, without)
 		}
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
@@ -88,6 +89,15 @@ type standing struct {
 	mode      api.Mode
 }
 
+// noting is an engine for a trace with places.
+func noting(stopped func(types.CodeHash, []vm.Place)) (vm.Engine, func() error, error) {
+	e, err := wasm.New(wasm.Options{Fresh: true, Stopped: stopped})
+	if err != nil {
+		return nil, nil, err
+	}
+	return e, e.Close, nil
+}
+
 // newTestChain starts a development chain at its genesis.
 func newTestChain(t testing.TB) *testChain {
 	return startTestChain(t, types.Regtest, api.DevelopmentChainID, chain.Options{}, jsonrpc.Options{})
@@ -137,7 +147,7 @@ func startTestChain(
 		Pool:      c.pool,
 		Sender:    c.pool,
 		Node:      c,
-		Engines:   Engines{Views: views, Trials: trials},
+		Engines:   Engines{Views: views, Trials: trials, Noting: noting},
 		Proofs:    proving.NewQueue(store, 100),
 		Snapshots: offered{},
 		Limits:    limits,

@@ -36,6 +36,8 @@ type Config struct {
 type Engines struct {
 	Views  vm.Engine
 	Trials vm.Engine // runs the code of deploys that are simulated, and keeps little of it
+	// Noting makes an engine that tells where calls stood that failed, as [wasm.Options].Stopped, and what closes it.
+	Noting func(stopped func(types.CodeHash, []vm.Place)) (engine vm.Engine, shut func() error, err error)
 }
 
 // About is what svc_getNodeInfo tells of the program.
@@ -143,7 +145,7 @@ func (s *Server) addGroups(c Config, genesis types.Genesis) {
 		&viewProofHandlers{prover: prover, views: views, chain: c.Chain},
 		&eventHandlers{c.Chain},
 		&paymentHandlers{payments},
-		&traceHandlers{transactions: transactions, ledger: c.Ledger, engine: c.Engines.Views, traces: oneAtATime()},
+		&traceHandlers{transactions: transactions, ledger: c.Ledger, engines: c.Engines, traces: oneAtATime()},
 		&tokenHandlers{viewHandlers: views, codes: c.Chain, network: genesis.Network},
 		proofs,
 		&snapshotHandlers{c.Chain, c.Snapshots},

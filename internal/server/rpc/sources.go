@@ -93,7 +93,7 @@ type Ledger interface {
 	Prove(key []byte) (ledger.MerkleProof, error)
 	ProveAt(ctx context.Context, h types.Height, key []byte) (ledger.MerkleProof, error)
 	ProveAll(ctx context.Context, h types.Height, keys [][]byte) (ledger.Reads, error)
-	Trace(p chain.Position, engine vm.Engine, tracer exec.Tracer, stop func() error) error
+	Trace(p chain.Position, before, engine vm.Engine, tracer exec.Tracer, stop func() error) error
 }
 
 // Pool is what waits for a block: a *mempool.Pool.

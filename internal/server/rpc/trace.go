@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 
 	"github.com/cairn-chain/cairn/api"
@@ -10,12 +11,13 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/trace"
 	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
 )
 
 type traceHandlers struct {
 	transactions *transactionReader
 	ledger       Ledger
-	engine       vm.Engine
+	engines      Engines
 	traces       *jsonrpc.Slots // each executes as much as a block
 }
 
@@ -25,14 +27,22 @@ func (h *traceHandlers) methods(e *clientErrors) []method {
 	}
 }
 
-func (h *traceHandlers) traceTransaction(ctx context.Context, p api.TransactionParams) (*api.Trace, error) {
+func (h *traceHandlers) traceTransaction(ctx context.Context, p api.TraceParams) (_ *api.Trace, err error) {
 	found, err := h.transactions.findIncluded(p.Hash)
 	if found == nil || err != nil {
 		return nil, err
 	}
-	r, t := request.Of(ctx), trace.New()
+	r, t, engine := request.Of(ctx), trace.New(), h.engines.Views
+	if p.Places {
+		noting, shut, failed := h.noting(t, found.tx.Payload)
+		if failed != nil {
+			return nil, failed
+		}
+		defer func() { err = errors.Join(err, shut()) }()
+		engine = noting
+	}
 	position := chain.Position{Height: found.header.Height, Index: found.index}
-	err = h.ledger.Trace(position, h.engine, t, func() error { return r.Stop(ctx) })
+	err = h.ledger.Trace(position, h.engines.Views, engine, t, func() error { return r.Stop(ctx) })
 	if errors.Is(err, chain.ErrNotFound) {
 		return nil, nil // undone meanwhile
 	}
@@ -40,4 +50,19 @@ func (h *traceHandlers) traceTransaction(ctx context.Context, p api.TransactionP
 		return nil, err
 	}
 	return t.Trace(found.receipt.GasUsed, found.reason), nil
+}
+
+// noting makes an engine for one transaction that tells a tracer where calls failed. It keeps no code beyond it. A
+// deploy brings its code in the form without notes, unless the engine knows it.
+func (h *traceHandlers) noting(t *trace.Tracer, p types.Payload) (engine vm.Engine, shut func() error, err error) {
+	engine, shut, err = h.engines.Noting(t.Stopped)
+	deploy, ok := p.(types.Deploy)
+	if err != nil || !ok {
+		return engine, shut, err
+	}
+	_, err = engine.Module(sha256.Sum256(deploy.Code), func() ([]byte, error) { return deploy.Code, nil })
+	if refused := new(vm.Refused); err != nil && !errors.As(err, &refused) { // the trace says what is refused
+		return nil, nil, errors.Join(err, shut())
+	}
+	return engine, shut, nil
 }

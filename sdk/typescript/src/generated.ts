@@ -770,6 +770,8 @@ export interface TraceCall {
   caller: Hash;
   /** the calls that it made, in order */
   calls: (TraceCall)[];
+  /** the SHA-256 of its code */
+  codeHash: Hash;
   /** the contract */
   contract: Hash;
   /** what it said with the host function debug, in order */
@@ -790,6 +792,8 @@ export interface TraceCall {
   output: Hex;
   /** its other gas by parts, those of 0 left out: instructions, memory (memory.grow), instance (of the calls that it made), new_account, forfeited (left when a price could not be paid or the code trapped); with hostGas and belowGas they add up to gasUsed */
   parts: Record<string, bigint>;
+  /** if it failed and places were asked for: where its active functions stood, the innermost first; empty otherwise */
+  stoppedAt: (TracePlace)[];
   /** what it wrote to its storage, in order */
   storage: (TraceWrite)[];
   /** the native amount that came with the call */
@@ -805,6 +809,13 @@ export interface TraceEvent {
   eventName: string;
   /** its own topics */
   topics: (Hash)[];
+}
+
+export interface TracePlace {
+  /** which one of those that the code defines, from 0; imported ones are not counted */
+  function: number;
+  /** where in the code as deployed, in bytes: an instruction that calls or may trap, or where instructions begin that run one after the other */
+  offset: number;
 }
 
 export interface TraceWrite {
@@ -1035,7 +1046,7 @@ export interface Methods {
   /** Over WebSocket (/ws): begins to send a topic as notifications of the method svc_subscription, and gives the subscription's id, which is the connection's own. Each has params {subscription, result}. The result is of newBlocks a Block with hashes, of newPendingTransactions a hash, of events an Event, of syncStatus a SyncStatus, of proofs a ProofNotice, of payments a PaymentPage. Of rangeProofs it is an array of RangeProofs. */
   svc_subscribe: { params: [topic: "newBlocks" | "newPendingTransactions" | "events" | "syncStatus" | "proofs" | "rangeProofs" | "payments", filter?: SubscriptionFilter | null]; result: bigint };
   /** What an included transaction did, call by call; null when it is not included. Its block is executed again up to it. */
-  svc_traceTransaction: { params: [hash: Hash]; result: Trace | null };
+  svc_traceTransaction: { params: [hash: Hash, places?: boolean | null]; result: Trace | null };
   /** Over WebSocket (/ws): ends a subscription of the connection; false if it has none of that id. */
   svc_unsubscribe: { params: [id: bigint]; result: boolean };
   /** Whether a proof holds for a block of this chain, by the verifier that anyone can run. */
@@ -1146,7 +1157,8 @@ export const shapes: Record<string, Record<string, string>> = {
   TokenBalance: { balance: "q", balanceDecimal: "f" },
   TokenHolder: { balance: "q", block_height: "n" },
   Trace: { gasUsed: "q", parts: "{q", root: "TraceCall" },
-  TraceCall: { belowGas: "q", calls: "[TraceCall", gas: "q", gasUsed: "q", hostGas: "{q", parts: "{q", value: "q" },
+  TraceCall: { belowGas: "q", calls: "[TraceCall", gas: "q", gasUsed: "q", hostGas: "{q", parts: "{q", stoppedAt: "[TracePlace", value: "q" },
+  TracePlace: { function: "n", offset: "n" },
   Transaction: { blockHeight: "n", gasLimit: "q", gasPrice: "q", input: "Input", maxFeePerGas: "q", maxPriorityFeePerGas: "q", nonce: "q", transactionIndex: "n", value: "q" },
   TransactionStatus: { blockHeight: "n", confirmations: "n" },
   Upstream: { height: "n" },
