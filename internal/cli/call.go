@@ -24,6 +24,7 @@ type calling struct {
 	submission
 	args, value string
 	view, trace bool
+	sources     []string // whose lines the trace shows
 }
 
 // viewedFunction is the result of a view call.
@@ -61,6 +62,7 @@ from, has the flag --arg-from.`,
 	set.StringVar(&flags.value, "value", "0u", "coins that go to the contract")
 	set.BoolVar(&flags.view, "view", false, "make a view call, whatever the ABI says")
 	set.BoolVar(&flags.trace, "trace", false, "show what the transaction did, call by call")
+	registerSources(command, &flags.sources)
 	flags.register(command)
 	flags.registerGasLimit(command)
 	// Which flags there are is known only once the contract has been asked: the words are parsed when the command runs.
@@ -163,10 +165,14 @@ func (f *calling) encode(s *session, t target, given map[string]string) ([]byte,
 // call calls the function with encoded arguments.
 func (f *calling) call(ctx context.Context, s *session, command *cobra.Command, t target, args []byte) error {
 	if f.view || t.function.Mode == abi.Read {
-		if f.trace {
+		if f.traced() {
 			return output.Usage(errors.New("a view call leaves no trace: only transactions do"))
 		}
 		return t.reverted(s.view(ctx, t, args))
+	}
+	sources, err := s.readSources(ctx, f.sources)
+	if err != nil {
+		return err
 	}
 	value, err := argument.ParseAmount(f.value)
 	if err != nil {
@@ -181,14 +187,23 @@ func (f *calling) call(ctx context.Context, s *session, command *cobra.Command, 
 	}
 	payload := types.Call{Amount: value, Contract: t.contract, Function: t.function.Name, Args: args}
 	receipt, err := f.send(ctx, s, command, from.ID, payload, s.keyOf(ctx, from))
-	if f.trace && f.gasLimit == 0 && errors.Is(err, api.ErrExecutionFailed) {
+	if f.traced() && f.gasLimit == 0 && errors.Is(err, api.ErrExecutionFailed) {
 		s.Note("It would fail and was not sent: there is no trace. With --gas-limit it is sent all the same, and traced.")
 	}
 	if receipt == nil || err != nil {
 		return t.reverted(err)
 	}
-	return t.reverted(s.called(ctx, t, *receipt, f.trace))
+	var trace *readTrace
+	if f.traced() {
+		if trace, err = s.trace(ctx, receipt.TransactionHash, sources, command.ErrOrStderr()); err != nil {
+			return err
+		}
+	}
+	return t.reverted(s.called(ctx, t, *receipt, trace))
 }
+
+// traced tells whether a trace is to be shown.
+func (f *calling) traced() bool { return f.trace || len(f.sources) > 0 }
 
 // view makes a view call and writes its result.
 func (s *session) view(ctx context.Context, t target, args []byte) error {
@@ -202,26 +217,18 @@ func (s *session) view(ctx context.Context, t target, args []byte) error {
 	return s.Result(view, func(text *output.Text) { text.Line("%s", t.shown(result)) })
 }
 
-// called writes the result of a call that is in a block, with its trace where that is asked for.
-func (s *session) called(ctx context.Context, of target, receipt api.Receipt, traced bool) error {
+// called writes the result of a call that is in a block, with its trace unless that is nil.
+func (s *session) called(ctx context.Context, of target, receipt api.Receipt, trace *readTrace) error {
 	included, err := s.include(ctx, receipt)
 	if err != nil {
 		return err
 	}
-	result := calledFunction{includedTransaction: included, Result: of.result(receipt.ReturnData)}
-	if traced {
-		asking, cancel := s.patience(ctx)
-		defer cancel()
-		trace, err := s.client.Trace(asking, receipt.TransactionHash)
-		if err != nil {
-			return err
-		}
-		if result.Trace, err = s.readTrace(asking, trace); err != nil {
-			return err
-		}
-	}
+	result := calledFunction{includedTransaction: included, Result: of.result(receipt.ReturnData), Trace: trace}
 	if err := client.Failure(receipt); err != nil {
+		var failure *client.Error
 		switch {
+		case s.JSON() && result.Trace != nil && errors.As(err, &failure):
+			failure.Data["trace"] = result.Trace
 		case s.JSON():
 		case result.Trace != nil:
 			s.Note("%s", s.traceText(*result.Trace))

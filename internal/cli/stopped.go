@@ -39,9 +39,16 @@ func (g givenModule) stopped(
 	if err != nil {
 		return nil, err
 	}
+	return linesAt(*g.source, lines, places), nil
+}
+
+// linesAt says where a contract's own sources stood, the innermost function first.
+func linesAt(
+	source contractbuild.Source, lines *contractbuild.SourceMap, places []contracttest.Place,
+) (list []stoppedAt) {
 	add := func(at contractbuild.Position, near bool) {
-		if g.source.IsOwn(at) {
-			list = append(list, stoppedAt{at.File, at.Line, near, lineOf(g.source.Files[at.File], at.Line)})
+		if source.IsOwn(at) {
+			list = append(list, stoppedAt{at.File, at.Line, near, lineOf(source.Files[at.File], at.Line)})
 		}
 	}
 	for _, p := range places {
@@ -50,9 +57,9 @@ func (g givenModule) stopped(
 		}
 	}
 	for i := 0; i < len(places) && len(list) == 0; i++ {
-		add(lines.Before(places[i].Function, places[i].At, g.source.IsOwn), true)
+		add(lines.Before(places[i].Function, places[i].At, source.IsOwn), true)
 	}
-	return list, nil
+	return list
 }
 
 // lineOf is a line of a text, from 1 on, without the space around it; empty if there is none.
@@ -68,11 +75,16 @@ func lineOf(text []byte, line int) string {
 func stoppedText(list []stoppedAt) string {
 	var b strings.Builder
 	for _, s := range list {
-		near := ""
-		if s.Near {
-			near = "near "
-		}
-		fmt.Fprintf(&b, "\n  %s%s:%d  %s", near, s.File, s.Line, s.Text)
+		fmt.Fprintf(&b, "\n  %s", s)
 	}
 	return b.String()
+}
+
+// String is the line for people. Its text may be a stranger's.
+func (s stoppedAt) String() string {
+	near := ""
+	if s.Near {
+		near = "near "
+	}
+	return fmt.Sprintf("%s%s:%d  %s", near, s.File, s.Line, oneLine(s.Text))
 }

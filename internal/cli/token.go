@@ -234,7 +234,7 @@ func (a *app) tokenWrite(use, short, parameter, argumentName, example string) *c
 		if receipt == nil || err != nil {
 			return of.reverted(err)
 		}
-		return of.reverted(s.called(ctx, of, *receipt, false))
+		return of.reverted(s.called(ctx, of, *receipt, nil))
 	}))
 	flags.register(command)
 	flags.registerGasLimit(command)

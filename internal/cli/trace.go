@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -20,31 +21,58 @@ import (
 )
 
 func (a *app) newTrace() *cobra.Command {
-	return a.lookUp(&cobra.Command{
+	var sources []string
+	command := a.define(&cobra.Command{
 		Use:   "trace HASH",
 		Short: "Show what a transaction did, call by call",
 		Long: `Show what a transaction in a block did, call by call: arguments and results, gas, what each call wrote, emitted and
-said with the host function debug. The node executes the transaction's block again up to it.`,
-		Example: "  cairn tx trace 0x4f1c…",
+said with the host function debug. The node executes the transaction's block again up to it.
+
+With --source a call that failed says in which line of the source, and from where that was called. The source is compiled, and
+its lines are shown only for the contracts that have exactly the code that it gives.`,
+		Example: "  cairn tx trace 0x4f1c…\n  cairn tx trace 0x4f1c… --source . --source ../pool/build/pool.source.tar",
 		Args:    exactly("HASH"),
-	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
+	}, nodeSettings, func(ctx context.Context, s *session, command *cobra.Command, args []string) error {
 		id, err := argument.ParseTxID(args[0])
 		if err != nil {
 			return output.Usage(err)
 		}
-		trace, err := s.client.Trace(ctx, id)
+		given, err := s.readSources(ctx, sources)
 		if err != nil {
 			return err
 		}
-		if trace == nil {
-			return fmt.Errorf("no block has the transaction %s", id)
-		}
-		read, err := s.readTrace(ctx, trace)
+		read, err := s.trace(ctx, id, given, command.ErrOrStderr())
 		if err != nil {
 			return err
 		}
 		return s.Result(read, func(t *output.Text) { t.Line("%s", s.traceText(*read)) })
 	})
+	registerSources(command, &sources)
+	return command
+}
+
+// trace asks the node for a trace, and reads it with the contracts' ABIs and with sources.
+func (s *session) trace(
+	ctx context.Context, id types.TxID, sources []givenSource, log io.Writer,
+) (*readTrace, error) {
+	asking, cancel := s.patience(ctx)
+	defer cancel()
+	ask := s.client.Trace
+	if len(sources) > 0 {
+		ask = s.client.TraceWithPlaces
+	}
+	trace, err := ask(asking, id)
+	if err != nil {
+		return nil, err
+	}
+	if trace == nil {
+		return nil, fmt.Errorf("no block has the transaction %s", id)
+	}
+	read, err := s.readTrace(asking, trace)
+	if err != nil || len(sources) == 0 {
+		return read, err
+	}
+	return read, s.addLines(ctx, read, sources, log)
 }
 
 // known puts names in place of the accounts, in hex, that the keystore or the development chain names.
@@ -139,6 +167,13 @@ func (t traceWriter) call(indent string, call readCall) {
 		line("failed: %s", *call.Error)
 	case len(call.Output) > 0:
 		line("returned %s", t.result(call))
+	}
+	for i, at := range call.Lines {
+		where := "at"
+		if i > 0 {
+			where = "called from"
+		}
+		line("  %s %s", where, at)
 	}
 }
 

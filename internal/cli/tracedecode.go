@@ -20,7 +20,8 @@ const maxTracedStorage = 16 << 20
 // readTrace is a trace with what the contracts' ABIs say of it.
 type readTrace struct {
 	*api.Trace
-	Root *readCall `json:"root"`
+	Root    *readCall      `json:"root"`
+	Sources []tracedSource `json:"sources,omitempty"` // that were given for its lines
 }
 
 // readCall is a call of a [readTrace].
@@ -29,6 +30,7 @@ type readCall struct {
 	Decoded *decodedCall `json:"decoded,omitempty"` // nil where the contract's ABI does not describe the call
 	Storage []readWrite  `json:"storage"`
 	Calls   []readCall   `json:"calls"`
+	Lines   []stoppedAt  `json:"lines,omitempty"` // where it failed, the innermost first, if a source says it
 
 	abi *abi.ABI // nil of a contract without one
 }
@@ -66,7 +68,7 @@ func (s *session) readTrace(ctx context.Context, trace *api.Trace) (*readTrace, 
 	}
 	reader := traceReader{s.client, map[types.ContractID]*abi.ABI{}, maxTracedStorage}
 	root, err := reader.call(ctx, *trace.Root)
-	return &readTrace{trace, &root}, err
+	return &readTrace{Trace: trace, Root: &root}, err
 }
 
 // traceReader reads the calls of a trace.

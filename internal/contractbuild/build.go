@@ -71,6 +71,9 @@ func Build(ctx context.Context, s Source, o Options) (Result, error) {
 	return Result{Module: module, Linked: linked, Archive: archive, DeployGas: gas}, nil
 }
 
+// Bare is the module without the hash of its source.
+func (r Result) Bare() ([]byte, error) { return strip(r.Linked, nil) }
+
 // checkToolchain compares the toolchain of this machine with the one that the source was collected with.
 func (s Source) checkToolchain(ctx context.Context) error {
 	var here map[string]string
