@@ -77,7 +77,7 @@ func TestDownloadsAreBounded(t *testing.T) {
 	}
 
 	counted := &proofHandlers{
-		files:  &files{errors: c.server.errors},
+		ranges: &files{errors: c.server.errors},
 		chain:  c.store,
 		proofs: listing{t},
 	}
@@ -107,6 +107,31 @@ func TestDownloadsAreBounded(t *testing.T) {
 	})
 	if first.Body.String() != "content" || second.Code != http.StatusServiceUnavailable {
 		t.Errorf("the first: %q; the second: HTTP %d", first.Body, second.Code)
+	}
+}
+
+// TestRangesAreJoinedOneAtATime: who asks for one waits for the one before, and keeps nobody else waiting.
+func TestRangesAreJoinedOneAtATime(t *testing.T) {
+	c, _, prove := newProvenChain(t)
+	c.pay(0)
+	prove()
+	get := func(path string) int {
+		ended, end := context.WithCancel(t.Context())
+		end() // whoever would wait is busy
+		recorder := httptest.NewRecorder()
+		c.server.ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, path, nil).WithContext(ended))
+		return recorder.Code
+	}
+	joined := groupOf[*proofHandlers](c).ranges.slots.TryRun(func() {
+		if status := get("/proof/1-2"); status != http.StatusServiceUnavailable {
+			t.Errorf("a second range: HTTP %d", status)
+		}
+		if status := get("/proof/1"); status != http.StatusOK {
+			t.Errorf("a block's proof meanwhile: HTTP %d", status)
+		}
+	})
+	if status := get("/proof/1-2"); !joined || status != http.StatusNotFound {
+		t.Errorf("a range that there is none of: HTTP %d", status)
 	}
 }
 

@@ -20,6 +20,9 @@ type files struct {
 	slots  *jsonrpc.Slots
 }
 
+// in is files that are read in other slots.
+func (f *files) in(slots *jsonrpc.Slots) *files { return &files{f.errors, f.report, slots} }
+
 // errNoMemory: there is no memory for an answer at present.
 var errNoMemory = errors.New("rpc: there is no memory for the answer at present")
 

@@ -27,10 +27,22 @@ type Proofs interface {
 
 type proofHandlers struct {
 	files    *files
+	ranges   *files // with a slot of their own: each joins up to thousands of lists
 	chain    proofStore
 	proofs   Proofs
 	circuit  types.Digest
 	verdicts *jsonrpc.Slots // on proofs of blocks
+}
+
+func newProofHandlers(c Config, f *files) *proofHandlers {
+	return &proofHandlers{
+		files:    f,
+		ranges:   f.in(jsonrpc.NewSlots(1)),
+		chain:    c.Chain,
+		proofs:   c.Proofs,
+		circuit:  blockproof.Circuit().Digest(),
+		verdicts: oneAtATime(),
+	}
 }
 
 func (h *proofHandlers) methods(e *clientErrors) []method {
@@ -163,7 +175,7 @@ func (h *proofHandlers) getAccessList(_ context.Context, p api.GetAccessListPara
 // with ranges of bytes.
 func (h *proofHandlers) serveBundle(w http.ResponseWriter, r *http.Request) {
 	if from, to, ok := parseRange(r.PathValue("height")); ok {
-		h.files.answer(w, r, func(count counter) ([]byte, error) { return h.encodedRange(from, to, count) })
+		h.ranges.answer(w, r, func(count counter) ([]byte, error) { return h.encodedRange(from, to, count) })
 		return
 	}
 	h.serveBinary(w, r, func(height types.Height) ([]byte, error) {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/build"
-	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/jsonrpc"
@@ -95,9 +94,7 @@ func New(c Config) (*Server, error) {
 func (s *Server) addGroups(c Config, genesis types.Genesis) {
 	files := &files{s.errors, c.Limits.Incident, c.Limits.Running}
 	live := &liveness{c.Chain, c.Node}
-	proofs := &proofHandlers{
-		files: files, chain: c.Chain, proofs: c.Proofs, circuit: blockproof.Circuit().Digest(), verdicts: oneAtATime(),
-	}
+	proofs := newProofHandlers(c, files)
 	simulator := &simulator{
 		ledger:     c.Ledger,
 		engines:    c.Engines,
