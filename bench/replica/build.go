@@ -57,7 +57,8 @@ func (s settings) build(ctx context.Context, primary *node) (trusted *api.Block,
 	return trusted, nil
 }
 
-// align has blocks made by hand only, empty ones up to the last of a longest range, and returns that one.
+// align has blocks made by hand only, empty ones up to the last of a longest range, and returns that one once all are
+// proven.
 func (n *node) align(ctx context.Context) (trusted *api.Block, err error) {
 	if err := n.client.Dev().SetManual(ctx); err != nil {
 		return nil, err
@@ -67,6 +68,9 @@ func (n *node) align(ctx context.Context) (trusted *api.Block, err error) {
 		return nil, err
 	}
 	if head, err = n.client.Dev().Mine(ctx, longestRange-uint64(head)%longestRange); err != nil {
+		return nil, err
+	}
+	if err := n.provenTo(ctx, head); err != nil {
 		return nil, err
 	}
 	return n.client.BlockByNumber(ctx, api.AtHeight(head), false)
@@ -103,6 +107,10 @@ func (n *node) mine(ctx context.Context, calls []loadgen.Call) error {
 	if block == nil || block.TxCount != uint64(len(calls)) {
 		return fmt.Errorf("block %d does not have the %d transfers", head, len(calls))
 	}
+	return n.provenTo(ctx, head)
+}
+
+func (n *node) provenTo(ctx context.Context, head types.Height) error {
 	return n.proven(ctx, func(info api.NodeInfo) bool { return info.Proofs != nil && info.Proofs.Newest >= head })
 }
 

@@ -30,7 +30,7 @@ func (s settings) compare(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	primary, err := start(ctx, s.binary, filepath.Join(dir, "primary"), "dev", "--rate-limit", "0", "--block-time", "0s",
+	primary, err := start(ctx, s.binary, filepath.Join(dir, "primary"), "dev", "--rate-limit", "0", "--block-time", "1s",
 		"--proof-retention", "0")
 	if err != nil {
 		return fmt.Errorf("the primary: %w", err)
