@@ -229,11 +229,10 @@ func (s *session) called(ctx context.Context, of target, receipt api.Receipt, tr
 		switch {
 		case s.JSON() && result.Trace != nil && errors.As(err, &failure):
 			failure.Data["trace"] = result.Trace
-		case s.JSON():
 		case result.Trace != nil:
 			s.Note("%s", s.traceText(*result.Trace))
 		default:
-			s.Note("What it did: cairn tx trace %s", receipt.TransactionHash)
+			s.pointAtTrace(receipt)
 		}
 		return err
 	}
@@ -248,6 +247,13 @@ func (s *session) called(ctx context.Context, of target, receipt api.Receipt, tr
 			t.Line("\n%s", s.traceText(*result.Trace))
 		}
 	})
+}
+
+// pointAtTrace tells people how they see what a transaction did that failed.
+func (s *session) pointAtTrace(receipt api.Receipt) {
+	if !s.JSON() {
+		s.Note("What it did: cairn tx trace %s, with --source DIR also in which line it failed", receipt.TransactionHash)
+	}
 }
 
 // logTable lists the events of a receipt, if there are any.

@@ -445,6 +445,25 @@ func TestFailedCallPointsAtItsTrace(t *testing.T) {
 		!strings.Contains(o.err, "cairn tx trace 0x") {
 		t.Errorf("%+v", o)
 	}
+	desk := newDesk(t, node)
+	deploy := []string{"deploy", desk.write(t, "gold.wasm", goldModule()), "--from", "dev0", "--args", `{"owner":"dev1"}`}
+	if o := desk.run(t, deploy...); o.exit != 1 || !strings.Contains(o.err, "cairn tx trace 0x") {
+		t.Errorf("of a deploy: %+v", o)
+	}
+}
+
+// TestFailedCallHasItsTrace has the trace in the error for programs, which read no notes.
+func TestFailedCallHasItsTrace(t *testing.T) {
+	reason := "out_of_gas"
+	node := startNode(t)
+	node.receipt = func(r *api.Receipt) { r.Status, r.Error = 0, &reason }
+	o := newDesk(t, node).run(t, "call", gold, "stop", "--from", "dev0", "--trace", "--json")
+	told := o.document(t).Error
+	trace, ok := told.Data["trace"].(map[string]any)
+	if o.exit != 1 || strings.Contains(o.err, "call 0xc0") || !ok ||
+		trace["gasUsed"] != "0x15f90" || told.Data["reason"] != reason {
+		t.Errorf("%+v", o)
+	}
 }
 
 func TestCallCompletes(t *testing.T) {

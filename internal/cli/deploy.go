@@ -115,6 +115,7 @@ func (f *deployment) deploy(ctx context.Context, s *session, command *cobra.Comm
 		return err
 	}
 	if err := client.Failure(*receipt); err != nil {
+		s.pointAtTrace(*receipt)
 		return err
 	}
 	included, err := s.include(ctx, *receipt)
