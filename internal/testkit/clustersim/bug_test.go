@@ -35,7 +35,7 @@ const (
 var bugs = []planted{
 	{
 		name:   "signs before commit",
-		breaks: []Invariant{OneSignature},
+		breaks: []Invariant{OneSignature, Decided},
 		in: []edit{{leadFile, "l.proposed, l.made = true, d\n", `l.proposed, l.made = true, d
 			if planted == "signs before commit" {
 				m.world.Do(Executor, func() Event { _, _ = m.sign(d.Header()); return func(*Member) error { return nil } })
