@@ -15,6 +15,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/internal/testkit/cputime"
@@ -211,6 +212,21 @@ func (n *ChainNode) Deploy(c Candidate) ([]types.Payload, error) {
 	return calls, nil
 }
 
+// know has the engine know the codes of a block's deploys before these bring them in the form without notes.
+func (n *ChainNode) know(block types.Block) error {
+	for _, tx := range block.Transactions {
+		deploy, ok := tx.Payload.(types.Deploy)
+		if !ok {
+			continue
+		}
+		_, err := n.Engine.Module(sha256.Sum256(deploy.Code), func() ([]byte, error) { return deploy.Code, nil })
+		if refused := new(vm.Refused); err != nil && !errors.As(err, &refused) {
+			return err
+		}
+	}
+	return nil
+}
+
 // follows has another node import all blocks of a chain, and compares what it made of them.
 func follows(maker *ChainNode, options wasm.Options, onDisk bool) (err error) {
 	n, err := NewChain(options, onDisk)
@@ -228,6 +244,11 @@ func follows(maker *ChainNode, options wasm.Options, onDisk bool) (err error) {
 		block, err := maker.store.Block(h)
 		if err != nil {
 			return err
+		}
+		if options.Stopped != nil {
+			if err := n.know(block); err != nil {
+				return err
+			}
 		}
 		received, err := ledger.Receive(block.Encode())
 		if err != nil {

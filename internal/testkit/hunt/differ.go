@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -19,6 +20,7 @@ var Nodes = []struct {
 	{"fresh instances", wasm.Options{Fresh: true}, false},
 	{"machine code from disk", wasm.Options{Codes: 1, Bytes: 1}, true},
 	{"interpreter", wasm.Options{Interpreter: true}, false},
+	{"notes of where calls stand", wasm.Options{Fresh: true, Stopped: func(types.CodeHash, []vm.Place) {}}, false},
 }
 
 // differ counts the nodes that do not come to the same blocks as the one that made them.
