@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"os"
 	"testing"
 	"time"
 
@@ -230,5 +231,42 @@ func TestKeptOnce(t *testing.T) {
 	other := openCopy(t, c, opts.Journal, roomy)
 	if results, err := keepEntry(other, 3, first[1:2], unknown); err != nil || len(results) != 1 || results[0].Err != nil {
 		t.Errorf("another log: %v, error %v", results, err)
+	}
+}
+
+// A power failure may leave a journal with a hole, where a long record was, and what was written after it. A member's
+// pool is then that of the last position before the hole: the log has the rest, and brings it.
+func TestHoleInTheJournal(t *testing.T) {
+	c := newChain()
+	opts := Options{Journal: journalPath(t), Moment: func() time.Time { return time.Unix(1_000_000, 0) }}
+	p := openPool(t, c, opts)
+	unknown := func(types.TxID) *types.VerifiedTx { return nil }
+	var entries [3][]*types.Tx
+	var ends [3]int
+	for i := range entries {
+		tx, err := types.DecodeTx(transfer(1+i, 0, 100, 5))
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries[i] = []*types.Tx{tx}
+		if _, err := keepEntry(p, uint64(1+i), entries[i], unknown); err != nil {
+			t.Fatal(err)
+		}
+		ends[i] = int(p.journal.file.Size())
+	}
+	want := contents(p)
+	written, err := os.ReadFile(opts.Journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(written[ends[0]+40 : ends[0]+60]) // of the second entry's transaction
+	again := openImage(t, c, written, opts)
+	for i, txs := range entries {
+		if _, err := keepEntry(again, uint64(1+i), txs, unknown); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := contents(again); !maps.Equal(got, want) {
+		t.Errorf("after its log it has %d, not %d", len(got), len(want))
 	}
 }

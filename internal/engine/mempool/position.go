@@ -173,10 +173,11 @@ type history struct {
 	dropped map[types.TxID]int // which record was the last one to drop a transaction
 }
 
-// readHistory reads a journal for the last position of the pool's log; nil if it has none.
+// readHistory reads a journal for the last position of the pool's log; nil if it has none. Behind a damaged record it
+// believes none, as that record may be of a transaction: the log has what follows, and brings it again.
 func (p *Pool) readHistory(opts journal.Options) (h *history, err error) {
 	records, dropped := 0, make(map[types.TxID]int)
-	_, err = journal.Read(opts.FS, opts.Path, func(payload []byte) error {
+	_, err = journal.ReadSound(opts.FS, opts.Path, func(payload []byte) error {
 		records++
 		switch r, _ := decodeRecord(payload); {
 		case r.dropped != nil:
@@ -220,7 +221,7 @@ func (p *Pool) resume(opts journal.Options, h *history) (passed int, report jour
 		passed += len(b.candidates) - len(b.pending())
 		b = new(batch)
 	}
-	report, err = journal.Read(opts.FS, opts.Path, func(payload []byte) error {
+	report, err = journal.ReadSound(opts.FS, opts.Path, func(payload []byte) error {
 		r, _ := decodeRecord(payload)
 		if records++; records > h.records || r.encoded == nil {
 			return nil

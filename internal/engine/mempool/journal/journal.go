@@ -18,6 +18,9 @@ import (
 // within which an append is to be durable.
 const syncDelay = 25 * time.Millisecond
 
+// lazyDelay is syncDelay with Options.Lazy.
+const lazyDelay = 5 * time.Second
+
 // ErrClosed is the error of an append to a journal that was closed.
 var ErrClosed = errors.New("journal is closed")
 
@@ -27,7 +30,8 @@ type Options struct {
 	Path string
 	// Sync makes Append return only when what it wrote is durable.
 	Sync bool
-	// Lazy leaves it to [Journal.Sync], Rewrite and Close to make durable what was appended, unless Sync is set.
+	// Lazy has what was appended synced within some 5 s and not 50 ms, unless Sync is set. It is for a journal that only
+	// tells again what is durable elsewhere until [Journal.Sync] is called.
 	Lazy bool
 }
 
@@ -130,9 +134,7 @@ func (j *Journal) write(buf []byte) error {
 	}
 	j.size += int64(len(buf))
 	j.written++
-	if j.opts.Sync || !j.opts.Lazy {
-		j.syncer.wake()
-	}
+	j.syncer.wake()
 	return nil
 }
 
@@ -156,6 +158,10 @@ func (j *Journal) fail(err error) {
 }
 
 func (j *Journal) syncLoop() {
+	wait := syncDelay
+	if j.opts.Lazy {
+		wait = lazyDelay
+	}
 	for {
 		select {
 		case <-j.syncer.done:
@@ -163,7 +169,7 @@ func (j *Journal) syncLoop() {
 		case <-j.syncer.dirty:
 		}
 		if !j.opts.Sync {
-			delay := time.NewTimer(syncDelay)
+			delay := time.NewTimer(wait)
 			select {
 			case <-j.syncer.done:
 				delay.Stop()

@@ -49,12 +49,22 @@ func appendRecord(b, payload []byte) ([]byte, error) {
 type Report struct {
 	Records int   // read well
 	Damaged int   // skipped: their payload does not match its checksum
-	Lost    int64 // bytes after the last record found: a write cut short, or a damaged header and what follows it
+	Lost    int64 // bytes after the last record found: a write cut short, or what is damaged and all that follows it
 }
 
 // Read gives each payload of the journal at path to each, in the order of writing; a payload is the caller's to keep.
 // An absent file is an empty journal. Damage is reported, not an error; an error is the file's, each's, or [ErrFormat].
 func Read(fsys FS, path string, each func(payload []byte) error) (report Report, err error) {
+	return readFile(fsys, path, true, each)
+}
+
+// ReadSound is [Read] that ends before the first record that is damaged. A loss of power may leave what was written
+// after such a record, though not the record.
+func ReadSound(fsys FS, path string, each func(payload []byte) error) (Report, error) {
+	return readFile(fsys, path, false, each)
+}
+
+func readFile(fsys FS, path string, skip bool, each func(payload []byte) error) (report Report, err error) {
 	file, err := fsys.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Report{}, nil
@@ -63,10 +73,10 @@ func Read(fsys FS, path string, each func(payload []byte) error) (report Report,
 		return Report{}, fmt.Errorf("open journal: %w", err)
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	return scan(bufio.NewReaderSize(file, 1<<20), each)
+	return scan(bufio.NewReaderSize(file, 1<<20), skip, each)
 }
 
-func scan(r io.Reader, each func(payload []byte) error) (Report, error) {
+func scan(r io.Reader, skip bool, each func(payload []byte) error) (Report, error) {
 	var start [len(magic)]byte
 	if _, err := io.ReadFull(r, start[:]); err != nil && !isEnd(err) {
 		return Report{}, fmt.Errorf("read journal: %w", err)
@@ -80,9 +90,9 @@ func scan(r io.Reader, each func(payload []byte) error) (Report, error) {
 		switch {
 		case err == io.EOF:
 			return report, nil
-		case errors.Is(err, errPayload):
+		case skip && errors.Is(err, errPayload):
 			report.Damaged++
-		case errors.Is(err, errFraming) || errors.Is(err, io.ErrUnexpectedEOF):
+		case errors.Is(err, errPayload) || errors.Is(err, errFraming) || errors.Is(err, io.ErrUnexpectedEOF):
 			rest, err := io.Copy(io.Discard, r)
 			report.Lost = int64(n) + rest
 			if err != nil {
