@@ -75,7 +75,6 @@ func (p *Pool) Keep(decided []Decided, known func(types.TxID) *types.VerifiedTx)
 	}
 	verifyTogether(all)
 	results := make([][]Result, len(decided))
-	var refused []types.TxID // which the journal has
 	for i, b := range batches {
 		if b == nil {
 			continue
@@ -85,13 +84,18 @@ func (p *Pool) Keep(decided []Decided, known func(types.TxID) *types.VerifiedTx)
 			return nil, err
 		}
 		p.decided.through = decided[i].Index
+		var refused []types.TxID // which the journal has
 		for _, c := range b.candidates {
 			if c.err != nil {
 				refused = append(refused, c.tx.ID())
 			}
 		}
+		// Of each entry by itself: the next one may bring again what this one has refused or pushed out.
+		if err := p.notePosition(refused...); err != nil {
+			return nil, err
+		}
 	}
-	return results, p.notePosition(refused...)
+	return results, nil
 }
 
 // keep takes candidates whose signatures were verified, without asking whom they come from.

@@ -234,6 +234,39 @@ func TestKeptOnce(t *testing.T) {
 	}
 }
 
+// An entry refuses what a later one takes, and both come together: after a start it is as old as the later entry.
+func TestTakenAfterARefusal(t *testing.T) {
+	c := newChain()
+	moment := time.Unix(1_000_000, 0)
+	opts := Options{Journal: journalPath(t), Moment: func() time.Time { return moment }, HeldPerSender: 1}
+	p := openPool(t, c, opts)
+	nonces := func(all ...uint64) (txs []*types.Tx) {
+		for _, nonce := range all {
+			tx, err := types.DecodeTx(transfer(1, nonce, 100, 5))
+			if err != nil {
+				t.Fatal(err)
+			}
+			txs = append(txs, tx)
+		}
+		return txs
+	}
+	later := moment.Add(time.Second)
+	results, err := p.Keep([]Decided{
+		{1, moment, nonces(3, 5)},
+		{2, later, nonces(0, 1, 2)},
+		{3, later, nonces(5)},
+	}, func(types.TxID) *types.VerifiedTx { return nil })
+	if err != nil || results[0][1].Err == nil || results[2][0].Err != nil {
+		t.Fatalf("got %v, error %v", results, err)
+	}
+	id := results[2][0].Tx.ID()
+	for name, pool := range map[string]*Pool{"the pool": p, "its copy": openCopy(t, c, opts.Journal, opts)} {
+		if got := contents(pool); len(got) != 5 || !got[id].Added.Equal(later) {
+			t.Errorf("%s has %d, the last since %v, not since %v", name, len(got), got[id].Added, later)
+		}
+	}
+}
+
 // A power failure may leave a journal with a hole, where a long record was, and what was written after it. A member's
 // pool is then that of the last position before the hole: the log has the rest, and brings it.
 func TestHoleInTheJournal(t *testing.T) {
