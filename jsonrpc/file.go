@@ -66,9 +66,9 @@ func appendGzip(dst, b []byte) []byte {
 }
 
 // Unshrink reads a file of at most limit bytes that [Shrink] compressed with zstd. That is one frame, which says its
-// content's length, in no more bytes than limit, and nothing behind it. Memory is taken for the content once, after its
-// length is known to be allowed, and for a window of at most 8 MiB. Errors are [ErrTooLarge], [ErrBadAnswer] for
-// what is no such frame, and [ErrUnreachable] with what from gives.
+// content's length, in no more bytes than limit, and nothing behind it but skippable frames. Memory is taken for the
+// content once, after its length is known to be allowed, and for a window of at most 8 MiB. Errors are [ErrTooLarge],
+// [ErrBadAnswer] for what is no such frame, and [ErrUnreachable] with what from gives.
 func Unshrink(from io.Reader, limit int64) ([]byte, error) {
 	source := &source{from: from}
 	content, err := readFrame(bufio.NewReader(io.LimitReader(source, limit)), limit)

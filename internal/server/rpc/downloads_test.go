@@ -165,12 +165,17 @@ func TestDownloadsAreCompressed(t *testing.T) {
 		{
 			[]string{"Accept-Encoding", "zstd", "If-None-Match", `"tag-zstd"`}, http.StatusNotModified, "", `"tag-zstd"`,
 		},
+		{[]string{"Accept-Encoding", "zstd", "If-Match", `"tag"`}, http.StatusOK, "", `"tag"`},
+		{[]string{"Accept-Encoding", "zstd", "If-Match", `"other"`}, http.StatusPreconditionFailed, "", `"tag"`},
 	} {
 		got := get(test.fields...)
 		h := got.Header()
 		if got.Code != test.status || h.Get("Content-Encoding") != test.coding || h.Get("ETag") != test.etag ||
 			h.Get("Vary") != "Accept-Encoding" {
 			t.Errorf("%q: HTTP %d, %v", test.fields, got.Code, h)
+		}
+		if got.Code == http.StatusPreconditionFailed && (h.Get("Content-Length") != "" || got.Body.Len() > 0) {
+			t.Errorf("%q: %d bytes, announced as %s", test.fields, got.Body.Len(), h.Get("Content-Length"))
 		}
 		if got.Code == http.StatusOK && h.Get("Content-Length") != strconv.Itoa(got.Body.Len()) {
 			t.Errorf("%q: %d bytes, announced as %s", test.fields, got.Body.Len(), h.Get("Content-Length"))

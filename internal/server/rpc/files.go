@@ -47,7 +47,8 @@ func (f *files) answer(w http.ResponseWriter, r *http.Request, read func(counter
 		if content, err = read(count); err == nil {
 			err = count(len(content))
 		}
-		if err == nil && r.Header.Get("Range") == "" {
+		// With these the client is about the file as it is. A refusal of If-Match would also come with the coding.
+		if err == nil && r.Header.Get("Range") == "" && r.Header.Get("If-Match") == "" {
 			shrunk, coding = jsonrpc.Shrink(content, r.Header.Get("Accept-Encoding"))
 		}
 	})
