@@ -352,13 +352,13 @@ func (w *world) checkMember(p, first *process) {
 	}
 	_, mine := p.pool.All()
 	_, others := first.pool.All()
-	pending := make(map[types.TxID]bool)
+	pending := make(map[types.TxID]time.Time)
 	for _, t := range others {
-		pending[t.Tx.ID()] = true
+		pending[t.Tx.ID()] = t.Added
 	}
 	for _, t := range mine {
-		if !pending[t.Tx.ID()] {
-			w.violate(EqualPools, "%s holds %s, %s does not", name, t.Tx.ID(), first.record.Name)
+		if added, there := pending[t.Tx.ID()]; !there || !added.Equal(t.Added) {
+			w.violate(EqualPools, "%s holds %s since %v, %s since %v", name, t.Tx.ID(), t.Added, first.record.Name, added)
 		}
 	}
 	if len(mine) != len(others) {

@@ -695,3 +695,30 @@ func TestHangingMemberKeepsOneWaiting(t *testing.T) {
 	}
 	<-ended
 }
+
+// What is read next comes into the memory of a message's frame: nothing of the message may be there.
+func TestMessageKeepsNothingOfItsFrame(t *testing.T) {
+	kind, from, to, index := raftpb.MessageType_MsgApp, uint64(1), uint64(2), uint64(3)
+	sent := &raftpb.Message{
+		Type:    &kind,
+		From:    &from,
+		To:      &to,
+		Entries: []*raftpb.Entry{{Index: &index, Data: []byte("a transaction")}},
+	}
+	frame, err := appendMessage(nil, sent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, body, err := readFrame(bytes.NewReader(frame), MaxFrame)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := decodeMessage(k, body, order, from, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(body)
+	if !proto.Equal(got, sent) {
+		t.Errorf("it became %v", got)
+	}
+}
