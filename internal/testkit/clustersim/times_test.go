@@ -138,6 +138,39 @@ func TestLeadershipRestsWithoutSigner(t *testing.T) {
 	})
 }
 
+// What a leader has acknowledged the others show within 0.2 s, whenever it came: they hear of it with a heartbeat, and
+// hold it for up to two ticks.
+func TestFollowersShowWhatWasAcknowledged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := ready(t)
+		defer w.close()
+		p, c := w.leader(), w.clients[1]
+		longest := time.Duration(0)
+		for range 60 {
+			w.runUntil(w.now + w.upTo(blockTime))
+			c.sign()
+			tx, acknowledged := c.sent[len(c.sent)-1], false
+			p.step(cluster.Sent([][]byte{tx.Encode()}, c.name, false, func(r []mempool.Result, _ cluster.Answer) {
+				acknowledged = len(r) == 1 && r[0].Err == nil
+			}))
+			shown := func() bool {
+				return !slices.ContainsFunc(w.machines, func(m *machine) bool { return !m.process.has(tx.ID()) })
+			}
+			for end := w.now + time.Second; !acknowledged && w.now < end; {
+				w.runUntil(w.now + time.Millisecond)
+			}
+			begun := w.now
+			for !shown() && w.now < begun+time.Second {
+				w.runUntil(w.now + time.Millisecond)
+			}
+			longest = max(longest, w.now-begun)
+		}
+		if longest > 200*time.Millisecond || longest < cluster.TickTime {
+			t.Errorf("one was shown %v later", longest)
+		}
+	})
+}
+
 // After an intake of many transactions what comes within milliseconds is one intake.
 func TestIntakesOfManyArePaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
