@@ -26,10 +26,6 @@ const (
 	// maxFlying bounds the intakes that are not applied. One of these is not decided at a time: what comes meanwhile is
 	// the next.
 	maxFlying = 4
-	// An intake of many transactions has the next one wait for so long for each, and so long at most. An entry costs each
-	// member as much as some 20 transactions: beyond 13,000 a second fewer and larger ones are worth it.
-	paceEach = 75 * time.Microsecond
-	paceMost = 20 * time.Millisecond
 )
 
 // Sent is the event of transactions that are to be taken. source is as for the pool. reply is told of what became of
@@ -123,7 +119,6 @@ type sends struct {
 	proposed  []*proposal
 	flying    map[uint64]*proposal // by index
 	last      uint64               // index of the last that this leader has proposed
-	next      time.Time            // before which it proposes no other
 	committed uint64               // the last entry that is decided
 	behind    []*send              // wait until this member has applied what they are told of
 }
@@ -205,8 +200,7 @@ func (m *Member) excused(s *send, r mempool.Result) error {
 
 // propose proposes what waits, as much as one entry holds.
 func (s *sends) propose(m *Member) error {
-	if len(s.queue) > 0 && len(s.proposed) == 0 && s.last <= m.sends.committed && len(s.flying) < maxFlying &&
-		!m.world.Now().Before(s.next) {
+	if len(s.queue) > 0 && len(s.proposed) == 0 && s.last <= m.sends.committed && len(s.flying) < maxFlying {
 		n, size := 0, 0
 		for n < len(s.queue) && (n == 0 || size+len(s.queue[n].verified.Encoded()) <= MaxIntakeBytes) {
 			size += len(s.queue[n].verified.Encoded())
@@ -223,7 +217,7 @@ func (s *sends) propose(m *Member) error {
 		} else if err != nil {
 			return err
 		}
-		s.queue, s.next = s.queue[n:], p.at.Add(min(time.Duration(n)*paceEach, paceMost))
+		s.queue = s.queue[n:]
 		s.proposed = append(s.proposed, p)
 	}
 	return nil

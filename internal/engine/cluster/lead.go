@@ -126,24 +126,13 @@ func (m *Member) begin() error {
 	return nil
 }
 
-// wait is how long it is until a leader has something to do that it waits for: its next block, or its next intake.
-func (m *Member) wait() (wait time.Duration, waits bool) {
-	if !m.leads() {
+// wait is how long it is until a leader's next block is due, if it waits for that.
+func (m *Member) wait() (time.Duration, bool) {
+	if l := &m.leading; !m.leads() || m.makes() || l.last.IsZero() {
 		return 0, false
 	}
-	var due []time.Time
-	if !m.makes() && !m.leading.last.IsZero() {
-		due = append(due, m.leading.last.Add(m.BlockTime))
-	}
-	if len(m.sends.queue) > 0 {
-		due = append(due, m.sends.next)
-	}
-	for _, at := range due {
-		if left := at.Sub(m.world.Now()); left > 0 && (!waits || left < wait) {
-			wait, waits = left, true
-		}
-	}
-	return wait, waits
+	wait := m.leading.last.Add(m.BlockTime).Sub(m.world.Now())
+	return wait, wait > 0
 }
 
 // makes tells whether a block is under way.

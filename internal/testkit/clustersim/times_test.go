@@ -171,39 +171,6 @@ func TestFollowersShowWhatWasAcknowledged(t *testing.T) {
 	})
 }
 
-// After an intake of many transactions what comes within milliseconds is one intake.
-func TestIntakesOfManyArePaced(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := ready(t)
-		defer w.close()
-		p := w.leader()
-		taken := 0
-		send := func(c *client, n int) {
-			var encoded [][]byte
-			for range n {
-				c.sign()
-				encoded = append(encoded, c.sent[len(c.sent)-1].Encode())
-			}
-			p.step(cluster.Sent(encoded, c.name, false, func(results []mempool.Result, _ cluster.Answer) {
-				for _, r := range results {
-					if r.Err == nil {
-						taken++
-					}
-				}
-			}))
-		}
-		before, begun := len(w.book.intakes), w.now
-		send(w.clients[1], 100)
-		for i := range 6 { // one decision takes some 2 ms
-			w.after(time.Duration(1+i)*time.Millisecond, func() { send(w.clients[2], 1) })
-		}
-		w.runUntil(begun + 100*time.Millisecond)
-		if intakes := len(w.book.intakes) - before; taken != 106 || intakes != 2 {
-			t.Errorf("%d transactions were taken, in %d intakes; want 106 in 2", taken, intakes)
-		}
-	})
-}
-
 // What a member handed on to a leader that then falls silent is taken by the next one. Its sender does not wait for the
 // first one's answer.
 func TestSendsFollowTheLeader(t *testing.T) {
