@@ -124,8 +124,8 @@ func (c *fakeChain) frozen() Head {
 	return head
 }
 
-// A member was killed, and its chain and journal have lost what was not synced. It is told its log again from the
-// beginning. Its pool comes to what the others hold, in the same order.
+// A member was killed, and its chain and journal have lost what was not synced, or some of it. It is told its log again
+// from the beginning. Its pool comes to what the others hold, in the same order.
 func TestPoolFollowsItsLogAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "pool")
@@ -153,6 +153,9 @@ func TestPoolFollowsItsLogAgain(t *testing.T) {
 		journal := w.journals[rapid.IntRange(max(0, killed-6), killed).Draw(t, "journal of")]
 		journal = journal[:len(journal)-rapid.IntRange(0, min(200, len(journal)-int(synced))).Draw(t, "cut")]
 		height := w.heights[rapid.IntRange(max(0, killed-6), killed).Draw(t, "chain of")]
+		journal = slices.Clone(journal)
+		hole := journal[rapid.IntRange(int(synced), len(journal)).Draw(t, "hole at"):]
+		clear(hole[:min(len(hole), rapid.IntRange(0, 60).Draw(t, "hole of"))])
 
 		again := filepath.Join(dir, "again")
 		if err := os.WriteFile(again, journal, 0o600); err != nil {
