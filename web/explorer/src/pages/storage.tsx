@@ -10,7 +10,7 @@ import { Shown } from "./tx";
 
 type Id = `0x${string}`;
 
-const MAX_CELLS = 200;
+const MAX_CELLS = 50; // each is a call, with every block: a page must not use up what an address may ask
 
 /** Key is a value within brackets: short, for it stands within a name. */
 const Key = ({ of }: { of: Value }): JSX.Element => (
