@@ -304,10 +304,10 @@ func TestLazy(t *testing.T) {
 		}
 		defer j.Close()
 		appendAll(t, j, "one")
-		time.Sleep(lazyDelay - 1)
+		time.Sleep(lazyDelay - time.Nanosecond)
 		synctest.Wait()
 		expect(t, fs.afterPowerLoss())
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		expect(t, fs.afterPowerLoss(), "one")
 		appendAll(t, j, "two")
