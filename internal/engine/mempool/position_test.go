@@ -60,6 +60,27 @@ func (w *logWorld) options(path string) Options {
 	}
 }
 
+// newLogWorld makes a pool that has a chain and no events yet. It and its files are gone at the end of the check.
+func newLogWorld(t *rapid.T) (*logWorld, *fakeChain) {
+	dir, err := os.MkdirTemp("", "pool")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	c := newChain()
+	first := c.frozen()
+	w := &logWorld{
+		path:   filepath.Join(dir, "live"),
+		moment: time.Unix(1_000_000, 0),
+		heads:  map[types.Height]Head{c.height: first},
+	}
+	if w.pool, err = New(w.options(w.path), first); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.pool.Close() })
+	return w, c
+}
+
 // apply has a pool apply an event; what the chain has already it is only told of.
 func (w *logWorld) apply(t *rapid.T, p *Pool, index int) {
 	e := w.events[index]
@@ -128,22 +149,7 @@ func (c *fakeChain) frozen() Head {
 // from the beginning. Its pool comes to what the others hold, in the same order.
 func TestPoolFollowsItsLogAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		dir, err := os.MkdirTemp("", "pool")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer os.RemoveAll(dir)
-		c := newChain()
-		w := &logWorld{
-			path:   filepath.Join(dir, "live"),
-			moment: time.Unix(1_000_000, 0),
-			heads:  map[types.Height]Head{c.height: c.frozen()},
-		}
-		first := c.frozen()
-		if w.pool, err = New(w.options(w.path), first); err != nil {
-			t.Fatal(err)
-		}
-		defer w.pool.Close()
+		w, c := newLogWorld(t)
 		synced := w.pool.journal.file.Size()
 		for range rapid.IntRange(4, 30).Draw(t, "events") {
 			w.grow(t, c)
@@ -157,7 +163,7 @@ func TestPoolFollowsItsLogAgain(t *testing.T) {
 		hole := journal[rapid.IntRange(int(synced), len(journal)).Draw(t, "hole at"):]
 		clear(hole[:min(len(hole), rapid.IntRange(0, 60).Draw(t, "hole of"))])
 
-		again := filepath.Join(dir, "again")
+		again := w.path + ".again"
 		if err := os.WriteFile(again, journal, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -186,27 +192,14 @@ func TestPoolFollowsItsLogAgain(t *testing.T) {
 // It is the same how many entries a pool is told of at a time, also after a start.
 func TestEntriesTogetherAreThoseOneByOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		dir, err := os.MkdirTemp("", "pool")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer os.RemoveAll(dir)
-		c := newChain()
-		w := &logWorld{
-			path:   filepath.Join(dir, "one by one"),
-			moment: time.Unix(1_000_000, 0),
-			heads:  map[types.Height]Head{c.height: c.frozen()},
-		}
-		first := c.frozen()
-		if w.pool, err = New(w.options(w.path), first); err != nil {
-			t.Fatal(err)
-		}
-		defer w.pool.Close()
+		w, c := newLogWorld(t)
+		first := w.heads[c.height]
 		for range rapid.IntRange(4, 30).Draw(t, "events") {
 			w.grow(t, c)
 		}
 		w.moment = time.Unix(1_000_000, 0)
-		p, err := New(w.options(filepath.Join(dir, "together")), first)
+		together := w.path + ".together"
+		p, err := New(w.options(together), first)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +227,7 @@ func TestEntriesTogetherAreThoseOneByOne(t *testing.T) {
 		if err := p.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if p, err = New(w.options(filepath.Join(dir, "together")), w.heads[w.pool.Height()]); err != nil {
+		if p, err = New(w.options(together), w.heads[w.pool.Height()]); err != nil {
 			t.Fatal(err)
 		}
 		if _, all := p.All(); !slices.EqualFunc(all, w.contents[len(w.events)-1], sameTaken) {
