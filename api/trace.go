@@ -47,7 +47,7 @@ type TraceCall struct {
 	Calls    []TraceCall         `json:"calls" doc:"the calls that it made, in order"`
 	Caller   types.Account       `json:"caller" doc:"who called"`
 	View     bool                `json:"view" doc:"whether it ran in view context"`
-	// StoppedAt has a function that calls itself once.
+	// A function that calls itself is in StoppedAt once.
 	StoppedAt []TracePlace `json:"stoppedAt" doc:"if it failed and places were asked for: where its active functions stood, the innermost first; empty otherwise"`
 }
 
