@@ -421,7 +421,7 @@ func TestFilesAreReadAgain(t *testing.T) {
 		return err == nil
 	})
 	await(t, "the log tells of the bad file", func() bool {
-		return strings.Contains(node.printed(t), "a changed file cannot be used")
+		return strings.Contains(node.printed(t), "a file cannot be used")
 	})
 	if err := node.Stop(); err != nil {
 		t.Error(err)

@@ -594,6 +594,21 @@ func TestWatchedFiles(t *testing.T) {
 	if serial() != 2 || loads != 3 {
 		t.Errorf("serial %d after %d loads", serial(), loads)
 	}
+	// What is written within a tick of the file system's clock has the same time.
+	certificate(t, dir, 4)
+	for _, file := range []string{cert, keyFile} {
+		if err := os.Chtimes(file, change3, change3); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.stamp = w.stat()
+	if serial() != 2 || loads != 3 {
+		t.Errorf("serial %d after %d loads", serial(), loads)
+	}
+	w.reread()
+	if serial() != 4 || loads != 4 {
+		t.Errorf("reread: serial %d after %d loads", serial(), loads)
+	}
 }
 
 func TestBadConfigs(t *testing.T) {

@@ -70,12 +70,11 @@ func New(config Config) (*Server, error) {
 	return s, nil
 }
 
-// Reload reads the certificate, the API keys and the JWT secret again where their files have changed, without waiting
-// for the next look at them.
+// Reload reads the files of the certificate, the API keys and the JWT secret again, whether they seem changed or not.
 func (s *Server) Reload() {
-	s.keys.recheck()
-	s.jwtSecret.recheck()
-	s.certificate.recheck() // last: who sees the new one knows that all was read
+	s.keys.reread()
+	s.jwtSecret.reread()
+	s.certificate.reread() // last: who sees the new one knows that all was read
 }
 
 // TLS reports whether the server speaks TLS.

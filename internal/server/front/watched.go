@@ -1,6 +1,7 @@
 package front
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
 	"sync"
@@ -46,27 +47,34 @@ func (w *watched[T]) get() *T {
 	}
 	w.loading.Lock()
 	defer w.loading.Unlock()
-	stamp := w.stat()
-	if stamp == w.stamp {
-		return w.current.Load()
-	}
-	w.stamp = stamp
-	value, err := w.load()
-	if err != nil {
-		w.log.Error("a changed file cannot be used, what it held before stays in force", "files", w.files, "error", err)
-	} else {
-		w.current.Store(&value)
-		w.log.Info("files were loaded again", "files", w.files)
+	if w.stat() != w.stamp {
+		w.reload()
 	}
 	return w.current.Load()
 }
 
-// recheck looks at the files now. Without files there is nothing to look at.
-func (w *watched[T]) recheck() {
-	if w != nil {
-		w.next.Store(0)
-		w.get()
+// reread loads the files now, changed or not. Times do not tell apart what was written within a tick of the file
+// system's clock. Without files there is nothing to load.
+func (w *watched[T]) reread() {
+	if w == nil {
+		return
 	}
+	w.loading.Lock()
+	defer w.loading.Unlock()
+	w.next.Store(w.now().Add(checkInterval).UnixNano())
+	w.reload()
+}
+
+// reload loads the files. It is called with the lock held.
+func (w *watched[T]) reload() {
+	w.stamp = w.stat()
+	value, err := w.load()
+	if err != nil {
+		w.log.Error("a file cannot be used, what it held before stays in force", "files", w.files, "error", err)
+		return
+	}
+	w.current.Store(&value)
+	w.log.Info("files were loaded again", "files", w.files)
 }
 
 // stat is a text that changes with the files.
@@ -74,7 +82,7 @@ func (w *watched[T]) stat() string {
 	stamp := ""
 	for _, file := range w.files {
 		if info, err := os.Stat(file); err == nil {
-			stamp += info.ModTime().String()
+			stamp += fmt.Sprint(info.ModTime(), info.Size())
 		}
 		stamp += ";"
 	}
