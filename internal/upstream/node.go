@@ -219,6 +219,9 @@ func (n *Node) Value(
 	if errors.Is(err, api.ErrNoState) {
 		return nil, proof, fmt.Errorf("%w: %w", chain.ErrNoState, refused(err))
 	}
+	if errors.Is(err, api.ErrProofWindow) || errors.Is(err, api.ErrPruned) {
+		return nil, proof, fmt.Errorf("%w: %w", chain.ErrPruned, refused(err))
+	}
 	if err != nil {
 		return nil, proof, refused(err)
 	}

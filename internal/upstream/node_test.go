@@ -197,10 +197,19 @@ func TestValuesOfANode(t *testing.T) {
 			t.Errorf("a proof that ends with %+v: %v", end, err)
 		}
 	}
-	failure = api.ErrNoState
-	if _, _, err := source.Value(t.Context(), 7, told.Key); !errors.Is(err, chain.ErrNoState) ||
-		!errors.As(err, new(*replica.Refusal)) {
-		t.Errorf("a value of a node without state: %v", err)
+	for _, test := range []struct {
+		told *jsonrpc.Error
+		want error
+	}{
+		{api.ErrNoState, chain.ErrNoState},
+		{api.ErrPruned, chain.ErrPruned},
+		{api.ErrProofWindow, chain.ErrPruned},
+	} {
+		failure = test.told
+		if _, _, err := source.Value(t.Context(), 7, told.Key); !errors.Is(err, test.want) ||
+			!errors.As(err, new(*replica.Refusal)) {
+			t.Errorf("a value of a node that answers %q: %v", test.told, err)
+		}
 	}
 }
 

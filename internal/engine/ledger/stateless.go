@@ -84,7 +84,7 @@ type Fetch struct {
 	// Code is the code of a hash.
 	Code func(types.CodeHash) ([]byte, error)
 	// Value is a key's value in the state before the block, empty for none, with its Merkle proof under the parent's
-	// state root; chain.ErrNoState where no state is kept.
+	// state root. The error is chain.ErrNoState where no state is kept, chain.ErrPruned where none so old is.
 	Value func(key []byte) ([]byte, tree.MerkleProof, error)
 }
 

@@ -116,11 +116,11 @@ func (s *Start) parameters(genesis types.Genesis, first types.StateRoot, bits in
 		return genesis.Parameters.Encode(), nil
 	}
 	encoded, proof, err := s.Fetch.Value(state.ParametersKey())
-	if errors.Is(err, chain.ErrNoState) {
+	if errors.Is(err, chain.ErrNoState) || errors.Is(err, chain.ErrPruned) {
 		if encoded, err = s.written(bits); err != nil {
-			err = fmt.Errorf("what shows the parameters before block %d, which is empty, is gone or false where no "+
-				"state is kept: "+
-				"name an upstream with state, or trust a block that has transactions: %w", s.Block.header.Header.Height, err)
+			err = fmt.Errorf("the upstream has no state that shows the parameters before block %d, which is empty, and "+
+				"what else shows them is gone or false: name another upstream, or trust a block that is newer or has "+
+				"transactions: %w", s.Block.header.Header.Height, err)
 		}
 		return encoded, err
 	}

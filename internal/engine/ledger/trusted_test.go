@@ -251,16 +251,19 @@ func TestStartStatelessFromItsKind(t *testing.T) {
 	}
 	for _, s := range []Start{first, second, final} {
 		h := s.Block.Header().Header.Height
-		store, err := c.start(s.Block.hash, s)
-		if err != nil {
-			t.Errorf("begin at block %d: %v", h, err)
-			continue
-		}
-		g := testGenesis(t)
-		begun := must(OpenStateless(store, &g, nil, c.engine, testBits))(t)
-		if got := begun.Tip(); got.Header.Header.Height != h || (got.Parameters == p) != (h > changed) ||
-			h == last && *got != *c.primary.Tip() {
-			t.Errorf("begun at block %d: %+v", h, got)
+		for _, gone := range []error{chain.ErrNoState, chain.ErrPruned} {
+			s.Fetch.Value = func([]byte) ([]byte, tree.MerkleProof, error) { return nil, tree.MerkleProof{}, gone }
+			store, err := c.start(s.Block.hash, s)
+			if err != nil {
+				t.Errorf("begin at block %d: %v: %v", h, gone, err)
+				continue
+			}
+			g := testGenesis(t)
+			begun := must(OpenStateless(store, &g, nil, c.engine, testBits))(t)
+			if got := begun.Tip(); got.Header.Header.Height != h || (got.Parameters == p) != (h > changed) ||
+				h == last && *got != *c.primary.Tip() {
+				t.Errorf("begun at block %d: %+v", h, got)
+			}
 		}
 	}
 	headers := func(change func([]types.SignedHeader) []types.SignedHeader) func(*Start) {
@@ -322,7 +325,7 @@ func TestStartStatelessFromItsKind(t *testing.T) {
 			t.Errorf("%s: error %v, the store is empty: %v", test.name, err, store.Empty())
 		}
 		if gone := test.want == lost; gone &&
-			!strings.Contains(err.Error(), "name an upstream with state, or trust a block that has transactions") {
+			!strings.Contains(err.Error(), "name another upstream, or trust a block that is newer or has transactions") {
 			t.Errorf("%s: nothing says what to do: %v", test.name, err)
 		}
 	}

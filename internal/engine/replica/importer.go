@@ -102,7 +102,7 @@ func fetchFrom(ctx context.Context, from Source, parent types.Height) ledger.Fet
 			ctx, cancel := context.WithDeadline(ctx, values)
 			defer cancel()
 			value, proof, err := from.Value(ctx, parent, key)
-			if errors.Is(err, chain.ErrNoState) {
+			if errors.Is(err, chain.ErrNoState) || errors.Is(err, chain.ErrPruned) {
 				return nil, proof, err
 			}
 			return value, proof, asked(err, "a value of the state")

@@ -38,8 +38,8 @@ type Source interface {
 	// Range is what the node gives as the range of blocks that have a proof together, of at most limit bytes; [ErrNoRange]
 	// where there is none.
 	Range(ctx context.Context, first, last types.Height, limit int64) ([]byte, error)
-	// Value is what a state key has after a block, empty for nothing, with its Merkle proof. It is an error if there is
-	// none any more, and chain.ErrNoState if the node keeps no state.
+	// Value is what a state key has after a block, empty for nothing, with its Merkle proof. The error is chain.ErrPruned
+	// if there is none any more, and chain.ErrNoState if the node keeps no state.
 	Value(ctx context.Context, height types.Height, key []byte) ([]byte, tree.MerkleProof, error)
 	// Code is what the node gives as the code of a hash.
 	Code(ctx context.Context, hash types.CodeHash) ([]byte, error)
