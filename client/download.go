@@ -64,7 +64,7 @@ func (c *Client) file(ctx context.Context, path string, limit int64) (content []
 	if size > limit {
 		return nil, fmt.Errorf("%s: %w: %d bytes, at most %d", path, ErrTooLarge, size, limit)
 	}
-	switch coding := response.Header.Get("Content-Encoding"); {
+	switch coding := strings.ToLower(response.Header.Get("Content-Encoding")); {
 	case coding == "zstd":
 		if content, err = jsonrpc.Unshrink(response.Body, limit); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
