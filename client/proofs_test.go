@@ -130,6 +130,7 @@ func TestFilesAreBounded(t *testing.T) {
 			write(w, body[:1<<20])
 		}, long, ErrUnreachable, 0},
 		{"compressed", coded("zstd", shrunk), long, nil, long},
+		{"compressed, in capitals", coded("ZSTD", shrunk), long, nil, long},
 		{"compressed, over the limit", coded("zstd", shrunk), long - 1, ErrTooLarge, 0},
 		{"compressed, cut off", func(w http.ResponseWriter) {
 			w.Header().Set("Content-Encoding", "zstd")
