@@ -157,6 +157,7 @@ func (quiet) Continue() error             { return nil }
 const (
 	probeGas     = 100_000
 	executionGas = 8_000_000
+	leastGas     = 50_000 // under it what any call costs is most of the time, and "fresh" and "block" measure that
 	long         = 4 * time.Millisecond
 )
 
@@ -192,10 +193,10 @@ func execute(g Genes, runs int) (best Score, err error) {
 		if err != nil {
 			return best, err
 		}
-		if exit == vm.Trapped || exit == vm.StackOverflow {
-			return best, errEarly // its gas is gone, not used
-		}
 		used := gas - left
+		if exit == vm.Trapped || exit == vm.StackOverflow || used < leastGas {
+			return best, errEarly // of the first two the gas is gone, not used
+		}
 		if value := float64(took) / float64(used); value < best.Value {
 			best = Score{value, types.Gas(used), took}
 		}
@@ -203,8 +204,8 @@ func execute(g Genes, runs int) (best Score, err error) {
 	return best, nil
 }
 
-// errEarly is the error of code that traps.
-var errEarly = errors.New("the call did not come to its end")
+// errEarly is the error of code that traps, or that ends at once.
+var errEarly = errors.New("the call ended too early")
 
 // frame is the worst function's.
 func frame(g Genes, _ int) (s Score, err error) {
