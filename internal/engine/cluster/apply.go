@@ -272,32 +272,16 @@ func (c Cutting) withDefaults() Cutting {
 	return c
 }
 
-// cut cuts the log where it is long: only at a place that left no candidate, and once the pool's journal has what was
-// kept until then. The chain is on disk with the cut itself, as their write-ahead log is one.
+// cut cuts the log where it is long, once the pool's journal has what was kept until then. The chain is on disk with
+// the cut itself, as their write-ahead log is one.
 func (m *Member) cut() {
-	c := m.Cutting.withDefaults()
-	first, err := m.Log.FirstIndex()
-	if err != nil || m.decisions.cutting || m.applying.working {
+	if m.decisions.cutting || m.applying.working {
 		return
 	}
-	applied := m.decisions.done
-	if m.Log.Bytes() < c.Bytes && applied < first+c.Keep+c.Every {
+	at, long := m.cutAt()
+	if !long {
 		return
 	}
-	limit := applied - min(applied, c.Keep)
-	if m.Log.Bytes() >= c.Bytes {
-		limit = m.Log.Within(c.Bytes / 2)
-	}
-	if m.Log.Bytes() < 2*c.Bytes {
-		limit = min(limit, m.reached())
-	}
-	i := len(m.decisions.places) - 1
-	for ; i >= 0 && m.decisions.places[i].index > limit; i-- {
-	}
-	if i < 0 || m.decisions.places[i].index < first {
-		return
-	}
-	at := m.decisions.places[i]
 	m.decisions.cutting = true
 	m.world.Do(Applier, func() Event {
 		err := m.Pool.SyncJournal()
@@ -310,6 +294,31 @@ func (m *Member) cut() {
 			return m.Log.Cut(at.index, at.conf, at.Encode())
 		}
 	})
+}
+
+// cutAt is where the log is to be cut, if it is long: at a place that left no candidate. Raft hears that entries are
+// applied once all of a message are. Before it votes for itself it reads those of which it has not heard.
+func (m *Member) cutAt() (at place, long bool) {
+	c := m.Cutting.withDefaults()
+	first, err := m.Log.FirstIndex()
+	applied := m.decisions.done
+	if err != nil || m.Log.Bytes() < c.Bytes && applied < first+c.Keep+c.Every {
+		return place{}, false
+	}
+	limit := applied - min(applied, c.Keep)
+	if m.Log.Bytes() >= c.Bytes {
+		limit = m.Log.Within(c.Bytes / 2)
+	}
+	if m.Log.Bytes() < 2*c.Bytes {
+		limit = min(limit, m.reached())
+	}
+	limit = min(limit, m.raw.BasicStatus().Applied)
+	for _, p := range slices.Backward(m.decisions.places) {
+		if p.index <= limit {
+			return p, p.index >= first
+		}
+	}
+	return place{}, false
 }
 
 // reached is the index that all voters have which a leader has heard of lately.

@@ -11,9 +11,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/raftlog"
 )
 
-// A member that starts reaches, and is reached by, everybody whom its log names, before it has applied that. With a log
-// that begins when it was alone it would refuse all others.
-func TestPeersAfterAStart(t *testing.T) {
+// soloLog is the log of a cluster of one, whose member has ID 7.
+func soloLog(t *testing.T) *raftlog.Log {
 	disk := kv.NewCrashDisk().FS()
 	db, err := kv.Open("db", kv.Options{FS: disk, CacheBytes: 1 << 20, MemTableBytes: 64 << 10,
 		Logger: slog.New(slog.DiscardHandler)})
@@ -21,14 +20,21 @@ func TestPeersAfterAStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() }) // in memory
-	records := []Record{{ID: 7, Name: "a"}, {ID: 9, Name: "b"}, {ID: 3, Name: "c"}}
-	if err := Create(Paths{db, disk, "votes"}, NewCluster(), Place{Members: records[:1]}); err != nil {
+	if err := Create(Paths{db, disk, "votes"}, NewCluster(), Place{Members: []Record{{ID: 7, Name: "a"}}}); err != nil {
 		t.Fatal(err)
 	}
 	log, err := raftlog.Open(db, disk, "votes")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return log
+}
+
+// A member that starts reaches, and is reached by, everybody whom its log names, before it has applied that. With a log
+// that begins when it was alone it would refuse all others.
+func TestPeersAfterAStart(t *testing.T) {
+	records := []Record{{ID: 7, Name: "a"}, {ID: 9, Name: "b"}, {ID: 3, Name: "c"}}
+	log := soloLog(t)
 	var entries []*raftpb.Entry
 	for i, r := range records[1:] {
 		change := &raftpb.ConfChangeV2{
