@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,6 +23,9 @@ const (
 	diskBytes  = 2 << 30
 	slowWrites = 256 << 10 // bytes that are written and synced at once on a slow disk, by each of slowness
 	slowness   = 4
+
+	wrongByLittle = 10 * time.Second // of a clock; half of it makes a leader hand leadership on
+	wrongByFar    = time.Hour
 )
 
 // faults disturbs the members at random while callers use a contract, and then looks whether they could have used one
@@ -76,18 +78,21 @@ var kinds = []fault{
 	}},
 	{"slow disk", func(_ *world, _ context.Context, m, _ *member) (func() error, error) { return slow(m), nil }},
 	{"full disk", func(w *world, ctx context.Context, m, _ *member) (func() error, error) { return w.full(ctx, m) }},
+	{"wrong clock", func(w *world, _ context.Context, m, _ *member) (func() error, error) {
+		return w.wrongClock(m)
+	}},
 }
 
 // disturb has one fault after the other, now and then two at once, until ctx ends, and ends them all.
 func (w *world) disturb(ctx context.Context, counts map[string]int) error {
-	random := rand.New(rand.NewPCG(w.seed, 0))
 	whole := context.WithoutCancel(ctx) // what ends a fault goes on
 	for ctx.Err() == nil {
 		var ends []func() error
 		all := w.all()
-		random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-		for i := range 1 + random.IntN(2) {
-			kind := kinds[random.IntN(len(kinds))]
+		w.random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		// No kind is twice at once: of three clocks two are right.
+		for i, k := range w.random.Perm(len(kinds))[:1+w.random.IntN(2)] {
+			kind := kinds[k]
 			end, err := kind.do(w, whole, all[i], all[i+1])
 			if err != nil {
 				return fmt.Errorf("%s of %s: %w", kind.name, all[i].name, err)
@@ -95,13 +100,14 @@ func (w *world) disturb(ctx context.Context, counts map[string]int) error {
 			counts[kind.name]++
 			ends = append(ends, end)
 		}
-		_ = wait(ctx, shortest+time.Duration(random.Int64N(int64(longest-shortest)))) // ended early it is ended all the same
+		lasts := shortest + time.Duration(w.random.Int64N(int64(longest-shortest)))
+		_ = wait(ctx, lasts) // ended early it is ended all the same
 		for _, end := range ends {
 			if err := end(); err != nil {
 				return err
 			}
 		}
-		_ = wait(ctx, time.Duration(random.Int64N(int64(calmTime))))
+		_ = wait(ctx, time.Duration(w.random.Int64N(int64(calmTime))))
 	}
 	for _, m := range w.all() {
 		if err := w.ready(whole, m); err != nil {
@@ -109,6 +115,16 @@ func (w *world) disturb(ctx context.Context, counts map[string]int) error {
 		}
 	}
 	return nil
+}
+
+// wrongClock sets a member's clock wrong: by seconds as often as by up to an hour.
+func (w *world) wrongClock(m *member) (end func() error, err error) {
+	most := int64(wrongByLittle)
+	if w.random.IntN(2) == 0 {
+		most = int64(wrongByFar)
+	}
+	wrong := time.Duration(w.random.Int64N(2*most) - most)
+	return func() error { return m.process.SetClock(0) }, m.process.SetClock(wrong)
 }
 
 // slow writes to a member's disk and syncs that, again and again, until it is told to end.

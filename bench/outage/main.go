@@ -5,7 +5,8 @@
 //	kills    kills the leader again and again; how long until the next block?
 //	acks     how long an acknowledgement takes, and the processor time of a transfer
 //	changes  a lost disk is replaced, members are restarted one by one, one joins from far behind; how long are gaps?
-//	faults   kills, stops, cuts, slow and full disks at random, while clients use a contract: is it linearizable?
+//	faults   kills, stops, cuts, slow and full disks and wrong clocks at random, while clients use a contract: is that
+//	         linearizable?
 //	promote  production is handed to a node alone, with a key of its own; is all there?
 //
 // It needs Linux and root, and touches no network but its own.
@@ -16,6 +17,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"strings"
 	"time"
@@ -61,7 +63,8 @@ type world struct {
 	*cluster
 	load     *load
 	watcher  *watcher
-	achieved float64 // transfers acknowledged a second, of the last load
+	random   *rand.Rand // of the faults
+	achieved float64    // transfers acknowledged a second, of the last load
 }
 
 // print prints a line of the results.
@@ -87,7 +90,7 @@ func (s settings) run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, n.remove()) }()
 	members := &cluster{binary: s.binary, dir: dir, interval: s.blockTime, network: n}
 	members.ownDisks = strings.Contains(s.parts, "faults")
-	w := &world{settings: s, cluster: members, watcher: newWatcher()}
+	w := &world{settings: s, cluster: members, watcher: newWatcher(), random: rand.New(rand.NewPCG(s.seed, 0))}
 	w.load = newLoad(payers, w.all)
 	watching, stop := context.WithCancel(ctx)
 	defer func() {

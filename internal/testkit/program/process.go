@@ -45,6 +45,7 @@ type Process struct {
 	patience time.Duration
 	ended    chan struct{} // closed once the process was reaped
 	err      error         // how it ended
+	clock    int64         // the address of [readClock] there, once it is
 }
 
 // Start runs a command in a process group of its own: a terminal's interrupt is for the caller to pass on, and
