@@ -184,7 +184,7 @@ var causes = []cause{
 		args: []string{"--prove", "elsewhere"}, bring: startWithout},
 	{alert: "CairnMempoolPressure", text: "a gas limit of 47 transfers a block, and 200,000 sent", bring: fillMempool},
 	{alert: "CairnJournalFailed", text: "the disk is full", diskMiB: 400, bring: fullDisk},
-	{alert: "CairnRPCInternalErrors", text: "one call for a block in a file of the database that was overwritten",
+	{alert: "CairnRPCInternalErrors", text: "one call for a block of which the disk has flipped a bit",
 		args:    []string{"--cache-mib", "1"},
 		prepare: writeHistory, bring: damageHistory},
 	{alert: "CairnRPCErrors", text: "a client that calls a method that does not exist, 25 times a second",

@@ -27,6 +27,7 @@ type stage struct {
 	mounted  bool
 	treasury crypto.PrivateKey
 	client   *client.Client // of the node
+	history  history        // the largest block, where it is to be damaged
 }
 
 func newStage(ctx context.Context, s settings, c cause, dir string) (st *stage, err error) {

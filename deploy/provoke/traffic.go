@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -195,6 +196,12 @@ func frame(text string) []byte {
 	return append([]byte{0x81, 0x80 | byte(len(text)), 0, 0, 0, 0}, text...)
 }
 
+// history is a block of the chain.
+type history struct {
+	height  types.Height
+	encoded []byte
+}
+
 // writeHistory makes blocks with transfers, and has the node write them to files and start again without them in
 // memory. It makes no further block: that could read what is damaged next, and end the node.
 func writeHistory(ctx context.Context, st *stage) error {
@@ -202,57 +209,73 @@ func writeHistory(ctx context.Context, st *stage) error {
 	if err := st.load(ctx, plan, loadgen.Options{Batch: 100}); err != nil {
 		return err
 	}
+	head, err := st.client.BlockNumber(ctx)
+	if err != nil {
+		return err
+	}
+	blocks, err := st.client.EncodedBlocks(ctx, 1, head, "")
+	if err != nil {
+		return err
+	}
+	for i, encoded := range blocks {
+		if len(encoded) > len(st.history.encoded) {
+			st.history = history{types.Height(1 + i), encoded}
+		}
+	}
 	return errors.Join(st.stop(os.Interrupt), st.start(ctx, slices.Concat(st.args, []string{"--block-time", "1h"})...))
 }
 
-// damageHistory overwrites the database's files under the node and asks for a block until it has failed once.
+// damageHistory flips a bit of the largest block in the database's files under the node, and asks for that block.
 func damageHistory(ctx context.Context, st *stage) error {
 	files, err := filepath.Glob(filepath.Join(st.data, "db", "*.sst"))
-	if err != nil || len(files) == 0 {
-		return fmt.Errorf("the database has no tables: %w", err)
+	if err != nil {
+		return err
 	}
+	flipped := 0
 	for _, name := range files {
-		if err := overwrite(name); err != nil {
+		flips, err := flipIn(name, st.history.encoded)
+		if err != nil {
 			return err
 		}
+		flipped += flips
+	}
+	if flipped == 0 {
+		return fmt.Errorf("no file of the database has the transactions of block %d", st.history.height)
 	}
 	select { // Prometheus must have seen that there was no error yet
 	case <-time.After(3 * scrape):
 	case <-ctx.Done():
 		return nil
 	}
-	head, err := st.client.BlockNumber(ctx)
-	if err != nil {
-		return err
+	var block json.RawMessage
+	err = st.client.Raw(ctx, api.GetBlockByNumber.Name, []any{st.history.height, true}, &block)
+	if failure := new(client.Error); !errors.As(err, &failure) || failure.Code != -32603 {
+		return asAsked(ctx, fmt.Errorf("block %d, of which a bit was flipped, is answered with %v", st.history.height, err))
 	}
-	for height := range head {
-		var block json.RawMessage
-		err := st.client.Raw(ctx, api.GetBlockByNumber.Name, []any{height, true}, &block)
-		var failure *client.Error
-		if errors.As(err, &failure) && failure.Code == -32603 {
-			<-ctx.Done()
-			return nil
-		}
-		if err != nil {
-			return asAsked(ctx, err)
-		}
-	}
-	return errors.New("no block was in the files that were overwritten")
+	<-ctx.Done()
+	return nil
 }
 
-// overwrite puts other bytes in place of a file's.
-func overwrite(name string) error {
+// flipIn flips a bit in the middle of a block's transactions, wherever a file has that, and tells how often it did.
+// What was written last is not compressed.
+func flipIn(name string, block []byte) (flips int, err error) {
 	content, err := os.ReadFile(name)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	for i := range content {
-		content[i] ^= 0x55
-	}
+	const few = 32 // bytes that nothing else has: a transaction is signed at random
 	file, err := os.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	_, err = file.Write(content)
-	return errors.Join(err, file.Close())
+	defer func() { err = errors.Join(err, file.Close()) }()
+	part := block[len(block)/2:][:few]
+	for at := bytes.Index(content, part); at >= 0; at = bytes.Index(content, part) {
+		content[at] ^= 4
+		if _, err := file.WriteAt(content[at:at+1], int64(at)); err != nil {
+			return flips, err
+		}
+		flips++
+	}
+	return flips, nil
 }
