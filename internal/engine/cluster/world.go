@@ -54,8 +54,20 @@ func (c *Clock) advance(to uint64) { c.milliseconds.Store(max(to, c.milliseconds
 // own.
 const maxAhead = time.Second
 
-// fairTime is the wall clock's time, or one that is little ahead of the middle of all members' clocks.
+// fairTime is the wall clock's time, or one that is little ahead of the middle of all members' clocks. A leader that
+// does not know the clocks of most takes the log's time: if its own is wrong, what is pending everywhere would expire.
 func (m *Member) fairTime() time.Time {
+	offsets := m.world.Offsets()
+	voters := m.members.conf.GetVoters()
+	known := 0
+	for _, id := range voters {
+		if _, there := offsets[id]; there || id == m.self {
+			known++
+		}
+	}
+	if 2*known <= len(voters) {
+		return m.Clock.Now()
+	}
 	return m.world.Wall().Add(min(0, m.offset()+maxAhead))
 }
 

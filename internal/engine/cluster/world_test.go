@@ -1,0 +1,52 @@
+package cluster
+
+import (
+	"testing"
+	"time"
+
+	"go.etcd.io/raft/v3/raftpb"
+)
+
+// wrong is a world whose clock is ahead of those of the members that are heard.
+type wrong struct {
+	World
+	offsets map[uint64]time.Duration
+}
+
+func (wrong) Wall() time.Time                     { return time.Unix(5000, 0) }
+func (w wrong) Offsets() map[uint64]time.Duration { return w.offsets }
+func behind(ids ...uint64) map[uint64]time.Duration {
+	offsets := make(map[uint64]time.Duration)
+	for _, id := range ids {
+		offsets[id] = -time.Hour
+	}
+	return offsets
+}
+
+// TestFairTime has member 7, whose clock is an hour ahead, take a time.
+func TestFairTime(t *testing.T) {
+	const logged = 1200
+	right := time.Unix(5000-3600+1, 0)
+	for _, c := range []struct {
+		name    string
+		voters  []uint64
+		offsets map[uint64]time.Duration
+		want    time.Time
+	}{
+		{"alone in the cluster", []uint64{7}, nil, time.Unix(5000, 0)},
+		{"all are heard", []uint64{3, 7, 9}, behind(3, 9), right},
+		{"most are heard", []uint64{3, 7, 9}, behind(9), right},
+		{"nobody is heard", []uint64{3, 7, 9}, nil, time.Unix(logged, 0)},
+		{"half are heard", []uint64{3, 7}, nil, time.Unix(logged, 0)},
+		{"one is heard that does not vote", []uint64{3, 7, 9}, behind(4), time.Unix(logged, 0)},
+		{"two of five are heard", []uint64{1, 3, 5, 7, 9}, behind(1, 3), right},
+		{"one of five is heard", []uint64{1, 3, 5, 7, 9}, behind(1), time.Unix(logged, 0)},
+	} {
+		m := &Member{self: 7, world: wrong{offsets: c.offsets}, Config: Config{Clock: new(Clock)}}
+		m.members.conf = &raftpb.ConfState{Voters: c.voters}
+		m.Clock.advance(logged * 1000)
+		if got := m.fairTime(); !got.Equal(c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got.Unix(), c.want.Unix())
+		}
+	}
+}
