@@ -199,7 +199,7 @@ func (w *world) busy() bool { return len(w.wishes) > 0 }
 // replace loses a machine's disk for good. An operator removes its member, and adds another one.
 func (w *world) replace() {
 	m := w.any()
-	if m == nil || w.busy() || !w.whole() {
+	if m == nil || w.busy() || !w.spares(m) {
 		return
 	}
 	w.note("the disk of %s is lost", m.record.Name)
@@ -220,7 +220,7 @@ func (w *world) grow() {
 		return
 	}
 	m := w.any()
-	if m == nil || !w.whole() {
+	if m == nil || !w.spares(m) {
 		return
 	}
 	w.note("an operator removes %s", m.record.Name)
@@ -235,19 +235,31 @@ func (w *world) grow() {
 	}, nil)
 }
 
-// whole tells whether the cluster has all its voters, so that one may be lost for good.
-func (w *world) whole() bool {
+// spares tells whether a machine may be lost for good: the leader has all voters, and most of them know of all without
+// that machine. With a change that only a lost leader knows to be decided, two voters are still two.
+func (w *world) spares(lost *machine) bool {
 	l := w.leader()
 	if l == nil {
 		return false
 	}
-	voters := 0
-	for _, p := range l.member.Status().Peers {
-		if p.Voter && !w.machineOf(p.ID).gone {
-			voters++
+	voters := w.votersOf(l)
+	know := 0
+	for _, m := range voters {
+		if m != lost && m.process != nil && len(w.votersOf(m.process)) >= w.setup.Members {
+			know++
 		}
 	}
-	return voters >= w.setup.Members
+	return len(voters) >= w.setup.Members && 2*know > len(voters)
+}
+
+// votersOf are the machines, of those that are not gone, that vote as far as a process knows.
+func (w *world) votersOf(p *process) (voters []*machine) {
+	for _, peer := range p.member.Status().Peers {
+		if m := w.machineOf(peer.ID); peer.Voter && !m.gone {
+			voters = append(voters, m)
+		}
+	}
+	return voters
 }
 
 // members are the machines that are not gone.
