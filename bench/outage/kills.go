@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -73,7 +74,7 @@ func (w *world) under(ctx context.Context, l *load, rate, batch int, do func(con
 	return errors.Join(<-ended, err)
 }
 
-// check holds all members to what was acknowledged, and to one header a height.
+// check holds all members to what was acknowledged, to one header a height, and to the time.
 func (w *world) check(ctx context.Context) error {
 	var broken []error
 	for _, m := range w.all() {
@@ -85,15 +86,16 @@ func (w *world) check(ctx context.Context) error {
 			broken = append(broken, fmt.Errorf("%s lacks %d transfers that were acknowledged", m.name, lost))
 		}
 	}
-	doubled, err := w.watcher.doubled(ctx, w.cluster)
+	lacking := len(broken)
+	double, early, err := w.watcher.wrong(ctx, w.cluster)
 	if err != nil {
 		return err
 	}
-	for _, height := range doubled {
-		broken = append(broken, errors.New(height))
+	for _, block := range slices.Concat(double, early) {
+		broken = append(broken, errors.New(block))
 	}
-	w.print("| acknowledged so far; of these lost; heights of %d with two headers | %d; %d; %d |",
-		w.watcher.head(), w.load.count(), len(broken)-len(doubled), len(doubled))
+	w.print("| acknowledged so far; of these lost; heights of %d with two headers, with a wrong time | %d; %d; %d, %d |",
+		w.watcher.head(), w.load.count(), lacking, len(double), len(early))
 	return errors.Join(broken...)
 }
 

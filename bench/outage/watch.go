@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -22,6 +23,7 @@ type watcher struct {
 	highest  types.Height
 	arrivals []time.Time // of each new height
 	double   []string    // heights with two headers
+	early    []string    // of blocks whose time was far ahead when they came
 }
 
 func newWatcher() *watcher {
@@ -52,13 +54,17 @@ func (w *watcher) watch(ctx context.Context, m *member, from types.Height) {
 		if err != nil {
 			return
 		}
-		if w.see(m, block.Height, block.Hash); w.resting.Load() {
+		if w.see(m, block); w.resting.Load() {
 			return
 		}
 	}
 }
 
-func (w *watcher) see(m *member, height types.Height, hash types.BlockHash) {
+// mostEarly is how far ahead of the clock a block's time may be: no member's clock alone may set it.
+const mostEarly = 5 * time.Second
+
+func (w *watcher) see(m *member, block api.Block) {
+	height, hash, now := block.Height, block.Hash, time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if before, is := w.blocks[height]; is && before != hash {
@@ -67,7 +73,10 @@ func (w *watcher) see(m *member, height types.Height, hash types.BlockHash) {
 	w.blocks[height] = hash
 	w.heights[m] = height
 	if height > w.highest {
-		w.highest, w.arrivals = height, append(w.arrivals, time.Now())
+		w.highest, w.arrivals = height, append(w.arrivals, now)
+	}
+	if ahead := time.Unix(int64(block.Timestamp), 0).Sub(now); ahead > mostEarly {
+		w.early = append(w.early, fmt.Sprintf("block %d of %s is %v ahead", height, m.name, ahead))
 	}
 }
 
@@ -106,10 +115,11 @@ func (w *watcher) head() types.Height {
 	return w.highest
 }
 
-// doubled are the heights of which two headers were seen, once all blocks of the members up to the present head were.
-func (w *watcher) doubled(ctx context.Context, c *cluster) ([]string, error) {
+// wrong are the heights of which two headers were seen, and the blocks that came too early, once all blocks of the
+// members up to the present head were seen.
+func (w *watcher) wrong(ctx context.Context, c *cluster) (double, early []string, err error) {
 	head := w.head()
-	err := c.await(ctx, fmt.Sprintf("block %d of all members was seen", head), func(context.Context) bool {
+	err = c.await(ctx, fmt.Sprintf("block %d of all members was seen", head), func(context.Context) bool {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		for _, m := range c.all() {
@@ -121,5 +131,5 @@ func (w *watcher) doubled(ctx context.Context, c *cluster) ([]string, error) {
 	})
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.double, err
+	return w.double, w.early, err
 }

@@ -43,8 +43,8 @@ type Link interface {
 	Blocks(ctx context.Context, of uint64, from, to types.Height) ([][]byte, error)
 	// Pending asks a member for its pool.
 	Pending(ctx context.Context, of uint64) (Pending, error)
-	// Offsets are how far the wall clocks of other members were ahead of this one's when that was last measured. A
-	// member that is not connected is not in it.
+	// Offsets are how far the wall clocks of other members are ahead of this one's, if they went on evenly since they
+	// were last heard. A member that is not connected is not in it.
 	Offsets() map[uint64]time.Duration
 }
 

@@ -240,10 +240,10 @@ type Status struct {
 	Hello     Hello         // the last, empty before one
 	Fault     string        // why it is not; empty if it is
 	Report    Report        // the last, empty where none came lately
-	Offset    time.Duration // how far its clock was ahead then
+	Offset    time.Duration // how far its clock is ahead, if it goes on as it did then
 }
 
-// Reported tells whether the member has told lately how it is: the report and the clock's offset are of then.
+// Reported tells whether the member has told lately how it is: the report is of then.
 func (s Status) Reported() bool { return s.Report.Wall != 0 }
 
 // Peers is what the link knows of the members, by their ids.
@@ -252,7 +252,7 @@ func (l *Link) Peers() map[uint64]Status {
 	defer l.mu.Unlock()
 	all := make(map[uint64]Status, len(l.peers))
 	for id, p := range l.peers {
-		s := Status{Peer: p.Peer, Connected: true, Hello: p.said.hello, Report: p.said.report, Offset: p.said.offset}
+		s := Status{Peer: p.Peer, Connected: true, Hello: p.said.hello, Report: p.said.report, Offset: p.said.offset()}
 		for _, fault := range p.faults {
 			if fault != nil {
 				s.Connected, s.Fault = false, fault.Error()

@@ -34,8 +34,19 @@ type peer struct {
 type said struct {
 	hello  Hello
 	report Report
-	offset time.Duration // of its clock, ahead of this one's
-	silent bool          // the last question how it is had no answer in time
+	told   time.Time // when it said its report, by this member's clocks
+	silent bool      // the last question how it is had no answer in time
+}
+
+// offset is how far the member's wall clock is ahead of this one's. That may have been set since the report: the
+// monotonic clock says how long ago it was.
+func (s said) offset() time.Duration {
+	if s.report.Wall == 0 {
+		return 0
+	}
+	now := time.Now()
+	wall := time.UnixMilli(int64(min(s.report.Wall, math.MaxInt64))).Add(now.Sub(s.told))
+	return wall.Sub(now)
 }
 
 // newPeer begins to reach a member.
@@ -71,13 +82,9 @@ func (p *peer) ask() {
 		asked := time.Now()
 		report, err := p.link.Report(ctx, p.ID())
 		cancel()
-		var offset time.Duration
-		if err == nil {
-			middle := asked.Add(time.Since(asked) / 2)
-			offset = time.UnixMilli(int64(min(report.Wall, math.MaxInt64))).Sub(middle)
-		}
+		middle := asked.Add(time.Since(asked) / 2)
 		p.link.mu.Lock()
-		p.said.report, p.said.offset, p.said.silent = report, offset, errors.Is(err, context.DeadlineExceeded)
+		p.said.report, p.said.told, p.said.silent = report, middle, errors.Is(err, context.DeadlineExceeded)
 		p.link.mu.Unlock()
 		select {
 		case <-ticker.C:
