@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/raftpb"
 
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
@@ -16,6 +17,8 @@ const (
 	// fetchPause is between two tries to fetch from another member, giveUpTime how long one is tried without success.
 	fetchPause = 500 * time.Millisecond
 	giveUpTime = 30 * time.Second
+	// leaveTime is how long it is tried while another member leads, which sends a snapshot of its own.
+	leaveTime = 2 * time.Second
 	// fetchBlocks are asked for at a time; how many come the other member decides.
 	fetchBlocks = 512
 )
@@ -57,7 +60,11 @@ func (m *Member) retryCatching() {
 	if c == nil || c.asking || m.world.Now().Sub(c.asked) < fetchPause {
 		return
 	}
-	if m.world.Now().Sub(c.got) >= giveUpTime { // the leader sends another one, or there is another leader
+	patience := giveUpTime
+	if lead := m.standing.soft.Lead; lead != raft.None && lead != c.message.GetFrom() {
+		patience = leaveTime
+	}
+	if m.world.Now().Sub(c.got) >= patience { // the leader sends another one
 		m.giveUp()
 		return
 	}

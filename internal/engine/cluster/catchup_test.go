@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/raftpb"
 )
 
@@ -45,3 +46,36 @@ func TestOldPoolIsNotTaken(t *testing.T) {
 		}
 	}
 }
+
+// A snapshot of a member that leads no more is left when nothing comes from it for two seconds, one of the leader's
+// after half a minute.
+func TestSnapshotsAreGivenUp(t *testing.T) {
+	const sender = 7
+	from := uint64(sender)
+	for _, c := range []struct {
+		lead   uint64
+		silent time.Duration
+		left   bool
+	}{
+		{sender, giveUpTime - time.Millisecond, false},
+		{sender, giveUpTime, true},
+		{raft.None, giveUpTime - time.Millisecond, false},
+		{raft.None, giveUpTime, true},
+		{9, leaveTime - time.Millisecond, false},
+		{9, leaveTime, true},
+	} {
+		m := &Member{world: idle{}, applying: applying{working: true}}
+		m.standing.soft.Lead = c.lead
+		got := m.world.Now().Add(-c.silent)
+		m.catching = &catching{message: &raftpb.Message{From: &from}, begun: true, got: got, asked: got}
+		m.retryCatching()
+		if left := m.catching == nil; left != c.left || m.applying.working == c.left {
+			t.Errorf("%x leads, %x is silent for %v: left %t, working %t", c.lead, sender, c.silent, left, m.applying.working)
+		}
+	}
+}
+
+// idle is a world that does no work.
+type idle struct{ still }
+
+func (idle) Do(Worker, func() Event) {}
