@@ -85,6 +85,9 @@ func (m *Member) goOn() error {
 	switch {
 	case c == nil || c.asking:
 		return nil
+	case c.message.GetSnapshot().GetMetadata().GetIndex() <= m.decisions.done:
+		m.giveUp() // the log has come past it: what was pending there would put the pool back
+		return m.receive(c.message)
 	case !c.begun && (m.applying.working || len(m.applying.messages) > 0):
 		return nil // what is being applied comes first; a tick comes back to it
 	}

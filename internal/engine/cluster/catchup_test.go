@@ -79,3 +79,21 @@ func TestSnapshotsAreGivenUp(t *testing.T) {
 type idle struct{ still }
 
 func (idle) Do(Worker, func() Event) {}
+
+// A snapshot waits for what is being applied. If that comes past it, it is left: what was pending there is old.
+func TestOldSnapshotIsLeft(t *testing.T) {
+	index := uint64(7)
+	for done, left := range map[uint64]bool{index - 1: false, index: true, index + 1: true} {
+		m := &Member{self: 3, world: idle{}, applying: applying{messages: []*raftpb.Message{{}}}}
+		m.decisions.done = done
+		m.catching = &catching{message: &raftpb.Message{ // to another member, so that it comes to no raft
+			Snapshot: &raftpb.Snapshot{Metadata: &raftpb.SnapshotMetadata{Index: &index}},
+		}}
+		if err := m.goOn(); err != nil {
+			t.Fatal(err)
+		}
+		if (m.catching == nil) != left {
+			t.Errorf("a snapshot at %d with %d applied: left %t, want %t", index, done, m.catching == nil, left)
+		}
+	}
+}
