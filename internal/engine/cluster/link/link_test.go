@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -146,10 +147,19 @@ func start(t *testing.T, identity Identity, address string) *member {
 	return m
 }
 
+// apart is an address whose port nobody else gets while it is given back, where there is such a one. On 127.0.0.1 all
+// that dials, and who serves at any port, may take it.
+func apart() string {
+	if runtime.GOOS == "linux" {
+		return "127.0.0.2:0"
+	}
+	return "127.0.0.1:0"
+}
+
 // startPair starts two members that reach each other.
 func startPair(t *testing.T) (a, b *member) {
 	t.Helper()
-	a, b = start(t, newIdentity(t), "127.0.0.1:0"), start(t, newIdentity(t), "127.0.0.1:0")
+	a, b = start(t, newIdentity(t), "127.0.0.1:0"), start(t, newIdentity(t), apart())
 	both := []Peer{a.Peer, b.Peer}
 	a.SetPeers(both)
 	b.SetPeers(both)
