@@ -188,9 +188,10 @@ func (m *Member) excused(s *send, r mempool.Result) error {
 	switch {
 	case s.try == 0 || r.Tx == nil:
 		return r.Err
-	case errors.Is(r.Err, mempool.ErrKnown):
-		return nil
-	case errors.Is(r.Err, exec.ErrNonceTooLow):
+	case errors.Is(r.Err, mempool.ErrKnown), errors.Is(r.Err, exec.ErrNonceTooLow):
+		if _, pending := m.Pool.Get(r.Tx.ID()); pending { // its age may have ended it meanwhile
+			return nil
+		}
 		if _, err := m.Ledger.Store().FindTransaction(r.Tx.ID()); !errors.Is(err, chain.ErrNotFound) {
 			return err
 		}
