@@ -209,7 +209,7 @@ func (m *Member) tend() error {
 	if !m.leads() {
 		return nil
 	}
-	offset := m.offset()
+	offset := middle(m.world.Offsets())
 	if m.Sign == nil || m.leading.failed.err != nil || offset > maxOffset || offset < -maxOffset {
 		m.handOver()
 	}

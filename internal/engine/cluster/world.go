@@ -68,13 +68,13 @@ func (m *Member) fairTime() time.Time {
 	if 2*known <= len(voters) {
 		return m.Clock.Now()
 	}
-	return m.world.Wall().Add(min(0, m.offset()+maxAhead))
+	return m.world.Wall().Add(min(0, middle(offsets)+maxAhead))
 }
 
-// offset is how far the middle of all members' clocks is ahead of this one's.
-func (m *Member) offset() time.Duration {
+// middle is how far the middle of all members' clocks is ahead of this one's.
+func middle(of map[uint64]time.Duration) time.Duration {
 	offsets := []time.Duration{0}
-	for _, o := range m.world.Offsets() {
+	for _, o := range of {
 		offsets = append(offsets, o)
 	}
 	return median(offsets)

@@ -75,8 +75,8 @@ func (p *Process) takeClock(memory *os.File) (int64, error) {
 			}
 		}
 	}
-	room := len(object.content) - 2*len(readClock)
-	room -= room % 16
+	room := len(object.content) - len(readClock)
+	room -= room % 64 // in one line of the cache, so that the seconds are read whole while they are set
 	if unused := bytes.Trim(object.content[room:], "\x00"); len(places) != 1 || len(unused) > 0 {
 		return 0, fmt.Errorf("there are %d places of the clock's function and %d bytes at the shared object's end",
 			len(places), len(unused))
