@@ -25,12 +25,13 @@ func payment(t testing.TB, nonce uint64) *types.Tx {
 	t.Helper()
 	key := testKey(t, "alice")
 	signed, err := types.Sign(types.Transaction{
-		Version:  1,
-		ChainID:  7,
-		Sender:   key.PublicKey(),
-		Nonce:    nonce,
-		GasLimit: 50_000,
-		Payload:  types.Transfer{To: types.Account{9}, Amount: 7},
+		Version:      1,
+		ChainID:      7,
+		Sender:       key.PublicKey(),
+		Nonce:        nonce,
+		GasLimit:     50_000,
+		MaxFeePerGas: 100,
+		Payload:      types.Transfer{To: types.Account{9}, Amount: 7},
 	}, key, [32]byte{})
 	if err != nil {
 		t.Fatal(err)

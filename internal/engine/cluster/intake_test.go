@@ -4,7 +4,13 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/types"
 )
 
 // sendsOf is a member that hears of no leader, and what has it take transactions of so many bytes: the answers come
@@ -62,4 +68,85 @@ func TestSendsAreBounded(t *testing.T) {
 	if take(large) != nil || m.sends.live.bytes != large {
 		t.Errorf("once they have ended: %d bytes", m.sends.live.bytes)
 	}
+}
+
+// memberOf is a member that has a pool and a new chain in memory, whose genesis funds the sender of payments.
+func memberOf(t *testing.T) *Member {
+	t.Helper()
+	db, err := kv.Open("db", kv.Options{FS: kv.Memory()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := ledger.Open(store, &types.Genesis{
+		ChainID:     7,
+		Network:     types.Regtest,
+		Time:        1,
+		BaseFee:     10,
+		Parameters:  params.Default(testKey(t, "producer").PublicKey()),
+		Allocations: []types.Allocation{{Account: testKey(t, "alice").PublicKey(), Balance: types.CoinUnits}},
+	}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, err := mempool.New(mempool.Options{}, mempool.HeadOf(l))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(pool.Close(), store.Close(), db.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return &Member{Config: Config{Ledger: l, Pool: pool}}
+}
+
+// What is sent again is refused as known or as used. It is acknowledged, if that is for its earlier try, while the pool
+// or the chain has it: its age may have ended it.
+func TestWhatIsSentAgainIsExcusedWhileItIsThere(t *testing.T) {
+	m := memberOf(t)
+	expect := func(where string, tx *types.Tx, excused bool) {
+		t.Helper()
+		for _, refusal := range []error{mempool.ErrKnown, exec.ErrNonceTooLow, mempool.ErrFull} {
+			for try := range 2 {
+				want := refusal
+				if excused && try > 0 && refusal != mempool.ErrFull {
+					want = nil
+				}
+				if err := m.excused(&send{try: try}, mempool.Result{Tx: tx, Err: refusal}); !errors.Is(err, want) {
+					t.Errorf("%s, try %d: %v became %v", where, try, refusal, err)
+				}
+			}
+		}
+	}
+	add := func(tx *types.Tx) {
+		t.Helper()
+		if _, err := m.Pool.Add(t.Context(), tx.Encoded(), ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	drop := func(tx *types.Tx) {
+		t.Helper()
+		if err := m.Pool.Drop(tx.ID()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	included, ended := payment(t, 0), payment(t, 1)
+	expect("nowhere", included, false)
+	add(included)
+	expect("pending", included, true)
+
+	sign := func(h types.BlockHash) (types.Signature, error) { return testKey(t, "producer").Sign(h[:], [32]byte{}) }
+	if _, err := m.Ledger.Build(ledger.Batch{Time: 2, Transactions: m.Pool.Best(0)}, sign); err != nil {
+		t.Fatal(err)
+	}
+	drop(included)
+	expect("in a block alone", included, true)
+
+	add(ended)
+	drop(ended)
+	expect("ended", ended, false)
 }
