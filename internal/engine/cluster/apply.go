@@ -105,33 +105,45 @@ func (m *Member) pass() error {
 }
 
 // decided begins to derive a candidate, unless this member has made it, or has it in the chain.
-func (m *Member) decided(c *Candidate) error {
-	m.decisions.candidate = &candidate{Candidate: c}
-	head := m.Ledger.Tip().Header.Header.Height
-	if c.Header.Height <= head {
-		m.decisions.candidate.known = true
-		return m.checkKnown(c.Index, c.Header.Height, c.Header.Hash())
+func (m *Member) decided(decided *Candidate) error {
+	c := &candidate{Candidate: decided}
+	m.decisions.candidate = c
+	if err := m.look(c); c.known || err != nil {
+		return err
 	}
 	if d := m.leading.made; d != nil && d.Header().Hash() == c.Header.Hash() {
-		m.decisions.candidate.draft, m.decisions.candidate.proposed, m.leading.made = d, m.leading.madeAt, nil
+		c.draft, c.proposed, m.leading.made = d, m.leading.madeAt, nil
 		return nil
 	}
 	m.world.Do(Executor, func() Event {
-		d, err := m.derive(c)
+		d, err := m.derive(decided)
 		return func(m *Member) error {
-			if err != nil {
+			if err := m.look(c); err != nil {
+				return err
+			}
+			if err != nil && !c.known {
 				return &Diverged{Index: c.Index, Block: c.Encoded, Err: err}
 			}
-			if m.decisions.candidate != nil && m.decisions.candidate.Index == c.Index {
-				m.decisions.candidate.draft = d
+			if !c.known {
+				c.draft = d
 			}
-			if m.applying.releasing != nil {
+			if m.decisions.candidate == c && m.applying.releasing != nil {
 				return m.release()
 			}
 			return nil
 		}
 	})
 	return nil
+}
+
+// look notes whether the chain has a candidate: it was released before a start, or has come from another member with
+// the blocks until a snapshot. No draft of it is of use then.
+func (m *Member) look(c *candidate) error {
+	if c.known || c.Header.Height > m.Ledger.Tip().Header.Header.Height {
+		return nil
+	}
+	c.known, c.draft = true, nil
+	return m.checkKnown(c.Index, c.Header.Height, c.Header.Hash())
 }
 
 // derive executes a candidate and compares what that gives with its header.
@@ -166,8 +178,8 @@ func (m *Member) release() error {
 	if c == nil || c.Index != r.Index {
 		return fmt.Errorf("entry %d releases candidate %d, of which nothing is known", m.decisions.order.Applied(), r.Index)
 	}
-	if c.draft == nil && !c.known {
-		return nil
+	if err := m.look(c); err != nil || c.draft == nil && !c.known {
+		return err
 	}
 	m.applying.releasing = nil
 	m.world.Do(Applier, func() Event {

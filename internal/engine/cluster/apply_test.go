@@ -1,11 +1,16 @@
 package cluster
 
 import (
+	"errors"
 	"log/slog"
+	"slices"
 	"testing"
 
 	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/raftpb"
+
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/types"
 )
 
 // TestCutLeavesWhatRaftReads opens a member whose log has 40 entries of a message, of which it has applied all and raft
@@ -58,5 +63,80 @@ func TestCutLeavesWhatRaftReads(t *testing.T) {
 		if err := m.raw.Campaign(); err != nil { // it reads what it has not heard of
 			t.Error(err)
 		}
+	}
+}
+
+// later is a world whose work is done when the test says so.
+type later struct {
+	still
+	work []func() Event
+}
+
+func (l *later) Do(_ Worker, work func() Event) { l.work = append(l.work, work) }
+
+// next does what was asked for first.
+func (l *later) next(m *Member) error {
+	event := l.work[0]()
+	l.work = l.work[1:]
+	return event(m)
+}
+
+// TestFetchedCandidateIsReleased has a block come from another member between what is done for a candidate. The chain
+// has it then, and there is nothing to derive and to append.
+func TestFetchedCandidateIsReleased(t *testing.T) {
+	for name, c := range map[string]struct {
+		step  int // before which the chain gets a block
+		other bool
+	}{
+		"before it is derived":                {1, false},
+		"after it was derived":                {2, false},
+		"another one, before it is derived":   {1, true},
+		"another one, after this was derived": {2, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, world := memberOf(t), new(later)
+			m.world = world
+			batch := func(time uint64) ledger.Batch { return ledger.Batch{Time: time, Transactions: m.Pool.Best(0)} }
+			d, err := m.Ledger.Draft(batch(2))
+			if err != nil {
+				t.Fatal(err)
+			}
+			fetch := func() error {
+				fetched := batch(2)
+				if c.other {
+					fetched = batch(3)
+				}
+				_, err := m.Ledger.Build(fetched, func(h types.BlockHash) (types.Signature, error) {
+					return testKey(t, "producer").Sign(h[:], [32]byte{})
+				})
+				return err
+			}
+			steps := []func() error{
+				func() error { return m.decided(&Candidate{1, Block{d.Header(), d.Encode()}}) },
+				func() error { return world.next(m) },
+				func() error {
+					r := release(t, "producer", *m.decisions.candidate.Candidate)
+					m.applying.releasing = &r
+					return m.release()
+				},
+			}
+			for _, step := range slices.Insert(steps, c.step, fetch) {
+				if err = step(); err != nil {
+					break
+				}
+			}
+			if c.other {
+				if !errors.As(err, new(*Diverged)) || !errors.Is(err, ErrForged) {
+					t.Errorf("the chain has another block: %v", err)
+				}
+				return
+			}
+			if err != nil || !m.decisions.candidate.known || m.decisions.candidate.draft != nil || len(world.work) != 1 {
+				t.Fatalf("known %t, %d to be done: %v", m.decisions.candidate.known, len(world.work), err)
+			}
+			if world.work[0](); m.Pool.Height() != 1 || m.Ledger.Tip().Header.Header.Height != 1 {
+				t.Errorf("the pool is at %d, the chain at %d", m.Pool.Height(), m.Ledger.Tip().Header.Header.Height)
+			}
+		})
 	}
 }

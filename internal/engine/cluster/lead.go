@@ -153,8 +153,11 @@ func (m *Member) draft(at uint64) (*ledger.Draft, []byte, error) {
 // finish signs the candidate of the applied log, once this member has come to the same block, and proposes its Release.
 func (m *Member) finish() error {
 	c, l := m.decisions.candidate, &m.leading
-	if c == nil || c.draft == nil && !c.known || l.finishing == c.Index {
+	if c == nil || l.finishing == c.Index {
 		return nil
+	}
+	if err := m.look(c); err != nil || c.draft == nil && !c.known {
+		return err
 	}
 	l.finishing = c.Index
 	if c.known { // with its signature
