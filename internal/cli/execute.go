@@ -106,8 +106,8 @@ func refuseRepeated(command *cobra.Command) {
 			if done || kind == "count" || strings.HasSuffix(kind, "Array") || strings.HasSuffix(kind, "Slice") {
 				return
 			}
-			if flag.DefValue == "0s" {
-				flag.DefValue = "0" // help leaves out a zero, which it knows of a duration by its type only
+			if flag.DefValue == "0s" || flag.DefValue == "0" {
+				flag.DefValue = "" // help leaves out a zero, which it knows by the flag's type only
 			}
 			flag.Value = &once{Value: flag.Value}
 		})
