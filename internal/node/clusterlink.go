@@ -106,14 +106,8 @@ func (l memberLink) Pending(ctx context.Context, of uint64) (cluster.Pending, er
 	return p, nil
 }
 
-func (l memberLink) Offsets() map[uint64]time.Duration {
-	offsets := make(map[uint64]time.Duration)
-	for id, p := range l.link.Peers() {
-		if p.Report.Wall != 0 {
-			offsets[id] = p.Offset
-		}
-	}
-	return offsets
+func (l memberLink) Offsets() (others map[uint64]time.Duration, own time.Duration) {
+	return l.link.Offsets()
 }
 
 // memberHandler is the member as other members ask it: a link.Handler.

@@ -44,8 +44,9 @@ type Link interface {
 	// Pending asks a member for its pool.
 	Pending(ctx context.Context, of uint64) (Pending, error)
 	// Offsets are how far the wall clocks of other members are ahead of this one's, if they went on evenly since they
-	// were last heard. A member that is not connected is not in it.
-	Offsets() map[uint64]time.Duration
+	// were last heard. A member that is not connected is not among them. own is the same of this member's own clock
+	// since the first of these was heard: 0, unless it was set.
+	Offsets() (others map[uint64]time.Duration, own time.Duration)
 }
 
 // Answer is what became of transactions that were handed on.

@@ -275,10 +275,10 @@ func (s *Service) ServePending() (Pending, error) {
 // outside is the service as its member acts on it.
 type outside struct{ *Service }
 
-func (outside) Now() time.Time                      { return time.Now() }
-func (outside) Wall() time.Time                     { return time.Now() }
-func (o outside) Offsets() map[uint64]time.Duration { return o.link.Offsets() }
-func (o outside) Send(messages []*raftpb.Message)   { o.link.Send(messages) }
+func (outside) Now() time.Time                                       { return time.Now() }
+func (outside) Wall() time.Time                                      { return time.Now() }
+func (o outside) Offsets() (map[uint64]time.Duration, time.Duration) { return o.link.Offsets() }
+func (o outside) Send(messages []*raftpb.Message)                    { o.link.Send(messages) }
 
 // Do has work done by a worker, or by a goroutine of its own.
 func (o outside) Do(w Worker, work func() Event) {

@@ -31,7 +31,7 @@ type World interface {
 	Now() time.Time
 	Wall() time.Time
 	// Offsets, Send, Forward, Blocks and Pending are those of [Link].
-	Offsets() map[uint64]time.Duration
+	Offsets() (others map[uint64]time.Duration, own time.Duration)
 	Send([]*raftpb.Message)
 	Forward(to uint64, encoded [][]byte, done func(Answer, error) Event)
 	Blocks(of uint64, from, to types.Height, done func([][]byte, error) Event)
@@ -57,7 +57,7 @@ const maxAhead = time.Second
 // fairTime is the wall clock's time, or one that is little ahead of the middle of all members' clocks. A leader that
 // does not know the clocks of most takes the log's time: if its own is wrong, what is pending everywhere would expire.
 func (m *Member) fairTime() time.Time {
-	offsets := m.world.Offsets()
+	offsets, own := m.world.Offsets()
 	voters := m.members.conf.GetVoters()
 	known := 0
 	for _, id := range voters {
@@ -68,13 +68,15 @@ func (m *Member) fairTime() time.Time {
 	if 2*known <= len(voters) {
 		return m.Clock.Now()
 	}
-	return m.world.Wall().Add(min(0, middle(offsets)+maxAhead))
+	return m.world.Wall().Add(min(0, middle(offsets, own)+maxAhead))
 }
 
-// middle is how far the middle of all members' clocks is ahead of this one's.
-func middle(of map[uint64]time.Duration) time.Duration {
-	offsets := []time.Duration{0}
-	for _, o := range of {
+// middle is how far the middle of all members' clocks is ahead of this one's. All are looked at as they were when the
+// first of the others was heard, or later. If this clock is set wrong just after another one was set right, two of
+// three would be wrong otherwise.
+func middle(others map[uint64]time.Duration, own time.Duration) time.Duration {
+	offsets := []time.Duration{own}
+	for _, o := range others {
 		offsets = append(offsets, o)
 	}
 	return median(offsets)

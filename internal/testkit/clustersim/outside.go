@@ -18,14 +18,14 @@ import (
 func (p *process) Now() time.Time  { return began.Add(p.now) }
 func (p *process) Wall() time.Time { return began.Add(p.now + p.offset) }
 
-func (p *process) Offsets() map[uint64]time.Duration {
-	offsets := make(map[uint64]time.Duration)
+func (p *process) Offsets() (others map[uint64]time.Duration, own time.Duration) {
+	others = make(map[uint64]time.Duration)
 	for _, m := range p.machines {
 		if m != p.machine && m.process != nil {
-			offsets[m.record.ID] = m.offset - p.offset
+			others[m.record.ID] = m.offset - p.offset
 		}
 	}
-	return offsets
+	return others, 0
 }
 
 // Send sends what may be sent: what comes second in a step waits for the disk.

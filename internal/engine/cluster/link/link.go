@@ -266,6 +266,25 @@ func (l *Link) Peers() map[uint64]Status {
 	return all
 }
 
+// Offsets is what the method of cluster.Link says.
+func (l *Link) Offsets() (others map[uint64]time.Duration, own time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	others = make(map[uint64]time.Duration, len(l.peers))
+	now := time.Now()
+	oldest := now
+	for id, p := range l.peers {
+		if p.said.report.Wall == 0 {
+			continue
+		}
+		others[id] = p.said.offset()
+		if p.said.told.Before(oldest) {
+			oldest = p.said.told
+		}
+	}
+	return others, setBack(oldest, now)
+}
+
 // tellOf tells the log of a connection that was refused, with how many were for that cause, now and then.
 func (l *Link) tellOf(r *Refusal, from net.Addr) {
 	l.mu.Lock()

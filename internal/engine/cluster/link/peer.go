@@ -49,6 +49,11 @@ func (s said) offset() time.Duration {
 	return wall.Sub(now)
 }
 
+// setBack is how far this member's clock has been set back since a moment by both its clocks; forward is less than 0.
+func setBack(since, now time.Time) time.Duration {
+	return since.Round(0).Add(now.Sub(since)).Sub(now.Round(0))
+}
+
 // newPeer begins to reach a member.
 func (l *Link) newPeer(m Peer) *peer {
 	p := &peer{known: known{Peer: m}, link: l}
