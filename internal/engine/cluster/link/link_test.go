@@ -147,6 +147,36 @@ func start(t *testing.T, identity Identity, address string) *member {
 	return m
 }
 
+// over is a context that is over, and that has not told anyone yet.
+type over struct{ context.Context }
+
+func (over) Err() error { return context.Canceled }
+
+// A connection may come when the link is being closed, and before its listener is.
+func TestServeClosesItsListener(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := New(Config{Identity: newIdentity(t), Handler: new(told), Hello: testHello})
+	defer l.Close()
+	l.ctx = over{l.ctx}
+	conn, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := l.Serve(listener); err != nil {
+		t.Error(err)
+	}
+	if _, err := listener.Accept(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("the listener of a link that is closed: %v", err)
+	}
+	if _, err := conn.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("a connection that came too late: %v", err)
+	}
+}
+
 // apart is an address whose port nobody else gets while it is given back, where there is such a one. On 127.0.0.1 all
 // that dials, and who serves at any port, may take it.
 func apart() string {

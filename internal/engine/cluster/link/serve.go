@@ -17,14 +17,22 @@ import (
 // Serve accepts connections until the link is closed, and closes the listener then.
 func (l *Link) Serve(listener net.Listener) error {
 	stop := context.AfterFunc(l.ctx, func() { _ = listener.Close() }) // ends Accept
-	defer stop()
+	defer func() {
+		// A connection that comes as the link is closed may bring this to its end first.
+		if stop() {
+			_ = listener.Close()
+		}
+	}()
 	for {
 		conn, err := listener.Accept()
-		if l.ctx.Err() != nil {
+		switch {
+		case l.ctx.Err() != nil:
+			if err == nil {
+				_ = conn.Close()
+			}
 			return nil
-		}
-		if err != nil {
-			return errors.Join(err, listener.Close())
+		case err != nil:
+			return err
 		}
 		l.welcome(conn)
 	}
