@@ -48,7 +48,7 @@ type TraceCall struct {
 	Caller   types.Account       `json:"caller" doc:"who called"`
 	View     bool                `json:"view" doc:"whether it ran in view context"`
 	// A function that calls itself is in StoppedAt once.
-	StoppedAt []TracePlace `json:"stoppedAt" doc:"if it failed and places were asked for: where its active functions stood, the innermost first; empty otherwise"`
+	StoppedAt []TracePlace `json:"stoppedAt" doc:"if it failed and places were asked for: where its active functions stood, the innermost first; empty otherwise, also where its code is too large for notes"`
 }
 
 // TracePlace is where a function of a contract's code stood.

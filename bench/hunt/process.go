@@ -18,7 +18,7 @@ import (
 // What one candidate may take of the process that measures it.
 const (
 	mostMemory = 1_500 << 20      // bytes resident, of one node
-	mostTime   = 90 * time.Second // of the processor, so that what else runs on the machine makes no fault
+	mostTime   = 90 * time.Second // of the processor for one node, so that what else runs makes no fault
 	mostWait   = 20 * mostTime    // by the clock
 )
 
@@ -29,6 +29,14 @@ func memoryFor(objective string) int {
 		return 2 * mostMemory
 	}
 	return mostMemory
+}
+
+// timeFor is how long the process may take for a candidate. Where nodes are compared, each makes its machine code.
+func timeFor(objective string) time.Duration {
+	if objective == "differ" {
+		return time.Duration(1+len(hunt.Nodes)) * mostTime
+	}
+	return mostTime
 }
 
 // process measures candidates. It is this program again.
@@ -99,8 +107,8 @@ func (p *process) measure(objective string, g hunt.Genes, runs int) (s hunt.Scor
 			if resident(p.command.Process.Pid) > memoryFor(objective) {
 				return s, fmt.Errorf("over %d MiB of memory", memoryFor(objective)>>20)
 			}
-			if used(p.command.Process.Pid)-before > mostTime {
-				return s, fmt.Errorf("over %v of the processor", mostTime)
+			if used(p.command.Process.Pid)-before > timeFor(objective) {
+				return s, fmt.Errorf("over %v of the processor", timeFor(objective))
 			}
 		case <-end:
 			return s, fmt.Errorf("over %v by the clock", mostWait)

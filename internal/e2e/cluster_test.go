@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -285,8 +286,12 @@ func TestCluster(t *testing.T) {
 	}
 
 	var transferred struct{ Leader string }
-	leader = c.leader(taker)
-	newUser(t).succeeds(&transferred, "cluster", "transfer", "--admin", c.nodes[leader].Admin)
+	c.await("leadership is handed over", func() bool { // a member on a slow machine may lose it a moment before
+		leader = c.leader(taker)
+		u := newUser(t)
+		r := u.run("cluster", "transfer", "--admin", c.nodes[leader].Admin, "--json")
+		return r.code == exitDone && json.Unmarshal(u.document(r).Result, &transferred) == nil
+	})
 	if transferred.Leader == "" || transferred.Leader == leader {
 		t.Errorf("%s led, and leadership was handed to %q", leader, transferred.Leader)
 	}

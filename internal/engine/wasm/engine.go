@@ -239,8 +239,11 @@ func (e *Engine) Module(hash types.CodeHash, read func() ([]byte, error)) (*vm.M
 			return nil, err
 		}
 		check := vm.Check
-		if e.opts.Covered != nil || e.opts.Stopped != nil {
+		switch {
+		case e.opts.Covered != nil:
 			check = vm.CheckCovered
+		case e.opts.Stopped != nil:
+			check = vm.CheckNoted
 		}
 		if module, err = check(binary); err != nil {
 			return nil, err

@@ -71,6 +71,7 @@ func (b *body) read(t functionType) {
 	b.functionType = t
 	b.operands, b.controls, b.highest, b.branches, b.merges, b.values = b.operands[:0], b.controls[:0], 0, 0, 0, 0
 	groups, locals := b.readLocals()
+	blocks, calls := len(b.blocks), b.calls+b.looks
 	b.push(opBlock, t.result)
 	b.begin()
 	for len(b.controls) > 0 {
@@ -89,6 +90,8 @@ func (b *body) read(t functionType) {
 	b.deployGas += schedule.DeployFunction +
 		schedule.DeployBranches*branches*branches*types.Gas(b.variables()+ownVariables)
 	b.finish(groups, locals)
+	b.mostCalls = max(b.mostCalls, b.calls+b.looks-calls)
+	b.noteGas += schedule.DeployBranches * branches * branches * types.Gas(b.noted(blocks))
 }
 
 // variables is how many params, locals and operands the function has at a time.

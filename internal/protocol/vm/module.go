@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -116,7 +117,33 @@ func Check(code []byte) (*Module, error) { return check(code, false) }
 // read ([CoverName]). Its price, what it does, and the gas that it uses are those of the other.
 func CheckCovered(code []byte) (*Module, error) { return check(code, true) }
 
+// mostNotedGas is what compiling notes may cost, were it paid for.
+const mostNotedGas = 4 * params.DefaultGasLimit
+
+// CheckNoted is [CheckCovered] with a bound on what compiling takes. Where a deploy of what that writes would cost more
+// than 4,000,000,000 gas, it is [Check]. So it is where the calls of one function alone would cost more than a quarter
+// of that, as an engine has one function in memory at a time.
+func CheckNoted(code []byte) (*Module, error) {
+	p, err := read(code, true)
+	if err == nil && (p.notedGas() > mostNotedGas || p.callsGas(p.mostCalls) > mostNotedGas/4) {
+		p, err = read(code, false)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p.module(), nil
+}
+
 func check(code []byte, covered bool) (*Module, error) {
+	p, err := read(code, covered)
+	if err != nil {
+		return nil, err
+	}
+	return p.module(), nil
+}
+
+// read validates and rewrites code.
+func read(code []byte, covered bool) (*parsed, error) {
 	if len(code) > types.MaxCodeBytes {
 		return nil, &Refused{reasonSize, types.MaxCodeBytes}
 	}
@@ -127,13 +154,27 @@ func check(code []byte, covered bool) (*Module, error) {
 	if reason, offset := p.checkContract(); reason != "" {
 		return nil, &Refused{reason, offset}
 	}
+	return p, nil
+}
+
+// notedGas is what a deploy of a covered module would cost, had the submitted one its globals and calls.
+func (p *parsed) notedGas() types.Gas {
+	return schedule.Deploy + p.deployGas + p.noteGas + p.callsGas(p.calls+p.looks)
+}
+
+// callsGas is the part of it that calls have: behind each an engine reads all globals again.
+func (p *parsed) callsGas(calls int) types.Gas {
+	return schedule.DeployCallGlobal * types.Gas(calls) * types.Gas(p.mutable+p.noteGlobals())
+}
+
+func (p *parsed) module() *Module {
 	memory := &p.memories[0]
 	memory.most = min(memory.most, maxPages)
 	m := &Module{
-		size:         len(code),
+		size:         len(p.code),
 		instrumented: p.assemble(),
 		deployGas:    schedule.Deploy + p.deployGas + schedule.DeployCallGlobal*types.Gas(p.calls)*types.Gas(p.mutable),
-		load:         codeLoad + uint64(len(code)) + functionLoad*uint64(p.bodyCount) + itemLoad*p.items(),
+		load:         codeLoad + uint64(len(p.code)) + functionLoad*uint64(p.bodyCount) + itemLoad*p.items(),
 		items:        p.items(),
 		pages:        memory.least,
 		maxPages:     memory.most,
@@ -148,7 +189,7 @@ func check(code []byte, covered bool) (*Module, error) {
 		}
 	}
 	m.skeleton = p.skeleton(func(name string) bool { return m.Callable(name) || name == InitFunction })
-	return m, nil
+	return m
 }
 
 // items is how many things a fresh instance sets beside its memory.

@@ -228,6 +228,7 @@ func (b *body) settle(opcode byte) {
 		b.controls[b.loop].price, b.controls[b.loop].cost = b.run+b.priceAt, b.cost
 	}
 	if b.checked {
+		b.looks++
 		b.charge = b.appendSettleIfNegative(appendU32(append(b.charge, opLocalGet), b.gasLocal))
 	}
 	if b.covered && b.alive && b.cost > 0 {
@@ -250,6 +251,10 @@ func (b *body) appendCover(out []byte) []byte {
 	out = appendS64(append(out, opI64Const), int64(uint64(1)<<(n%64)))
 	return appendU32(append(out, opI64Or, opGlobalSet), word)
 }
+
+// noted is how many globals the function notes things in, of whose metered blocks so many were there before: the clock,
+// its place, and those of the blocks.
+func (b *body) noted(before int) int { return 2 + coverWords(len(b.blocks)) - before/64 }
 
 // finish puts the code entry together from the declarations of locals and the rewritten instructions. The entry takes
 // the frame, checks it and the gas at once, runs the instructions in a block, gives the frame back, and checks the gas.
@@ -274,6 +279,7 @@ func (b *body) finish(groups int, locals []byte) {
 	e = appendU32(append(e, opGlobalSet), b.gas)
 	e = appendU32(append(e, opLocalGet), b.gasLocal)
 	e = append(b.appendSettleIfNegative(e), opEnd)
+	b.looks += 2
 	b.bodies = append(appendU32(b.bodies, uint32(len(e))), e...)
 	b.entry = e
 }

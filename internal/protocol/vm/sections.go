@@ -111,6 +111,9 @@ type rewritten struct {
 	deployGas types.Gas // what the functions cost in a deploy
 	covered   bool      // whether blocks note that they run
 	blocks    []Block   // these
+	looks     int       // calls that a covered module has in addition, where it looks at its gas
+	mostCalls int       // calls of one function, these included
+	noteGas   types.Gas // what its functions would cost more in a deploy
 }
 
 // bounds are limits that parsing itself keeps, so that it stays linear in the code.

@@ -20,8 +20,11 @@ var Nodes = []struct {
 	{"fresh instances", wasm.Options{Fresh: true}, false},
 	{"machine code from disk", wasm.Options{Codes: 1, Bytes: 1}, true},
 	{"interpreter", wasm.Options{Interpreter: true}, false},
-	{"notes of where calls stand", wasm.Options{Fresh: true, Stopped: func(types.CodeHash, []vm.Place) {}}, false},
+	{"notes of where calls stand", noting, false},
 }
+
+// noting is the engine of a trace that says where calls failed.
+var noting = wasm.Options{Fresh: true, Stopped: func(types.CodeHash, []vm.Place) {}}
 
 // differ counts the nodes that do not come to the same blocks as the one that made them.
 func differ(g Genes, _ int) (Score, error) {

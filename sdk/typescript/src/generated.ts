@@ -792,7 +792,7 @@ export interface TraceCall {
   output: Hex;
   /** its other gas by parts, those of 0 left out: instructions, memory (memory.grow), instance (of the calls that it made), new_account, forfeited (left when a price could not be paid or the code trapped); with hostGas and belowGas they add up to gasUsed */
   parts: Record<string, bigint>;
-  /** if it failed and places were asked for: where its active functions stood, the innermost first; empty otherwise */
+  /** if it failed and places were asked for: where its active functions stood, the innermost first; empty otherwise, also where its code is too large for notes */
   stoppedAt: (TracePlace)[];
   /** what it wrote to its storage, in order */
   storage: (TraceWrite)[];
