@@ -183,7 +183,12 @@ func (*batch) SkipSender() {}
 // ErrDear is the error of a candidate whose deploy no block has room for.
 var ErrDear = errors.New("the deploy costs more gas than a block has")
 
-// Deploy deploys a candidate's contracts, which differ by a custom section, and gives a call of each. [IsRefusal] tells
+// copy is the code of one of a candidate's contracts, which differ by a custom section.
+func (c Candidate) copy(i int) []byte {
+	return slices.Concat(c.Code, []byte{0, 4, 3, byte(i & 127), byte(i >> 7), 'h'})
+}
+
+// Deploy deploys a candidate's contracts, and gives a call of each. [IsRefusal] tells
 // the errors of a candidate that cannot be deployed.
 func (n *ChainNode) Deploy(c Candidate) ([]types.Payload, error) {
 	if _, err := c.check(); err != nil {
@@ -192,7 +197,7 @@ func (n *ChainNode) Deploy(c Candidate) ([]types.Payload, error) {
 	var ids []types.ContractID
 	var all []byte
 	for i := range c.Copies {
-		code := slices.Concat(c.Code, []byte{0, 4, 3, byte(i & 127), byte(i >> 7), 'h'})
+		code := c.copy(i)
 		made, err := n.Block(params.DefaultGasLimit, 1, types.Deploy{Code: code, Amount: types.CoinUnits})
 		if err != nil {
 			return nil, err

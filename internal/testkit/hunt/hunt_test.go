@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/cairn-chain/cairn/internal/engine/wasm"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 )
 
@@ -138,4 +139,24 @@ func someOf(all []Genes, n int) (some []Genes) {
 		some = append(some, all[i])
 	}
 	return some
+}
+
+// A block has room for all codes that are deployed to be called in it, each with the section in which they differ.
+func TestBlocksLoadAllCopies(t *testing.T) {
+	g, err := Parse("graph contracts=142 depth=0 fan=5 stride=81 turns=2 pages=1 touched=0 output=0 functions=943 " +
+		"globals=7 elements=31 data=2 filled=363 exports=42 types=0 call1=7 bytes1=0 key1=72 mode1=2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, calls, err := deployed(g.Build(), wasm.Options{}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	if len(calls) != 65 {
+		t.Errorf("%d contracts, as many as a builder has room for are 65", len(calls))
+	}
+	if _, err := n.Block(1_000_000, len(calls), calls...); err != nil {
+		t.Error(err)
+	}
 }

@@ -304,7 +304,10 @@ func onChain(options wasm.Options, value func(*Made) time.Duration) func(Genes, 
 
 // deployed makes a node with a candidate's contracts, as many as any block can load, and gives a call of each.
 func deployed(c Candidate, options wasm.Options, onDisk bool) (n *ChainNode, calls []types.Payload, err error) {
-	module, err := c.check()
+	if _, err = c.check(); err != nil {
+		return nil, nil, err
+	}
+	module, err := vm.Check(c.copy(0))
 	if err != nil {
 		return nil, nil, err
 	}
