@@ -38,7 +38,8 @@ type Options struct {
 	Interpreter bool
 	// Covered is told after each call which blocks of the code ran, as [vm.Module.Blocks] numbers them: for tests. Stopped
 	// is told of each call that failed where it stood, before Run returns. Both need Fresh and no Dir. A module that was
-	// not asked for ([Engine.Module]) before it is compiled or run is told of as one without blocks.
+	// not asked for ([Engine.Module]) before it is compiled or run is told of as one without blocks. Stopped alone is
+	// told no places of one whose notes would take too long to compile ([vm.CheckNoted]).
 	Covered func(code types.CodeHash, ran []uint64)
 	Stopped func(code types.CodeHash, at []vm.Place)
 

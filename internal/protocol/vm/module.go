@@ -167,6 +167,7 @@ func (p *parsed) callsGas(calls int) types.Gas {
 	return schedule.DeployCallGlobal * types.Gas(calls) * types.Gas(p.mutable+p.noteGlobals())
 }
 
+// module is what was read, as engines run it.
 func (p *parsed) module() *Module {
 	memory := &p.memories[0]
 	memory.most = min(memory.most, maxPages)

@@ -111,9 +111,9 @@ type rewritten struct {
 	deployGas types.Gas // what the functions cost in a deploy
 	covered   bool      // whether blocks note that they run
 	blocks    []Block   // these
-	looks     int       // calls that a covered module has in addition, where it looks at its gas
-	mostCalls int       // calls of one function, these included
-	noteGas   types.Gas // what its functions would cost more in a deploy
+	looks     int       // calls that are written in addition, where a function looks at its gas
+	mostCalls int       // of one function, these included
+	noteGas   types.Gas // what the functions would cost more in a deploy, did they note where they stand
 }
 
 // bounds are limits that parsing itself keeps, so that it stays linear in the code.

@@ -188,8 +188,8 @@ func (c Candidate) copy(i int) []byte {
 	return slices.Concat(c.Code, []byte{0, 4, 3, byte(i & 127), byte(i >> 7), 'h'})
 }
 
-// Deploy deploys a candidate's contracts, and gives a call of each. [IsRefusal] tells
-// the errors of a candidate that cannot be deployed.
+// Deploy deploys a candidate's contracts, and gives a call of each. [IsRefusal] tells the errors of a candidate that
+// cannot be deployed.
 func (n *ChainNode) Deploy(c Candidate) ([]types.Payload, error) {
 	if _, err := c.check(); err != nil {
 		return nil, err
