@@ -1,0 +1,354 @@
+package admission_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cairn-chain/cairn/internal/server/admission"
+)
+
+// work is a context with a turn of a client.
+type work struct {
+	context.Context
+	turn admission.Turn
+}
+
+func (w *work) Value(key any) any {
+	if key == (admission.TurnKey{}) {
+		return &w.turn
+	}
+	return w.Context.Value(key)
+}
+
+func workOf(ctx context.Context, client int) *work {
+	place := netip.AddrFrom4([4]byte{198, 51, 100, byte(client)})
+	return &work{ctx, admission.Turn{Client: admission.Client{Place: place}}}
+}
+
+// pass lets time of the bubble go by, as work does.
+func pass(d time.Duration) { <-time.After(d) }
+
+// order notes what happens.
+type order struct {
+	mu     sync.Mutex
+	events []string
+}
+
+func (o *order) note(format string, args ...any) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.events = append(o.events, fmt.Sprintf(format, args...))
+}
+
+// TestTurnsGoRoundByClient lets one client ask for a hundred turns before another asks for one.
+func TestTurnsGoRoundByClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lane := admission.New(1).Short().Kind(1, 0) // one at a time
+		var all sync.WaitGroup
+		var o order
+		ask := func(client, turns int) {
+			for range turns {
+				all.Go(func() {
+					if err := lane.Run(workOf(t.Context(), client), func() { o.note("%d", client); pass(time.Millisecond) }); err != nil {
+						t.Errorf("client %d: got %v, want no error", client, err)
+					}
+				})
+				synctest.Wait()
+			}
+		}
+		ask(1, 100)
+		ask(2, 1)
+		ask(3, 3)
+		all.Wait()
+		got := strings.Join(o.events, "")
+		if want := "1231313"; got[:7] != want || len(got) != 104 {
+			t.Errorf("turns went %s… (%d), want %s… (104)", got[:7], len(got), want)
+		}
+	})
+}
+
+// TestClientsPayForWhatTheyUse holds the processor time of clients whose turns differ by a factor of ten to one another.
+func TestClientsPayForWhatTheyUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lane := admission.New(1).Short().Kind(1, 0)
+		ctx, end := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		var used [2]atomic.Int64
+		for client, turn := range []time.Duration{time.Millisecond, 10 * time.Millisecond} {
+			for range 3 {
+				all.Go(func() {
+					for ctx.Err() == nil {
+						_ = lane.Run(workOf(ctx, client), func() { pass(turn); used[client].Add(int64(turn)) })
+					}
+				})
+			}
+		}
+		pass(10 * time.Second)
+		end()
+		all.Wait()
+		light, heavy := time.Duration(used[0].Load()), time.Duration(used[1].Load())
+		if difference := (light - heavy).Abs(); difference > 20*time.Millisecond {
+			t.Errorf("clients used %s and %s, want as much up to two turns", light, heavy)
+		}
+	})
+}
+
+// TestShortWorkDoesNotWaitForLongWork fills the places of long work, and those of short work by what turns out long.
+func TestShortWorkDoesNotWaitForLongWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := admission.New(2)
+		ctx, end := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		for client := range 64 {
+			lane, slice := s.Short(), 100*time.Microsecond
+			if client%2 == 0 {
+				lane, slice = s.Long(), 20*time.Millisecond
+			}
+			all.Go(func() {
+				w := workOf(ctx, client)
+				_ = lane.Run(w, func() {
+					for err := error(nil); err == nil; err = admission.Yield(w) {
+						pass(slice)
+					}
+				})
+			})
+		}
+		pass(time.Second)
+		for range 10 {
+			began := time.Now()
+			if err := s.Short().Run(workOf(ctx, 200), func() {}); err != nil {
+				t.Errorf("short work: got %v, want no error", err)
+			}
+			if waited := time.Since(began); waited > 0 {
+				t.Errorf("short work waited %s for long work, want none", waited)
+			}
+		}
+		if got := s.Stats(); got.Long.Running != 1 || got.Short.Running != 0 {
+			t.Errorf("%+v run, want 1 long piece of work at a time on two cores", got)
+		}
+		end()
+		all.Wait()
+		if got := s.Stats(); got.Long != (admission.Load{}) || got.Short != (admission.Load{}) {
+			t.Errorf("%+v is held when all is done, want nothing", got)
+		}
+	})
+}
+
+// TestHeavyWorkMakesWay begins as short work and says that it is long.
+func TestHeavyWorkMakesWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := admission.New(1)
+		var o order
+		var all sync.WaitGroup
+		all.Go(func() {
+			_ = s.Long().Run(workOf(t.Context(), 1), func() { pass(time.Second); o.note("long") })
+		})
+		synctest.Wait()
+		all.Go(func() {
+			w := workOf(t.Context(), 2)
+			err := s.Short().Run(w, func() {
+				o.note("begun")
+				if err := admission.Heavy(w); err != nil {
+					t.Errorf("got %v, want no error", err)
+				}
+				o.note("heavy")
+			})
+			if err != nil {
+				t.Errorf("got %v, want no error", err)
+			}
+		})
+		all.Wait()
+		if want := []string{"begun", "long", "heavy"}; !slices.Equal(o.events, want) {
+			t.Errorf("got %v, want %v", o.events, want)
+		}
+	})
+}
+
+// TestWorkOfAClientThatHasGone drops it where it waits, and at its next look where it runs.
+func TestWorkOfAClientThatHasGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := admission.New(1)
+		var gone atomic.Bool
+		client := func(n int) *work {
+			w := workOf(t.Context(), n)
+			w.turn.Gone = gone.Load
+			return w
+		}
+		var all sync.WaitGroup
+		var made atomic.Int64
+		all.Go(func() {
+			w := client(1)
+			_ = s.Long().Run(w, func() {
+				for {
+					pass(time.Millisecond)
+					if err := admission.Yield(w); err != nil {
+						if !errors.Is(err, admission.ErrGone) {
+							t.Errorf("running work: got %v, want ErrGone", err)
+						}
+						return
+					}
+				}
+			})
+		})
+		synctest.Wait()
+		for range 64 {
+			all.Go(func() {
+				if err := s.Long().Run(client(2), func() { made.Add(1) }); !errors.Is(err, admission.ErrGone) {
+					t.Errorf("waiting work: got %v, want ErrGone", err)
+				}
+			})
+		}
+		synctest.Wait()
+		gone.Store(true)
+		all.Wait()
+		if made.Load() != 0 {
+			t.Errorf("%d pieces of work were done for nobody, want none", made.Load())
+		}
+		if got := s.Stats(); got.Dropped != 65 || got.Long != (admission.Load{}) {
+			t.Errorf("got %+v, want 65 dropped and nothing held", got)
+		}
+	})
+}
+
+// TestReserve keeps a core free while blocks are made.
+func TestReserve(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := admission.New(2)
+		ctx, end := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		var running, most atomic.Int64
+		for client := range 20 {
+			all.Go(func() {
+				for ctx.Err() == nil {
+					_ = s.Short().Run(workOf(ctx, client), func() {
+						most.Store(max(most.Load(), running.Add(1)))
+						pass(time.Millisecond)
+						running.Add(-1)
+					})
+				}
+			})
+		}
+		for _, step := range []struct {
+			reserved int
+			want     int64
+		}{{0, 4}, {1, 1}, {2, 1}, {0, 4}} {
+			for range step.reserved {
+				s.Reserve(true)
+			}
+			pass(10 * time.Millisecond) // what runs goes on to its end
+			most.Store(0)
+			pass(100 * time.Millisecond)
+			if got := most.Load(); got != step.want {
+				t.Errorf("%d reserved: %d pieces of work ran at a time, want %d", step.reserved, got, step.want)
+			}
+			for range step.reserved {
+				s.Reserve(false)
+			}
+		}
+		end()
+		all.Wait()
+	})
+}
+
+// TestKindsAreBounded holds what has begun of a kind to its bounds, in all and for each client.
+func TestKindsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := admission.New(8)
+		lane := s.Long().Kind(3, 2)
+		var all sync.WaitGroup
+		begun := map[int]int{}
+		var mu sync.Mutex
+		for _, client := range []int{1, 1, 1, 1, 2, 2} {
+			all.Go(func() {
+				_ = lane.Run(workOf(t.Context(), client), func() {
+					mu.Lock()
+					begun[client]++
+					mu.Unlock()
+					pass(time.Second)
+				})
+			})
+			synctest.Wait()
+		}
+		if begun[1] != 2 || begun[2] != 1 || lane.Running() != 3 {
+			t.Errorf("%v have begun, want 2 of client 1 and 1 of client 2", begun)
+		}
+		if lane.TryRun(workOf(t.Context(), 3), func(context.Context) { t.Error("it was done beyond the bound") }) {
+			t.Error("a turn beyond the bound was given")
+		}
+		short, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if err := lane.Enter(workOf(short, 3)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want that its time is up", err)
+		}
+		all.Wait()
+		helped := false
+		ok := lane.TryRun(workOf(t.Context(), 3), func(ctx context.Context) { helped = admission.Yield(ctx) == nil })
+		if !ok || !helped || lane.Running() != 0 {
+			t.Errorf("got %v, %v and %d running, want a turn and its end", ok, helped, lane.Running())
+		}
+	})
+}
+
+// TestUsedTimeIsCharged tells of each slice of a turn.
+func TestUsedTimeIsCharged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := admission.New(1)
+		w := workOf(t.Context(), 1)
+		var charged []time.Duration
+		w.turn.Charge = func(used time.Duration) { charged = append(charged, used) }
+		_ = s.Short().Run(w, func() {
+			pass(3 * time.Millisecond)
+			if err := admission.Yield(w); err != nil {
+				t.Errorf("got %v, want no error", err)
+			}
+		})
+		if len(charged) != 2 || charged[0] != 3*time.Millisecond {
+			t.Errorf("charged %v, want 3ms and what long work took of the processor", charged)
+		}
+	})
+}
+
+// BenchmarkShort is what a turn costs.
+func BenchmarkShort(b *testing.B) {
+	lane := admission.New(2).Short()
+	w := workOf(b.Context(), 1)
+	for b.Loop() {
+		if err := lane.Enter(w); err != nil {
+			b.Fatal(err)
+		}
+		lane.Leave(w)
+	}
+}
+
+func BenchmarkLong(b *testing.B) {
+	lane := admission.New(2).Long()
+	w := workOf(b.Context(), 1)
+	for b.Loop() {
+		if err := lane.Enter(w); err != nil {
+			b.Fatal(err)
+		}
+		lane.Leave(w)
+	}
+}
+
+func BenchmarkYield(b *testing.B) {
+	lane := admission.New(2).Short()
+	w := workOf(b.Context(), 1)
+	if err := lane.Enter(w); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if err := lane.Yield(w); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
