@@ -49,13 +49,14 @@ var gzipWriters = sync.Pool{New: func() any {
 	return w
 }}
 
-// Compress appends an answer in gzip to dst, when it is its turn among the calls that Options.Running bounds. It does
-// not, and reports false, if the answer is too small to gain by it or ctx ends first.
+// Compress appends an answer in gzip to dst, when it is its turn. It does not, and reports false, if the answer is too
+// small to gain by it or ctx ends first.
 func (s *Server) Compress(ctx context.Context, answer, dst []byte) (out []byte, compressed bool) {
-	if len(answer) < minCompressed || s.options.Running.take(ctx) != nil {
+	turns := s.options.turns(len(answer))
+	if len(answer) < minCompressed || turns.Enter(ctx) != nil {
 		return dst, false
 	}
-	defer s.options.Running.give()
+	defer turns.Leave(ctx)
 	return appendGzip(dst, answer), true
 }
 
@@ -72,9 +73,6 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 	if refusal := s.readRequest(w, r, body); refusal != nil {
 		refusal.write(w)
 		return
-	}
-	if quota := s.options.Quota(r.Context()); quota != nil && r.Header.Get("Content-Encoding") != "" {
-		quota.Charge(body.Bytes())
 	}
 	buffer := answerBuffers.Get().(*[]byte)
 	defer answerBuffers.Put(buffer)

@@ -13,8 +13,8 @@ type Method struct {
 	params []param
 	result reflect.Type
 	err    error
-	slots  *Slots // in which its calls run
-	placed bool   // by In, or else in Options.Running
+	turns  Turns // in which its calls run; nil: they ask for none
+	placed bool  // by In, or else in Options.Running
 	// One of these is set.
 	call  func(ctx context.Context, r *reply, c given) error
 	group func(ctx context.Context, calls []given) (answers, error)
@@ -155,10 +155,10 @@ func newMethod[P, R any](name string, hasFunction bool) Method {
 	return m
 }
 
-// In returns the method as one whose calls run in slots of s instead of those of Options.Running. With nil they are not
-// counted: they mostly wait for something.
-func (m Method) In(s *Slots) Method {
-	m.slots, m.placed = s, true
+// In returns the method as one whose calls run in turns of t instead of those of Options.Running. With nil they ask for
+// none: they mostly wait for something.
+func (m Method) In(t Turns) Method {
+	m.turns, m.placed = t, true
 	return m
 }
 

@@ -10,7 +10,7 @@ import (
 const maxPooledBytes = 1 << 20
 
 // unaskedBytes may answer a body before its quota is asked.
-const unaskedBytes = 16 << 10
+const unaskedBytes = 8 << 10
 
 // A reply collects what answers one body.
 type reply struct {
@@ -37,7 +37,8 @@ type exchange struct {
 	document
 	reply
 	clock clock
-	place *Slots // of which it holds a slot; nil where it holds none
+	place Turns // of which it has a turn; nil: it has none
+	ctx   context.Context
 }
 
 var exchanges = sync.Pool{New: func() any {
@@ -62,24 +63,28 @@ func (x *exchange) free() {
 	exchanges.Put(x)
 }
 
-// enter takes a slot of s, unless it is held already. What is held of others is given back first.
-func (x *exchange) enter(ctx context.Context, s *Slots) error {
-	if x.place == s {
-		return nil
+// enter waits for a turn of those of t, nil for none, before the next call. One that it has goes on, unless it is the
+// turn of others now. One of another kind ends first.
+func (x *exchange) enter(ctx context.Context, t Turns) error {
+	if t != nil && x.place == t {
+		return t.Yield(ctx)
 	}
 	x.leave()
-	if err := s.take(ctx); err != nil {
+	if t == nil {
+		return nil
+	}
+	if err := t.Enter(ctx); err != nil {
 		return err
 	}
-	x.place = s
+	x.place, x.ctx = t, ctx
 	return nil
 }
 
-// leave gives back the slot that is held, if any.
+// leave ends the turn that it has, if any.
 func (x *exchange) leave() {
 	if x.place != nil {
-		x.place.give()
-		x.place = nil
+		x.place.Leave(x.ctx)
+		x.place, x.ctx = nil, nil
 	}
 }
 
@@ -139,7 +144,7 @@ func (r *reply) append(id []byte, member string, encode func(*reply) error) (err
 func (r *reply) fits() bool {
 	size := len(r.out) - r.start
 	if r.quota != nil && size > r.room && !r.busy {
-		room := r.quota.Room(size)
+		room := r.quota.Room(cap(r.out) - r.start)
 		r.room, r.busy = max(r.room, room), room < size
 	}
 	return r.quota == nil || size <= r.room

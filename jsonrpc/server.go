@@ -23,10 +23,11 @@ type Options struct {
 	MaxResponseBytes int
 	// MaxBatch bounds the calls in one batch. Default 1,000.
 	MaxBatch int
-	// Running bounds how many calls compute at a time, of all bodies together; taking a body apart counts as one, and so
-	// does compressing an answer. Those beyond wait in the order in which they came, so that what else the process does
-	// finds processor time. Calls of a NewGroupMethod are not counted; see also Method.In. Default: no bound.
-	Running *Slots
+	// Running decides when calls compute; taking a body apart is work too, and so is compressing an answer. Calls of a
+	// NewGroupMethod do not ask it; see also Method.In. Default: all at once.
+	Running Turns
+	// Heavy is Running for large bodies and answers. Default: Running.
+	Heavy Turns
 	// Incident logs an error that no client may see (a PanicError after a panic) once, and returns the id under
 	// which the log has it. The default logs to slog.Default under a random id.
 	Incident func(ctx context.Context, method string, err error) string
@@ -39,14 +40,42 @@ type Options struct {
 	Observe func(method string, code int, took time.Duration)
 }
 
+// Turns decide when work runs. Work of one context runs in one goroutine, and has one turn at a time.
+type Turns interface {
+	// Enter waits until it is the turn of ctx. It fails with the cause why ctx ended, or because nobody waits any more.
+	Enter(ctx context.Context) error
+	// Yield lets others have their turn, if the one of ctx has lasted long enough. The error is as that of Enter.
+	Yield(ctx context.Context) error
+	// Leave ends the turn of ctx.
+	Leave(ctx context.Context)
+}
+
+// atOnce are turns that all work has at once.
+type atOnce struct{}
+
+func (atOnce) Enter(context.Context) error { return nil }
+func (atOnce) Yield(context.Context) error { return nil }
+func (atOnce) Leave(context.Context)       {}
+
+// heavyBytes is from which size on a body or an answer is work for Options.Heavy: about a millisecond.
+const heavyBytes = 512 << 10
+
+// turns are where work on so many bytes runs.
+func (o *Options) turns(bytes int) Turns {
+	if bytes >= heavyBytes {
+		return o.Heavy
+	}
+	return o.Running
+}
+
 // A Quota bounds what one request or message may take of the process.
 type Quota interface {
-	// Room is asked, before an answer goes beyond 16 KiB and again as it grows, how many bytes in all may answer this
+	// Room is asked, before an answer goes beyond 8 KiB and again as it grows, how many bytes in all may answer this
 	// body. It allows at least the given number or, if there is no memory for them, less. Then the call that needs them
 	// and those after it are answered with a limit error. It must not wait.
 	Room(bytes int) int
-	// Charge is told of the body of an HTTP request that came compressed, before its calls are made.
-	Charge(body []byte)
+	// Charge is told how many calls a body has, or things in their place, before they are made.
+	Charge(calls int)
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -64,6 +93,12 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Incident == nil {
 		o.Incident = logIncident
+	}
+	if o.Running == nil {
+		o.Running = atOnce{}
+	}
+	if o.Heavy == nil {
+		o.Heavy = o.Running
 	}
 	if o.Quota == nil {
 		o.Quota = func(context.Context) Quota { return nil }
@@ -105,7 +140,7 @@ func NewServer(options Options, methods ...Method) (*Server, error) {
 			return nil, fmt.Errorf("jsonrpc: method %q: %w", m.name, m.err)
 		}
 		if !m.placed {
-			m.slots = options.Running
+			m.turns = options.Running
 		}
 		s.methods[m.name] = &m
 		s.mostParams = max(s.mostParams, len(m.params))
@@ -149,6 +184,9 @@ func (s *Server) Append(ctx context.Context, body, dst []byte) []byte {
 		s.refuse(ctx, x, err)
 		return x.out
 	}
+	if x.quota != nil && x.document.batch {
+		x.quota.Charge(x.count)
+	}
 	switch {
 	case !x.document.batch:
 		s.calls(ctx, x)
@@ -157,7 +195,6 @@ func (s *Server) Append(ctx context.Context, body, dst []byte) []byte {
 	case x.count == 0:
 		s.refuse(ctx, x, NewError(CodeInvalidRequest, "the batch is empty", "reason", "empty_batch"))
 	default:
-		x.leave()
 		x.openBatch()
 		s.calls(ctx, x)
 		x.closeBatch()
@@ -167,7 +204,7 @@ func (s *Server) Append(ctx context.Context, body, dst []byte) []byte {
 
 // read takes a body apart, when it is its turn. Where ctx ends first it does so too: each of its calls is told.
 func (s *Server) read(ctx context.Context, x *exchange, body []byte) *Error {
-	_ = x.enter(ctx, s.options.Running)
+	_ = x.enter(ctx, s.options.turns(len(body)))
 	// One argument more than any method takes is enough to see that there are too many.
 	return x.read(body, s.options.MaxBatch, s.mostParams+1, maxDepth)
 }
@@ -187,7 +224,6 @@ func (s *Server) calls(ctx context.Context, x *exchange) {
 		m := s.find(&rest[0])
 		if m == nil || m.group == nil {
 			s.call(ctx, x, m, &rest[0])
-			x.leave() // the next call comes after those that wait already
 			rest = rest[1:]
 			continue
 		}
@@ -228,7 +264,7 @@ func (s *Server) call(ctx context.Context, x *exchange, m *Method, e *envelope) 
 
 // perform makes the call e of the method m, when it is its turn.
 func (s *Server) perform(ctx context.Context, x *exchange, m *Method, e *envelope) error {
-	if err := x.enter(ctx, m.slots); err != nil {
+	if err := x.enter(ctx, m.turns); err != nil {
 		return err
 	}
 	return m.callSafely(ctx, &x.reply, x.given(e))

@@ -119,9 +119,11 @@ var rows = map[string][]string{
 		"internal/proof/poseidon", "internal/protocol/tree", "internal/storage/chain"},
 
 	// What the world talks to.
-	"internal/server/request": {"api", "jsonrpc", "types"},
-	"internal/server/push":    {"internal/server/request", "api", "jsonrpc", "types", "internal/storage/chain"},
-	"internal/server/rpc": {"internal/build", "internal/server/request", "abi", "api", "jsonrpc", "types", "codec",
+	"internal/server/admission": {"internal/machine"}, // the clock of a thread
+	"internal/server/request":   {"internal/server/admission", "api", "jsonrpc", "types"},
+	"internal/server/push":      {"internal/server/request", "api", "jsonrpc", "types", "internal/storage/chain"},
+	"internal/server/rpc": {"internal/build", "internal/server/admission", "internal/server/request", "abi", "api",
+		"jsonrpc", "types", "codec",
 		"internal/engine/...", "internal/storage/chain", "internal/protocol/...", "internal/trace"},
 	"internal/server/admin":     {},
 	"internal/server/members":   {},
@@ -129,7 +131,8 @@ var rows = map[string][]string{
 	"internal/server/sources":   {"api", "internal/contractbuild", "internal/storage/kv"},
 	"internal/server/provers":   {"types", "internal/engine/proving", "internal/protocol/blockproof"},
 	"internal/server/explorer":  {},
-	"internal/server/front":     {"internal/server/request", "jsonrpc"},
+	"internal/server/front": {"internal/machine", "internal/server/admission", "internal/server/request",
+		"jsonrpc"}, // whether a connection's other end is there
 	"internal/server/telemetry": {"internal/build"},
 
 	// The wiring and the commands.

@@ -2,7 +2,10 @@
 
 package machine
 
-import "errors"
+import (
+	"errors"
+	"syscall"
+)
 
 var errUnknown = errors.New("not known on this system")
 
@@ -11,3 +14,6 @@ func OpenFilesLimit() (uint64, error) { return 0, errUnknown }
 
 // Disk tells the size of the directory's file system in bytes, and how much of it is left for this user.
 func Disk(string) (size, free uint64, err error) { return 0, 0, errUnknown }
+
+// Gone reports whether the other end of a connection has closed it: not known on this system.
+func Gone(syscall.Conn) bool { return false }

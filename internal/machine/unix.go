@@ -2,7 +2,11 @@
 
 package machine
 
-import "golang.org/x/sys/unix"
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
 
 // OpenFilesLimit is how many files the process may have open.
 func OpenFilesLimit() (uint64, error) {
@@ -16,4 +20,19 @@ func Disk(dir string) (size, free uint64, err error) {
 	var stat unix.Statfs_t
 	err = unix.Statfs(dir, &stat)
 	return uint64(stat.Blocks) * uint64(stat.Bsize), uint64(stat.Bavail) * uint64(stat.Bsize), err
+}
+
+// Gone reports whether the other end of a connection has closed it, whatever is still to be read from it. It does not
+// wait. A client that has closed only its sending side counts as gone too, as with net/http.
+func Gone(c syscall.Conn) (gone bool) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return true // it is closed at this end
+	}
+	err = raw.Control(func(fd uintptr) {
+		looked := []unix.PollFd{{Fd: int32(fd), Events: hangUp}}
+		n, err := unix.Poll(looked, 0)
+		gone = err == nil && n > 0 && looked[0].Revents&(hangUp|unix.POLLHUP|unix.POLLERR) != 0
+	})
+	return gone || err != nil
 }

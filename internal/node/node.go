@@ -19,6 +19,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/engine/snapshot"
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
+	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/server/front"
 	"github.com/cairn-chain/cairn/internal/server/push"
 	"github.com/cairn-chain/cairn/internal/server/rpc"
@@ -123,6 +124,7 @@ type servers struct {
 	telemetry *telemetry.Telemetry
 	snapshots *snapshot.Directory // nil in memory
 	sources   *sources.Directory
+	admission *admission.Scheduler // of what nobody pays for
 	listeners struct{ rpc, admin net.Listener }
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"runtime"
 	"syscall"
 
 	"github.com/cairn-chain/cairn/api"
@@ -12,6 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/engine/proving"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
+	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/server/push"
 	"github.com/cairn-chain/cairn/internal/server/rpc"
 	"github.com/cairn-chain/cairn/internal/server/sources"
@@ -63,6 +65,8 @@ func New(dir *datadir.Dir, config Config) (_ *Node, err error) {
 	if err := n.newEngine(); err != nil {
 		return nil, err
 	}
+	n.admission = admission.New(runtime.GOMAXPROCS(0))
+	n.ledger.Working(n.admission.Reserve)
 	if n.rpc, err = n.newRPCServer(); err != nil {
 		return nil, err
 	}
@@ -125,6 +129,7 @@ type tipLedger interface {
 	rpc.Ledger
 	mempool.Chain
 	TreeSize() int
+	Working(func(begins bool))
 }
 
 // openLedger opens the chain that the configuration asks for.

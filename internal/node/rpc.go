@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"log/slog"
-	"runtime"
 	"sync"
 	"time"
 
@@ -25,10 +24,6 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// callsPerCore is how many calls compute at a time for each core: one, and one while that one waits for the disk. With
-// more the sequencer would have to wait for its turn among them.
-const callsPerCore = 2
-
 func (n *Node) newRPCServer() (*rpc.Server, error) {
 	config := rpc.Config{
 		Chain:   n.store,
@@ -40,8 +35,9 @@ func (n *Node) newRPCServer() (*rpc.Server, error) {
 		Engines: rpc.Engines{Views: n.book.Refuse(n.views), Trials: n.book.Refuse(n.trials), Noting: n.noting},
 		About:   rpc.About{Build: n.config.Build},
 		ViewGas: n.config.ViewGas,
+
+		Admission: n.admission,
 		Limits: jsonrpc.Options{
-			Running:  jsonrpc.NewSlots(callsPerCore * runtime.GOMAXPROCS(0)),
 			Incident: logIncidents(n.config.Log),
 			Observe:  n.telemetry.Observe,
 		},
@@ -70,7 +66,7 @@ func (n *Node) newFront() (*front.Server, error) {
 		return nil, err
 	}
 	config := n.config.HTTP
-	config.RPC, config.Fallback, config.Log = n.rpc.Calls(), public, n.config.Log
+	config.RPC, config.Fallback, config.Log, config.Admission = n.rpc.Calls(), public, n.config.Log, n.admission
 	return front.New(config)
 }
 

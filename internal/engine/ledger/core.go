@@ -26,7 +26,31 @@ type core struct {
 	engine   vm.Engine
 	tip      atomic.Pointer[Tip]
 
-	producing sync.Mutex
+	producing producing
+}
+
+// producing is the lock under which blocks are made and imported.
+type producing struct {
+	mu sync.Mutex
+	// told when that begins and ends: what else wants the processor makes way. Nil: nobody is told.
+	working func(begins bool)
+}
+
+// Working has f told when the making or importing of a block begins, and when it ends. It is called before any does.
+func (c *core) Working(f func(begins bool)) { c.producing.working = f }
+
+func (p *producing) Lock() {
+	p.mu.Lock()
+	if p.working != nil {
+		p.working(true)
+	}
+}
+
+func (p *producing) Unlock() {
+	if p.working != nil {
+		p.working(false)
+	}
+	p.mu.Unlock()
 }
 
 // begin starts the chain of a genesis, unless nil, in an empty store; in one with a chain the genesis must be the same.

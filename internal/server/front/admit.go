@@ -1,7 +1,6 @@
 package front
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"net"
 	"net/netip"
@@ -26,9 +25,12 @@ type client struct {
 	place  netip.Addr
 	source string
 	free   bool   // of limits: a program on this machine
-	key    *key   // with a rate of its own, or nil
+	key    *key   // or nil
 	origin string // that the answer allows to read it, or empty
 }
+
+// limited reports whether the client has a key with a rate of its own.
+func (c *client) limited() bool { return c.key != nil && c.key.rate.PerSecond > 0 }
 
 // refusal is the answer to a request that is not let in.
 type refusal struct {
@@ -201,7 +203,7 @@ func sourceText(place netip.Addr) string {
 	return place.String()
 }
 
-// authorize finds the API key or the token of an Authorization field. The key is returned where it has a rate.
+// authorize finds the API key or the token of an Authorization field. The key is returned if it is one.
 func (g *gate) authorize(authorization []byte, now time.Time) (*key, bool) {
 	if g.keys == nil && g.jwtSecret == nil {
 		return nil, true
@@ -213,9 +215,6 @@ func (g *gate) authorize(authorization []byte, now time.Time) (*key, bool) {
 	credentials := authorization[len(scheme):]
 	if g.keys != nil {
 		if k := (*g.keys.get())[sha256.Sum256(credentials)]; k != nil {
-			if k.rate.PerSecond == 0 {
-				return nil, true
-			}
 			return k, true
 		}
 	}
@@ -226,12 +225,18 @@ func (g *gate) authorize(authorization []byte, now time.Time) (*key, bool) {
 }
 
 // take takes one call from the client's rate and returns how long it must wait where there is none left.
-func (g *gate) take(c client, now time.Time) time.Duration {
+func (g *gate) take(c client, now time.Time) time.Duration { return g.cost(c, now, 1) }
+
+// owes is how long a client must wait until it has a call left.
+func (g *gate) owes(c client, now time.Time) time.Duration { return g.cost(c, now, 0) }
+
+// cost takes so many calls from the client's rate if there is one left.
+func (g *gate) cost(c client, now time.Time, calls float64) time.Duration {
 	switch {
-	case c.key != nil:
-		return c.key.take(now, 1)
+	case c.limited():
+		return c.key.take(now, calls)
 	case g.limits(c):
-		return g.buckets.take(c.place, now, 1)
+		return g.buckets.take(c.place, now, calls)
 	}
 	return 0
 }
@@ -239,7 +244,7 @@ func (g *gate) take(c client, now time.Time) time.Duration {
 // spend takes what a body costs beyond the call that take took.
 func (g *gate) spend(c client, calls int) {
 	switch {
-	case c.key != nil:
+	case c.limited():
 		c.key.spend(float64(calls))
 	case g.limits(c):
 		g.buckets.spend(c.place, float64(calls))
@@ -273,22 +278,3 @@ func (g *gate) sameOrigin(h *preamble, allowed string) bool {
 	origin, err := url.Parse(string(h.origin))
 	return err == nil && origin.Host != "" && strings.EqualFold(origin.Host, string(h.host))
 }
-
-// meter counts what a body of JSON-RPC costs: a batch as many calls as it has objects, of which each call is one.
-type meter struct {
-	first   byte // that is no space
-	objects int
-}
-
-func (m *meter) add(b []byte) {
-	if m.first == 0 {
-		if rest := bytes.TrimLeft(b, " \t\r\n"); len(rest) > 0 {
-			m.first = rest[0]
-		}
-	}
-	if m.first == '[' {
-		m.objects += bytes.Count(b, []byte{'{'})
-	}
-}
-
-func (m *meter) calls() int { return max(1, m.objects) }

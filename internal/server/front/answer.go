@@ -32,7 +32,9 @@ func (c *conn) answer(h *preamble, size int) (goesOn bool) {
 	now := s.now()
 	who, refused := s.admit(h, &c.peer, now)
 	length, last, compress := int(h.length), h.close, h.gzip
-	r := &simpleRequest{ticket: Ticket{server: s, who: who}}
+	r := new(simpleRequest)
+	r.ticket.begin(s, who, c)
+	r.ticket.charged = 1
 	r.Context, r.Source, r.Quota = s.context, who.source, &r.ticket
 	defer r.end()
 	if refused == nil && !r.ticket.Reserve(s.context, length) {
@@ -59,7 +61,6 @@ func (c *conn) answer(h *preamble, size int) (goesOn bool) {
 		now = s.now()
 	}
 	body := c.in[c.start+size : c.start+size+length]
-	r.ticket.Charge(body)
 	s.counts.requests.Add(1)
 
 	out := *buffers.Get().(*[]byte)
@@ -77,6 +78,7 @@ func (c *conn) answer(h *preamble, size int) (goesOn bool) {
 		}
 	}
 	last = last || s.draining.Load()
+	r.ticket.Spend(len(out) - preambleSpace)
 	ok := c.write(out, responsePreamble{
 		status: http.StatusOK, contentType: "application/json", coding: coding, origin: who.origin, last: last,
 	})

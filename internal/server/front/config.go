@@ -8,8 +8,11 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"runtime"
 	"strings"
 	"time"
+
+	"github.com/cairn-chain/cairn/internal/server/admission"
 )
 
 // RPC answers bodies of JSON-RPC.
@@ -25,6 +28,8 @@ type Config struct {
 	RPC      RPC          // answers the plain POST /
 	Fallback http.Handler // answers all else
 	Log      *slog.Logger
+	// shares the processor out to clients; the zero value: a scheduler of its own
+	Admission *admission.Scheduler
 
 	MaxRequestBytes int // of a body; 5 MiB
 	// bytes of bodies and answers of all requests, but for FreeBytes of each; 512 MiB
@@ -66,6 +71,9 @@ func (c Config) withDefaults() (Config, error) {
 		return c, err
 	}
 	c.Log = cmp.Or(c.Log, slog.Default())
+	if c.Admission == nil {
+		c.Admission = admission.New(runtime.GOMAXPROCS(0))
+	}
 	c.MaxRequestBytes = cmp.Or(c.MaxRequestBytes, 5<<20)
 	c.MaxMemory = cmp.Or(c.MaxMemory, 512<<20)
 	c.MaxConnections = cmp.Or(c.MaxConnections, 10_000)

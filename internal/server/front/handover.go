@@ -190,7 +190,9 @@ func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
 		c.begin() // or else when the body has come
 	}
 	who, refused := s.admit(&h, &c.peer, s.now())
-	ticket := &Ticket{server: s, who: who}
+	ticket := new(Ticket)
+	ticket.begin(s, who, c)
+	ticket.charged = 1
 	defer ticket.Release()
 	ctx := &request.Request{Context: r.Context(), Source: who.source, Quota: ticket}
 	defer ctx.End()
@@ -199,6 +201,7 @@ func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
 		conn:       c,
 		control:    http.NewResponseController(w),
 		request:    ctx,
+		ticket:     ticket,
 		encoded:    r.Header.Get("Content-Encoding") != "",
 	}
 	if refused == nil {
@@ -240,7 +243,6 @@ func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
 	r = r.WithContext(ctx)
 	r.Body = body
 	if r.Method == http.MethodPost {
-		body.ticket = ticket
 		w = &steadyWriter{ResponseWriter: w, control: body.control, now: s.now}
 	}
 	s.config.Fallback.ServeHTTP(w, r)
@@ -322,18 +324,16 @@ type countedBody struct {
 	conn    *conn
 	control *http.ResponseController
 	request *request.Request
-	ticket  *Ticket       // nil where calls are not counted
+	ticket  *Ticket
 	begin   time.Time     // of reading; zero where there is no deadline
 	allowed time.Duration // for what is to come next
 	encoded bool
-	meter   meter
 	bytes   int
 }
 
 // Read implements io.Reader.
 func (b *countedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	b.meter.add(p[:n])
 	b.bytes += n
 	if err == nil {
 		return n, b.setDeadline()
@@ -346,8 +346,8 @@ func (b *countedBody) Read(p []byte) (int, error) {
 			err = failed
 		}
 	}
-	if b.ticket != nil {
-		b.ticket.charge(b.calls())
+	if b.encoded {
+		b.ticket.Charge(max(encodedCalls, b.bytes/encodedCallBytes))
 	}
 	return n, err
 }
@@ -360,11 +360,4 @@ func (b *countedBody) setDeadline() error {
 	}
 	b.allowed = allowed
 	return b.control.SetReadDeadline(b.begin.Add(allowed))
-}
-
-func (b *countedBody) calls() int {
-	if b.encoded {
-		return max(encodedCalls, b.bytes/encodedCallBytes)
-	}
-	return b.meter.calls()
 }

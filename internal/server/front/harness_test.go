@@ -27,6 +27,9 @@ func (e echo) Append(ctx context.Context, body, dst []byte) []byte {
 	if e.hook != nil {
 		e.hook(ctx)
 	}
+	if quota := request.Quota(ctx); quota != nil { // as jsonrpc.Server does
+		quota.Charge(bytes.Count(body, []byte("{")))
+	}
 	if string(body) == "notify" {
 		return dst
 	}

@@ -87,7 +87,7 @@ func (c *connection) read() {
 		}
 		c.received.Add(1)
 		c.busy.Store(true)
-		wait := ticket.Take(body)
+		wait := ticket.Take()
 		select {
 		case slots <- struct{}{}:
 		case <-c.work.Done():

@@ -47,7 +47,7 @@ func newMemory(t testing.TB, methods ...jsonrpc.Method) *memory {
 		paid: map[types.Height][]chain.Payment{},
 	}
 	var err error
-	m.rpc, err = jsonrpc.NewServer(jsonrpc.Options{}, append(methods,
+	m.rpc, err = jsonrpc.NewServer(jsonrpc.Options{Quota: request.Quota}, append(methods,
 		jsonrpc.NewMethod(api.Subscribe.Name, func(ctx context.Context, p api.SubscribeParams) (api.Quantity, error) {
 			return request.Of(ctx).Subscriber.Subscribe(p)
 		}),

@@ -29,13 +29,13 @@ type deskTicket struct {
 
 func (d *desk) ticket(*request.Request) Ticket { return &deskTicket{desk: d} }
 
-func (t *deskTicket) Take(body []byte) time.Duration {
+func (t *deskTicket) Take() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.calls < 1 {
 		return 3 * time.Second
 	}
-	t.calls -= max(1, strings.Count(string(body), `"jsonrpc"`))
+	t.calls--
 	return 0
 }
 
@@ -57,7 +57,11 @@ func (t *deskTicket) Shrink(bytes int) {
 
 func (t *deskTicket) Room(bytes int) int { return bytes }
 
-func (t *deskTicket) Charge([]byte) {}
+func (t *deskTicket) Charge(calls int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.calls -= calls - 1
+}
 
 func (t *deskTicket) Release() {
 	t.mu.Lock()

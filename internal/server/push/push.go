@@ -112,9 +112,9 @@ func (c Config) withDefaults() Config {
 // Ticket is what one message may cost: a *front.Ticket. It is released when the message is answered.
 type Ticket interface {
 	jsonrpc.Quota
-	// Take takes the calls of a message from its client's rate. It takes none and returns how long to wait where there is
-	// none left.
-	Take(body []byte) time.Duration
+	// Take takes a call of a message from its client's rate. It takes none and returns how long to wait where there is none
+	// left.
+	Take() time.Duration
 	// Reserve takes memory for a message of so many bytes, and reports whether there was some in time.
 	Reserve(ctx context.Context, bytes int) bool
 	// Shrink gives back what a message takes less.
@@ -126,8 +126,8 @@ type Ticket interface {
 type free struct{}
 
 func (free) Room(bytes int) int                { return bytes }
-func (free) Charge([]byte)                     {}
-func (free) Take([]byte) time.Duration         { return 0 }
+func (free) Charge(int)                        {}
+func (free) Take() time.Duration               { return 0 }
 func (free) Reserve(context.Context, int) bool { return true }
 func (free) Shrink(int)                        {}
 func (free) Release()                          {}

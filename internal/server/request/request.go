@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -75,8 +76,13 @@ func Quota(ctx context.Context) jsonrpc.Quota { return Of(ctx).Quota }
 
 // Value implements context.Context.
 func (r *Request) Value(k any) any {
-	if k == (key{}) {
+	switch k {
+	case key{}:
 		return r
+	case admission.TurnKey{}:
+		if t, ok := r.Quota.(interface{ Turn() *admission.Turn }); ok {
+			return t.Turn()
+		}
 	}
 	return r.Context.Value(k)
 }
@@ -131,12 +137,15 @@ func (r *Request) End() {
 func (r *Request) Until() time.Time { return r.until }
 
 // Stop tells an execution for ctx, which is of the request, to end by returning an error: its time is up, or nobody
-// waits for the answer.
+// waits for the answer. It lets others have their turn.
 func (r *Request) Stop(ctx context.Context) error {
 	if time.Now().After(r.until) {
 		return api.ErrTimeUp
 	}
-	return ctx.Err()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return admission.Yield(ctx)
 }
 
 // GasLeft is how much its calls may still use; not more than 0 where nothing is left.

@@ -21,7 +21,7 @@ type contractHandlers struct {
 func (h *contractHandlers) methods(e *clientErrors) []method {
 	return []method{
 		bind(e, api.GetStorageAt, h.getStorageAt),
-		bind(e, api.GetStorageProof, h.getStorageProof).in(nil),
+		bind(e, api.GetStorageProof, h.getStorageProof).waiting(),
 		bind(e, api.ListContracts, h.listContracts),
 		bind(e, api.GetContract, h.getContract),
 		bind(e, api.GetContractABI, h.getContractAbi),

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/engine/proving"
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
+	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/jsonrpc"
@@ -20,7 +21,22 @@ import (
 type least int
 
 func (l least) Room(int) int { return int(l) }
-func (least) Charge([]byte)  {}
+func (least) Charge(int)     {}
+
+// turned is a quota of a client that needs turns.
+type turned struct {
+	least
+	turn admission.Turn
+}
+
+func (c *turned) Turn() *admission.Turn { return &c.turn }
+
+// inTurn is a request of a client that needs turns.
+func inTurn(ctx context.Context) *request.Request {
+	r := request.New(ctx)
+	r.Quota = &turned{least: 1 << 30}
+	return r
+}
 
 // listing is a queue with a range whose lists have a MiB each.
 type listing struct{ t *testing.T }
@@ -91,14 +107,15 @@ func TestDownloadsAreBounded(t *testing.T) {
 		t.Errorf("a range of lists for which there is no memory: HTTP %d", refused.Code)
 	}
 
-	answers := &files{errors: c.server.errors, slots: jsonrpc.NewSlots(1)}
-	ended, end := context.WithCancel(t.Context())
+	answers := &files{errors: c.server.errors, lane: admission.New(1).Long()}
+	ended, end := context.WithCancel(inTurn(t.Context()))
 	end()
 	var second *httptest.ResponseRecorder
 	first := httptest.NewRecorder()
-	answers.answer(first, httptest.NewRequest(http.MethodGet, "/", nil), func(counter) ([]byte, error) {
+	one := httptest.NewRequest(http.MethodGet, "/", nil).WithContext(inTurn(t.Context()))
+	answers.answer(first, one, func(counter) ([]byte, error) {
 		second = httptest.NewRecorder()
-		late := httptest.NewRequest(http.MethodGet, "/", nil).WithContext(ended)
+		late := httptest.NewRequest(http.MethodGet, "/", nil).WithContext(inTurn(ended))
 		answers.answer(second, late, func(counter) ([]byte, error) {
 			t.Error("two answers are read at once")
 			return nil, nil
@@ -119,10 +136,10 @@ func TestRangesAreJoinedOneAtATime(t *testing.T) {
 		ended, end := context.WithCancel(t.Context())
 		end() // whoever would wait is busy
 		recorder := httptest.NewRecorder()
-		c.server.ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, path, nil).WithContext(ended))
+		c.server.ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, path, nil).WithContext(inTurn(ended)))
 		return recorder.Code
 	}
-	joined := groupOf[*proofHandlers](c).ranges.slots.TryRun(func() {
+	joined := groupOf[*proofHandlers](c).ranges.lane.TryRun(inTurn(t.Context()), func(context.Context) {
 		if status := get("/proof/1-2"); status != http.StatusServiceUnavailable {
 			t.Errorf("a second range: HTTP %d", status)
 		}

@@ -9,19 +9,20 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
-// files answers requests for bytes. They are read in the slots of calls, and held as the request's quota allows.
+// files answers requests for bytes. They are read in turns of long work, and held as the request's quota allows.
 type files struct {
 	errors *clientErrors
 	report func(ctx context.Context, what string, err error) (incident string) // nil: nobody is told
-	slots  *jsonrpc.Slots
+	lane   *admission.Lane
 }
 
-// in is files that are read in other slots.
-func (f *files) in(slots *jsonrpc.Slots) *files { return &files{f.errors, f.report, slots} }
+// in is files that are read in another lane.
+func (f *files) in(lane *admission.Lane) *files { return &files{f.errors, f.report, lane} }
 
 // errNoMemory: there is no memory for an answer at present.
 var errNoMemory = errors.New("rpc: there is no memory for the answer at present")
@@ -32,7 +33,7 @@ type counter func(bytes int) error
 
 // answer answers with what read gives, with ranges, or with why there is none. That is 404 with a reason that clients
 // may know, or 503 if there is no time or no memory for it at present. It is held until it is sent, however slowly.
-// Whole files are compressed, in the slot in which they were read, as the client accepts it.
+// Whole files are compressed, in the turn in which they were read, as the client accepts it.
 func (f *files) answer(w http.ResponseWriter, r *http.Request, read func(counter) ([]byte, error)) {
 	count := counter(func(bytes int) error {
 		if quota := request.Quota(r.Context()); quota != nil && quota.Room(bytes) < bytes {
@@ -43,7 +44,7 @@ func (f *files) answer(w http.ResponseWriter, r *http.Request, read func(counter
 	var content, shrunk []byte
 	var coding string
 	var err error
-	ran := f.slots.Run(r.Context(), func() {
+	ran := f.lane.Run(r.Context(), func() {
 		if content, err = read(count); err == nil {
 			err = count(len(content))
 		}

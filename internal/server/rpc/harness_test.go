@@ -24,6 +24,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
@@ -151,6 +152,7 @@ func startTestChain(
 		Proofs:    proving.NewQueue(store, 100),
 		Snapshots: offered{},
 		Limits:    limits,
+		Admission: admission.New(4),
 		About: About{Build: build.Info{
 			Version: "0.0.1-test",
 			Commit:  "c0ffee",

@@ -7,8 +7,8 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/server/request"
-	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -17,8 +17,8 @@ type prover struct {
 	*liveness
 	chain   headers
 	ledger  Ledger
-	reads   *jsonrpc.Slots // of calls that have no other kind
-	undoing *jsonrpc.Slots // proofs of a past state: many blocks may have to be undone in memory
+	reads   *admission.Lane // of calls that have no other kind
+	undoing *admission.Lane // proofs of a past state: many blocks may have to be undone in memory
 }
 
 // prove proves a state key after a block: quickly after the latest one, as any read; after an earlier one when it is

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
@@ -25,10 +26,16 @@ func bind[P, R any](e *clientErrors, m api.Method[P, R], handle func(context.Con
 	})}
 }
 
-// in is a method whose calls run in slots of their own kind; nil: they wait for blocks or signatures, or their handler
-// takes a slot when it knows which.
-func (m method) in(slots *jsonrpc.Slots) method {
-	m.handler = m.handler.In(slots)
+// in is a method whose calls run in a lane of their own.
+func (m method) in(lane *admission.Lane) method {
+	m.handler = m.handler.In(lane)
+	return m
+}
+
+// waiting is a method whose calls have no turn: they wait for blocks or signatures, or their handler enters a lane when
+// it knows which.
+func (m method) waiting() method {
+	m.handler = m.handler.In(nil)
 	return m
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/proving"
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
+	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
@@ -27,21 +28,21 @@ type Proofs interface {
 
 type proofHandlers struct {
 	files    *files
-	ranges   *files // with a slot of their own: each joins up to thousands of lists
+	ranges   *files // one at a time: each joins up to thousands of lists
 	chain    proofStore
 	proofs   Proofs
 	circuit  types.Digest
-	verdicts *jsonrpc.Slots // on proofs of blocks
+	verdicts *admission.Lane // on proofs of blocks
 }
 
 func newProofHandlers(c Config, f *files) *proofHandlers {
 	return &proofHandlers{
 		files:    f,
-		ranges:   f.in(jsonrpc.NewSlots(1)),
+		ranges:   f.in(c.Admission.Long().Kind(1, 0)),
 		chain:    c.Chain,
 		proofs:   c.Proofs,
 		circuit:  blockproof.Circuit().Digest(),
-		verdicts: oneAtATime(),
+		verdicts: c.Admission.Long().Kind(1, 0),
 	}
 }
 

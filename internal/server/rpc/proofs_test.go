@@ -140,8 +140,16 @@ func TestVerifyProof(t *testing.T) {
 		}
 	}
 	c.refused(api.ErrAboveHead, "svc_verifyProof", "0x3", proof)
-	if !groupOf[*proofHandlers](c).verdicts.TryRun(func() { c.refused(api.ErrBusy, "svc_verifyProof", "0x1", proof) }) {
-		t.Error("a verdict that was given holds its slot")
+	given := groupOf[*proofHandlers](c).verdicts.TryRun(inTurn(t.Context()), func(context.Context) {
+		ended, end := context.WithCancel(t.Context())
+		end() // whoever would wait has no time
+		body := []byte(`{"jsonrpc":"2.0","id":1,"method":"svc_verifyProof","params":["0x1","0x"]}`)
+		if got := string(c.server.Calls().Serve(inTurn(ended), body)); !strings.Contains(got, `"reason":"time"`) {
+			t.Errorf("a second verdict is answered with %s, want that it waits", got)
+		}
+	})
+	if !given {
+		t.Error("a verdict that was given keeps its turn")
 	}
 }
 

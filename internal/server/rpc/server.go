@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"runtime"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/build"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
@@ -25,6 +27,7 @@ type Config struct {
 	Engines   Engines
 	Developer Developer // nil where the dev_ methods do not exist: on every chain but a development chain
 	Snapshots Snapshots // nil where none are offered
+	Admission *admission.Scheduler
 
 	About   About
 	Limits  jsonrpc.Options // of the transport; zero values are the defaults
@@ -67,10 +70,14 @@ func New(c Config) (*Server, error) {
 	if c.Snapshots == nil {
 		c.Snapshots = noSnapshots{}
 	}
+	if c.Admission == nil {
+		c.Admission = admission.New(runtime.GOMAXPROCS(0))
+	}
 	c.ViewGas = cmp.Or(c.ViewGas, DefaultViewGas)
 	c.About.Verification = cmp.Or(c.About.Verification, api.VerificationExecuted)
 	c.Limits.Quota = request.Quota
-	s := &Server{errors: &clientErrors{c.Chain}, executions: newExecutions(), mux: http.NewServeMux()}
+	c.Limits.Running, c.Limits.Heavy = c.Admission.Short(), c.Admission.Long()
+	s := &Server{errors: &clientErrors{c.Chain}, executions: newExecutions(c.Admission), mux: http.NewServeMux()}
 	s.addGroups(c, genesis)
 	document := new(documentHandlers)
 	s.groups = append(s.groups, document)
@@ -89,10 +96,10 @@ func New(c Config) (*Server, error) {
 	return s, s.serveDocument(document.document)
 }
 
-// addGroups makes the groups of handlers, and the paths that they serve beside methods. A call waits for slots of one
-// kind, that of its work: no slot is held while it waits for another.
+// addGroups makes the groups of handlers, and the paths that they serve beside methods. A call has a turn in one lane,
+// that of its work, and none while it waits for a turn in another.
 func (s *Server) addGroups(c Config, genesis types.Genesis) {
-	files := &files{s.errors, c.Limits.Incident, c.Limits.Running}
+	files := &files{s.errors, c.Limits.Incident, c.Admission.Long()}
 	live := &liveness{c.Chain, c.Node}
 	proofs := newProofHandlers(c, files)
 	simulator := &simulator{
@@ -103,7 +110,11 @@ func (s *Server) addGroups(c Config, genesis types.Genesis) {
 		gas:        c.ViewGas,
 	}
 	prover := &prover{
-		liveness: live, chain: c.Chain, ledger: c.Ledger, reads: c.Limits.Running, undoing: jsonrpc.NewSlots(1),
+		liveness: live,
+		chain:    c.Chain,
+		ledger:   c.Ledger,
+		reads:    c.Admission.Short(),
+		undoing:  c.Admission.Long().Kind(1, 0),
 	}
 	views := &viewHandlers{liveness: live, simulator: simulator, chain: c.Chain, errors: s.errors}
 	followers, blocks, transactions := new(followers), &blockReader{c.Chain}, &transactionReader{c.Chain}
@@ -142,7 +153,7 @@ func (s *Server) addGroups(c Config, genesis types.Genesis) {
 		&viewProofHandlers{prover: prover, views: views, chain: c.Chain},
 		&eventHandlers{c.Chain},
 		&paymentHandlers{payments},
-		&traceHandlers{transactions: transactions, ledger: c.Ledger, engines: c.Engines, traces: oneAtATime()},
+		&traceHandlers{transactions: transactions, ledger: c.Ledger, engines: c.Engines, traces: c.Admission.Long()},
 		&tokenHandlers{viewHandlers: views, codes: c.Chain, network: genesis.Network},
 		proofs,
 		&snapshotHandlers{c.Chain, c.Snapshots},
@@ -155,9 +166,6 @@ func (s *Server) addGroups(c Config, genesis types.Genesis) {
 	s.mux.HandleFunc("GET /accesses/{height}", proofs.serveAccesses)
 	s.mux.HandleFunc("GET "+api.BlocksPath+"{range}", ranges.serveBlocks)
 }
-
-// oneAtATime are the slots of work that takes as much as a block: whoever finds them taken is told so.
-func oneAtATime() *jsonrpc.Slots { return jsonrpc.NewSlots(1).Refusing(api.ErrBusy) }
 
 func (s *Server) serveDocument(d api.Document) error {
 	document, err := json.Marshal(d)

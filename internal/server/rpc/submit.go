@@ -45,9 +45,9 @@ type submitHandlers struct {
 func (h *submitHandlers) methods(e *clientErrors) []method {
 	return []method{
 		bindGroup(e, api.SendRawTransaction, h.sendRawTransaction),
-		bind(e, api.SendRawTransactionSync, h.sendRawTransactionSync).in(nil),
-		bind(e, api.Call, h.call).in(h.executions.slots),
-		bind(e, api.EstimateGas, h.estimateGas).in(h.executions.slots),
+		bind(e, api.SendRawTransactionSync, h.sendRawTransactionSync).waiting(),
+		bind(e, api.Call, h.call).in(h.executions.lane),
+		bind(e, api.EstimateGas, h.estimateGas).in(h.executions.lane),
 	}
 }
 

@@ -26,8 +26,8 @@ type tokenHandlers struct {
 
 func (h *tokenHandlers) methods(e *clientErrors) []method {
 	return []method{
-		bind(e, api.GetTokenBalance, h.getTokenBalance).in(h.executions.slots),
-		bind(e, api.GetTokenHolders, h.getTokenHolders).in(h.executions.slots),
+		bind(e, api.GetTokenBalance, h.getTokenBalance).in(h.executions.lane),
+		bind(e, api.GetTokenHolders, h.getTokenHolders).in(h.executions.lane),
 	}
 }
 

@@ -7,10 +7,10 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/trace"
-	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -18,7 +18,7 @@ type traceHandlers struct {
 	transactions *transactionReader
 	ledger       Ledger
 	engines      Engines
-	traces       *jsonrpc.Slots // each executes as much as a block
+	traces       *admission.Lane // each executes as much as a block
 }
 
 func (h *traceHandlers) methods(e *clientErrors) []method {

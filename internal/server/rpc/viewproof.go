@@ -23,7 +23,7 @@ type viewProofHandlers struct {
 }
 
 func (h *viewProofHandlers) methods(e *clientErrors) []method {
-	return []method{bind(e, api.GetViewProof, h.getViewProof).in(nil)}
+	return []method{bind(e, api.GetViewProof, h.getViewProof).waiting()}
 }
 
 // recorder notes which keys of a state are read, within the limits of a view's proof.
@@ -90,7 +90,7 @@ func (h *viewProofHandlers) make(ctx context.Context, p api.GetViewProofParams) 
 	return made, err
 }
 
-// getViewProof makes the call in a slot of views, and the proof in one of proofs.
+// getViewProof makes the call in a turn of views, and the proof in one of proofs.
 func (h *viewProofHandlers) getViewProof(
 	ctx context.Context, p api.GetViewProofParams,
 ) (proof api.ViewProof, err error) {
@@ -98,7 +98,7 @@ func (h *viewProofHandlers) getViewProof(
 		return proof, outOfRange("known_codes", 0, api.MaxKnownCodes)
 	}
 	var made viewed
-	over := h.views.executions.slots.Run(ctx, func() { made, err = h.make(ctx, p) })
+	over := h.views.executions.lane.Run(ctx, func() { made, err = h.make(ctx, p) })
 	if err = errors.Join(over, err); err != nil {
 		return proof, err
 	}
@@ -138,13 +138,13 @@ func newViewValues(reads []tree.KeyValue) []api.ViewValue {
 // proveAll proves keys after a block, as [prover.prove] does one. If the next block comes in between, a read has to
 // undo that one.
 func (p *prover) proveAll(ctx context.Context, h types.Height, keys [][]byte) (reads ledger.Reads, err error) {
-	slots := p.undoing
+	lane := p.undoing
 	if p.chain.Head().Header.Height == h {
-		slots = p.reads
+		lane = p.reads
 	}
 	limited, cancel := context.WithDeadline(ctx, request.Of(ctx).Until())
 	defer cancel()
-	over := slots.Run(limited, func() { reads, err = p.ledger.ProveAll(limited, h, keys) })
+	over := lane.Run(limited, func() { reads, err = p.ledger.ProveAll(limited, h, keys) })
 	if err = errors.Join(over, err); errors.Is(err, context.DeadlineExceeded) {
 		err = api.ErrTimeUp
 	}

@@ -12,24 +12,26 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/fees"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
-// maxExecutions bounds what executions take together: 16 MiB of memory, 18 MiB of stacks each.
+// maxExecutions bounds what executions that have begun take together: 16 MiB of memory, 18 MiB of stacks each. One
+// client may have half of them.
 const maxExecutions = 8
 
 // executions counts executions of contracts that are not of a block, and what became of them.
 type executions struct {
-	slots          *jsonrpc.Slots // of the requests that execute
+	lane           *admission.Lane // of the requests that execute
 	ended, stopped atomic.Uint64
 	took           atomic.Int64 // nanoseconds
 }
 
-func newExecutions() *executions {
-	return &executions{slots: jsonrpc.NewSlots(min(runtime.GOMAXPROCS(0), maxExecutions))}
+func newExecutions(s *admission.Scheduler) *executions {
+	return &executions{lane: s.Short().Kind(maxExecutions, maxExecutions/2)}
 }
 
 // run calls f, which executes for a request, with what tells it to end. It does not if that is so already.
@@ -60,7 +62,7 @@ type Stats struct {
 
 func (e *executions) stats() Stats {
 	return Stats{
-		Running: e.slots.Taken(), Ended: e.ended.Load(), Stopped: e.stopped.Load(), Took: time.Duration(e.took.Load()),
+		Running: e.lane.Running(), Ended: e.ended.Load(), Stopped: e.stopped.Load(), Took: time.Duration(e.took.Load()),
 	}
 }
 
@@ -74,8 +76,8 @@ type viewHandlers struct {
 
 func (h *viewHandlers) methods(e *clientErrors) []method {
 	return []method{
-		bind(e, api.ViewCall, h.viewCall).in(h.executions.slots),
-		bind(e, api.BatchViewCall, h.batchViewCall).in(h.executions.slots),
+		bind(e, api.ViewCall, h.viewCall).in(h.executions.lane),
+		bind(e, api.BatchViewCall, h.batchViewCall).in(h.executions.lane),
 	}
 }
 
@@ -185,22 +187,21 @@ func (h *viewHandlers) batchViewCall(
 	return viewAll(ctx, v, p.Calls)
 }
 
-// viewAll makes view calls: in the slot that its caller has, and beside that in those that are free now. What fails a
+// viewAll makes view calls: in the turn that its caller has, and beside that in those that can begin now. What fails a
 // call is in its result; the error is of the node.
 func viewAll(ctx context.Context, v *viewer, calls []api.ViewCallItem) ([]api.ViewResult, error) {
 	results, faults := make([]api.ViewResult, len(calls)), make([]error, len(calls))
 	var next atomic.Int64
-	work := func() {
+	work := func(ctx context.Context) {
 		for i := next.Add(1) - 1; i < int64(len(calls)); i = next.Add(1) - 1 {
 			results[i], faults[i] = v.result(ctx, calls[i])
 		}
 	}
-	slots := v.by.executions.slots
 	var helpers sync.WaitGroup
-	for range min(len(calls), slots.Count()) - 1 {
-		helpers.Go(func() { slots.TryRun(work) })
+	for range min(len(calls), runtime.GOMAXPROCS(0), maxExecutions) - 1 {
+		helpers.Go(func() { v.by.executions.lane.TryRun(ctx, work) })
 	}
-	work()
+	work(ctx)
 	helpers.Wait()
 	return results, errors.Join(faults...)
 }

@@ -12,6 +12,51 @@ import (
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
+// slots are turns of so many at a time.
+type slots struct {
+	taken chan struct{}
+	busy  error // that refuses work instead of letting it wait; nil: it waits
+}
+
+func newSlots(count int, busy error) *slots { return &slots{make(chan struct{}, count), busy} }
+
+func (s *slots) Enter(ctx context.Context) error {
+	select {
+	case s.taken <- struct{}{}:
+		return nil
+	default:
+	}
+	if s.busy != nil {
+		return s.busy
+	}
+	select {
+	case s.taken <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Yield lets those that wait go first.
+func (s *slots) Yield(context.Context) error {
+	<-s.taken
+	s.taken <- struct{}{}
+	return nil
+}
+
+func (s *slots) Leave(context.Context) { <-s.taken }
+func (s *slots) Taken() int            { return len(s.taken) }
+
+// Run calls f in a turn.
+func (s *slots) Run(ctx context.Context, f func()) error {
+	if err := s.Enter(ctx); err != nil {
+		return err
+	}
+	defer s.Leave(ctx)
+	f()
+	return nil
+}
+
 // TestRunning lets more calls come than may run at a time, in a bubble where each takes a second.
 func TestRunning(t *testing.T) {
 	const atATime, bodies, perBody = 2, 6, 3
@@ -30,7 +75,7 @@ func TestRunning(t *testing.T) {
 			return true, nil
 		}
 		panics := func(context.Context, struct{}) (bool, error) { panic("at work") }
-		running, alone := jsonrpc.NewSlots(atATime), jsonrpc.NewSlots(1).Refusing(jsonrpc.NewError(7, "one at a time"))
+		running, alone := newSlots(atATime, nil), newSlots(1, jsonrpc.NewError(7, "one at a time"))
 		once := func(context.Context, struct{}) (bool, error) { // its own kind: it holds no slot of the others
 			if running.Taken() != atATime || alone.Taken() != 1 {
 				t.Errorf("%d calls run, and %d alone", running.Taken(), alone.Taken())
@@ -95,8 +140,7 @@ func TestRunning(t *testing.T) {
 		if err := running.Run(short, func() { t.Error("it was done") }); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v", err)
 		}
-		if _, compressed := s.Compress(short, make([]byte, 1<<20), nil); compressed ||
-			running.TryRun(func() { t.Error("it was done") }) {
+		if _, compressed := s.Compress(short, make([]byte, 1<<20), nil); compressed {
 			t.Error("work does not wait for its turn")
 		}
 		answered.Wait()
@@ -107,7 +151,7 @@ func TestRunning(t *testing.T) {
 				t.Errorf("answer %s", got)
 			}
 		}
-		if !alone.TryRun(refused) || running.Taken() != 0 || alone.Taken() != 0 {
+		if alone.Run(t.Context(), refused) != nil || running.Taken() != 0 || alone.Taken() != 0 {
 			t.Errorf("%d and %d slots are held when all is done", running.Taken(), alone.Taken())
 		}
 		if took := time.Since(start); most != atATime || took != (bodies*perBody+atATime)/atATime*time.Second {
