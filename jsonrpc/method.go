@@ -24,6 +24,7 @@ type Method struct {
 type given struct {
 	id        []byte // nil of a notification
 	arguments []argument
+	turn      func() error // waits for a turn to encode the result in; nil: there is one
 }
 
 // answers write the answer of the i-th call of a group, or return its error.
@@ -67,6 +68,11 @@ func (f *frame[P, R]) call(ctx context.Context, r *reply, c given, fn func(conte
 	}
 	if f.result, err = fn(ctx, f.params); err != nil || c.id == nil {
 		return err
+	}
+	if c.turn != nil {
+		if err := c.turn(); err != nil {
+			return err
+		}
 	}
 	return r.result(c.id, f.encode)
 }
@@ -156,7 +162,7 @@ func newMethod[P, R any](name string, hasFunction bool) Method {
 }
 
 // In returns the method as one whose calls run in turns of t instead of those of Options.Running. With nil they ask for
-// none: they mostly wait for something.
+// none before their result is encoded: they mostly wait for something.
 func (m Method) In(t Turns) Method {
 	m.turns, m.placed = t, true
 	return m

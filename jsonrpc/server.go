@@ -267,7 +267,11 @@ func (s *Server) perform(ctx context.Context, x *exchange, m *Method, e *envelop
 	if err := x.enter(ctx, m.turns); err != nil {
 		return err
 	}
-	return m.callSafely(ctx, &x.reply, x.given(e))
+	c := x.given(e)
+	if m.turns == nil {
+		c.turn = func() error { return x.enter(ctx, s.options.Running) }
+	}
+	return m.callSafely(ctx, &x.reply, c)
 }
 
 // callSafely is call with a panic as an error.

@@ -13,8 +13,9 @@ import (
 // defaultRate is the limit of an address that is not loopback: so many calls a second, and twice as many at once.
 const defaultRate = 200
 
-// minRequestMemory is in MiB. A quarter of it, which one address may have, is room for the largest body, compressed.
-const minRequestMemory = 128
+// minRequestMemory is in MiB. A quarter of it, which one address may have, is room for the largest body, compressed,
+// and for an answer of its size, as they are counted.
+const minRequestMemory = 256
 
 // httpSettings are the settings of the HTTP servers.
 type httpSettings struct {
@@ -22,10 +23,10 @@ type httpSettings struct {
 	TLSKey         string        `setting:"tls-key" usage:"private key (PEM) of the certificate"`
 	APIKeyFile     string        `setting:"api-key-file" usage:"file of API keys, one name:key a line; calls without one are refused"`
 	JWTSecretFile  string        `setting:"jwt-secret-file" usage:"file with the secret (64 hex digits) of HS256 tokens; calls without one are refused"`
-	RateLimit      uint64        `setting:"rate-limit" usage:"calls a second that an address may make, twice as many at once; 0: any number"`
+	RateLimit      uint64        `setting:"rate-limit" usage:"calls a second that an address may make, twice as many at once; a call that takes more than 1 ms of the processor, or an answer of more than 128 KiB, counts as several; 0: any number"`
 	MaxConnections uint64        `setting:"max-connections" usage:"connections of JSON-RPC that may be open at a time"`
 	PerAddress     uint64        `setting:"max-connections-per-address" usage:"connections that one address may have open"`
-	RequestMemory  uint64        `setting:"request-memory-mib" usage:"MiB that the larger requests and answers may take together; one more waits up to 5 s and is then refused"`
+	RequestMemory  uint64        `setting:"request-memory-mib" usage:"MiB of memory that the larger requests and answers may take together; one more waits up to 5 s and is then refused"`
 	RequestTime    time.Duration `setting:"request-time" usage:"what answering one request may take"`
 	SlowReader     time.Duration `setting:"slow-reader-time" usage:"how long a subscriber may take to read a message until it is dropped"`
 	CORSOrigin     []string      `setting:"cors-origin" usage:"origin whose web pages may call, or *; may be repeated"`

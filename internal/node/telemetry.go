@@ -10,6 +10,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/machine"
+	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/server/front"
 	"github.com/cairn-chain/cairn/internal/server/push"
 	"github.com/cairn-chain/cairn/internal/server/rpc"
@@ -60,6 +61,7 @@ func (n *Node) newTelemetry() (*telemetry.Telemetry, error) {
 	telemetry.Register(t, func() rpc.Stats { return n.rpc.Stats() }, simulationMetrics()...)
 	telemetry.Register(t, n.dir.Metrics, storeMetrics()...)
 	telemetry.Register(t, func() front.Stats { return n.front.Stats() }, frontMetrics()...)
+	telemetry.Register(t, func() admission.Stats { return n.admission.Stats() }, admissionMetrics()...)
 	telemetry.Register(t, func() push.Stats { return n.push.Stats() }, pushMetrics()...)
 	if n.dir.Path() != "" {
 		telemetry.Register(t, n.disk, diskMetrics()...)
@@ -338,6 +340,23 @@ func frontMetrics() []telemetry.Metric[front.Stats] {
 				"forbidden_origin": s.ForbiddenOrigin, "malformed": s.Malformed, "draining": s.Draining, "busy": s.Busy,
 			}
 		}),
+	}
+}
+
+func admissionMetrics() []telemetry.Metric[admission.Stats] {
+	type stats = admission.Stats
+	classes := func(of func(admission.Load) float64) func(stats) map[string]float64 {
+		return func(s stats) map[string]float64 { return map[string]float64{"short": of(s.Short), "long": of(s.Long)} }
+	}
+	return []telemetry.Metric[stats]{
+		telemetry.Gauges("admission_running", "Requests that compute now, by class.", "class",
+			classes(func(l admission.Load) float64 { return float64(l.Running) })),
+		telemetry.Gauges("admission_waiting", "Requests that wait for their turn, by class.", "class",
+			classes(func(l admission.Load) float64 { return float64(l.Waiting) })),
+		telemetry.Counters("admission_seconds_total", "Time that requests computed, by class; of long ones that of the "+
+			"processor.", "class", classes(func(l admission.Load) float64 { return l.Used.Seconds() })),
+		telemetry.Counter("admission_dropped_total", "Requests that were dropped because their client had gone.",
+			func(s stats) uint64 { return s.Dropped }),
 	}
 }
 

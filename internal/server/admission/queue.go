@@ -20,6 +20,7 @@ type queue struct {
 	ready   flowHeap         // those that have turns waiting and may have another place
 	virtual time.Duration    // at which the latest turn began
 	order   uint64           // of the latest flow that became ready
+	used    time.Duration    // by all turns that ended
 	spare   []*flow
 }
 
@@ -120,6 +121,7 @@ func (q *queue) give(c *claim, used time.Duration) {
 	f := c.flow
 	c.queue, c.flow = nil, nil
 	f.time += used - c.charged
+	q.used += used
 	f.running--
 	q.running--
 	q.settle(f)

@@ -242,19 +242,25 @@ type Stats struct {
 	Dropped     uint64 // pieces of work whose client had gone, ever
 }
 
-// Load is what a class has at present.
-type Load struct{ Running, Waiting int }
+// Load is what a class has at present, and what it has used, ever: of short work the time that passed, of long work
+// processor time.
+type Load struct {
+	Running, Waiting int
+	Used             time.Duration
+}
 
 // Stats returns the present numbers.
 func (s *Scheduler) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return Stats{
-		Short:   Load{s.short.running, s.short.waiting},
-		Long:    Load{s.long.running, s.long.waiting},
+		Short:   s.short.load(),
+		Long:    s.long.load(),
 		Dropped: s.dropped.Load(),
 	}
 }
+
+func (q *queue) load() Load { return Load{q.running, q.waiting, q.used} }
 
 // Running is how many turns the lane's kind has at present, or its class where it has none.
 func (l *Lane) Running() int {

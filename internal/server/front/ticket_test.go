@@ -1,0 +1,120 @@
+package front
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/cairn-chain/cairn/internal/server/admission"
+	"github.com/cairn-chain/cairn/internal/server/request"
+)
+
+// dear answers a body with bytes that took time of the processor.
+type dear struct {
+	used  time.Duration
+	bytes int
+}
+
+func (d dear) Append(ctx context.Context, _, dst []byte) []byte {
+	request.Quota(ctx).(*Ticket).use(d.used)
+	return append(dst, make([]byte, d.bytes)...)
+}
+
+func (dear) Compress(_ context.Context, _, dst []byte) ([]byte, bool) { return dst, false }
+
+// TestRateCountsCost: a request costs a call, or as many as its time and the bytes of its answer come to.
+func TestRateCountsCost(t *testing.T) {
+	for _, test := range []struct {
+		of   dear
+		cost float64
+	}{
+		{dear{0, 100}, 1},
+		{dear{callTime, 100}, 1},
+		{dear{300 * callTime, 100}, 300},
+		{dear{0, 3 * callBytes}, 3},
+		{dear{20*callTime + callTime/2, 10*callBytes - 1}, 29},
+	} {
+		s := prepare(t, Config{
+			RPC: test.of, Fallback: http.NotFoundHandler(), Rate: Rate{1, 1000}, Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		})
+		now := time.Now() // stands still
+		s.now = func() time.Time { return now }
+		c := dial(t, serve(t, s))
+		for range 2 { // the second is let in after the first was charged
+			c.send(post("{}", "X-Forwarded-For: 192.0.2.1"))
+			if got := c.read(); got.status != 200 {
+				t.Fatalf("%+v: got %d, want 200", test.of, got.status)
+			}
+		}
+		_ = c.Close()
+		place := netip.MustParseAddr("192.0.2.1")
+		left := s.buckets.shard(place).byPlace[place].Value.(*addressBucket).tokens
+		if cost := 1000 - left; cost != test.cost+1 && cost != 2*test.cost { // the second may be charged just now
+			t.Errorf("%+v: two requests cost %v calls, want %v each", test.of, cost, test.cost)
+		}
+	}
+}
+
+// TestClientsAreToldApart: turns go round by address, by IPv6 network and by API key.
+func TestClientsAreToldApart(t *testing.T) {
+	of := func(who client) admission.Client {
+		var ticket Ticket
+		ticket.begin(new(Server), who, nil)
+		return ticket.turn.Client
+	}
+	one, other := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
+	if a, b := of(client{place: one}), of(client{place: other}); a == b {
+		t.Errorf("two addresses are one client: %v", a)
+	}
+	k := &key{name: "indexer"}
+	if a, b := of(client{place: one, key: k}), of(client{place: other, key: k}); a != b {
+		t.Errorf("those who use a key are %v and %v, want one client", a, b)
+	}
+	if a, b := of(client{place: one, key: k}), of(client{place: one}); a == b {
+		t.Errorf("who has a key is as who has none: %v", a)
+	}
+}
+
+// TestClientsThatHaveGoneAreNoticed closes a connection in each way while its request is answered.
+func TestClientsThatHaveGoneAreNoticed(t *testing.T) {
+	for name, leave := range map[string]func(*net.TCPConn) error{
+		"close": (*net.TCPConn).Close,
+		"reset": func(c *net.TCPConn) error { return setLingerAndClose(c) },
+	} {
+		gone, answered := make(chan bool), make(chan struct{})
+		left := make(chan struct{})
+		_, address := start(t, Config{Fallback: http.NotFoundHandler(), RPC: echo{hook: func(ctx context.Context) {
+			ticket := request.Quota(ctx).(*Ticket)
+			gone <- ticket.gone()
+			<-left
+			for !ticket.gone() { // it has been sent, and comes soon
+			}
+			close(answered)
+		}}})
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Write([]byte(post("{}"))); err != nil {
+			t.Fatal(err)
+		}
+		if <-gone {
+			t.Errorf("%s: a client that waits has gone", name)
+		}
+		if err := leave(c.(*net.TCPConn)); err != nil {
+			t.Fatal(err)
+		}
+		close(left)
+		<-answered
+	}
+}
+
+func setLingerAndClose(c *net.TCPConn) error {
+	if err := c.SetLinger(0); err != nil {
+		return err
+	}
+	return c.Close()
+}
