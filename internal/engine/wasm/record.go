@@ -15,7 +15,7 @@ type record struct {
 	// program is the hash of the program that wrote the record. What another makes of the code may differ, by its rules or
 	// its prices: then only the machine code counts, if the module was rewritten to the same bytes.
 	program   [32]byte
-	rewritten [32]byte // hash of vm.Module.Instrumented
+	rewritten [32]byte // hash of what was compiled: compilable
 	module    []byte   // vm.Module.Encode
 	machine   []byte   // as wazero writes it
 }
@@ -72,14 +72,15 @@ func (e *Engine) machineOf(hash types.CodeHash, module *vm.Module) (machine []by
 		}
 		return old.machine, true, nil
 	}
-	r := record{program: e.program, rewritten: sha256.Sum256(module.Instrumented()), module: module.Encode()}
+	code := compilable(module.Instrumented())
+	r := record{program: e.program, rewritten: sha256.Sum256(code), module: module.Encode()}
 	if loaded = ok && old.rewritten == r.rewritten; loaded {
 		if old.program == r.program {
 			return old.machine, true, nil
 		}
 		r.machine = old.machine
 	} else {
-		made, err := compileMachine(module.Instrumented())
+		made, err := compileMachine(code)
 		if err != nil {
 			return nil, false, err
 		}

@@ -70,7 +70,10 @@ func TestRecordOfAnotherProgram(t *testing.T) {
 			t.Fatal(err)
 		}
 		old := record{
-			program: [32]byte{1}, rewritten: sha256.Sum256(m.Instrumented()), module: []byte("of other rules"), machine: machine,
+			program:   [32]byte{1},
+			rewritten: sha256.Sum256(compilable(m.Instrumented())),
+			module:    []byte("of other rules"),
+			machine:   machine,
 		}
 		test.change(&old)
 		e.files.store(hash, old.encode())
@@ -96,7 +99,7 @@ func TestSkeletonIsNotCompiled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := compileMachine(m.Instrumented())
+	made, err := compileMachine(compilable(m.Instrumented()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ var (
 type machine struct {
 	t       *testing.T
 	runtime wazero.Runtime
+	divided bool // whether it gets modules without remainders
 	module  *vm.Module
 	gas     vm.Gas
 	refills int
@@ -133,13 +134,18 @@ type outcome struct {
 	left    uint64
 	refills int
 	memory  string
+	trap    string // what wazero calls it
 }
 
 // call runs a function of a module with some gas in a fresh instance.
 func (m *machine) call(code *vm.Module, function string, gas uint64) outcome {
 	m.t.Helper()
 	ctx := m.t.Context()
-	compiled, err := m.runtime.CompileModule(ctx, code.Instrumented())
+	rewritten := code.Instrumented()
+	if m.divided {
+		rewritten = vm.DivideRemainders(rewritten)
+	}
+	compiled, err := m.runtime.CompileModule(ctx, rewritten)
 	if err != nil {
 		m.t.Fatalf("wazero refuses what Check accepts: %v", err)
 	}
@@ -167,6 +173,7 @@ func (m *machine) call(code *vm.Module, function string, gas uint64) outcome {
 		out.exit = vm.OutOfGas
 	default:
 		out.exit = m.gas.Trapped(m.global().Get(), inside.ExportedGlobal(vm.StackName).Get())
+		out.trap = errors.Unwrap(err).Error()
 	}
 	bytes, _ := inside.Memory().Read(0, inside.Memory().Size())
 	out.memory = string(bytes)
