@@ -39,6 +39,9 @@ func (g *generator) expression(t byte) []byte {
 		if i, ok := g.local(t); ok {
 			return Concat(g.expression(t), Op(LocalTee, i))
 		}
+		if g.spared() {
+			return g.inside(BlockOp, t)
+		}
 		return g.inside(LoopOp, t)
 	case 12:
 		return g.call(t)
@@ -71,7 +74,7 @@ func (g *generator) leaf(t byte) []byte {
 // binary is arithmetic, which for divisions may trap, or a comparison.
 func (g *generator) binary(t byte) []byte {
 	if t == I64 {
-		return Concat(g.expression(I64), g.expression(I64), []byte{byte(0x7C + g.IntN(15))})
+		return g.arithmetic(I64, g.expression(I64), g.expression(I64))
 	}
 	switch g.IntN(4) {
 	case 0:
@@ -79,7 +82,30 @@ func (g *generator) binary(t byte) []byte {
 	case 1:
 		return Concat(g.expression(I64), g.expression(I64), []byte{byte(0x51 + g.IntN(10))})
 	}
-	return Concat(g.expression(I32), g.expression(I32), []byte{byte(0x6A + g.IntN(15))})
+	return g.arithmetic(I32, g.expression(I32), g.expression(I32))
+}
+
+// Among the instructions of arithmetic in their order are div_s, div_u, rem_s and rem_u.
+const (
+	firstDivision = 3
+	lastDivision  = 6
+)
+
+// arithmetic is one of add to rotr.
+func (g *generator) arithmetic(t byte, left, right []byte) []byte {
+	return g.instruction(t, left, right, g.IntN(15))
+}
+
+// instruction is one of these by its number. A divisor that is spared a trap is odd.
+func (g *generator) instruction(t byte, left, right []byte, number int) []byte {
+	add, or := byte(I32Add), byte(I32Or)
+	if t == I64 {
+		add, or = I64Add, I64Or
+	}
+	if number >= firstDivision && number <= lastDivision && g.spared() {
+		right = Concat(right, Const(t, 1), []byte{or})
+	}
+	return Concat(left, right, []byte{add + byte(number)})
 }
 
 func (g *generator) unary(t byte) []byte {
@@ -116,7 +142,7 @@ func (g *generator) load(t byte) []byte {
 // call calls a function with this result, a host function if there is no other.
 func (g *generator) call(t byte) []byte {
 	for {
-		f := uint32(g.IntN(len(g.functions)))
+		f := uint32(g.IntN(g.callable))
 		if s := signatures[g.functions[f]]; s.result == t {
 			return Concat(g.arguments(s.params), Call(f))
 		}

@@ -34,6 +34,7 @@ const (
 	I32Eq        = 0x46
 	I32Add       = 0x6A
 	I32And       = 0x71
+	I32Or        = 0x72
 	I32Sub       = 0x6B
 	I32DivU      = 0x6E
 	I32LtU       = 0x49
@@ -42,6 +43,7 @@ const (
 	I64DivU      = 0x80
 	I64ShrU      = 0x88
 	I64Add       = 0x7C
+	I64Or        = 0x84
 	I32WrapI64   = 0xA7
 
 	I64ExtendI32U = 0xAD

@@ -28,7 +28,11 @@ const (
 // Random makes a contract from the numbers of r: calls, recursion, loops, branches of each kind, dead code, memory, a
 // table and globals. Its function `run` may trap, run out of gas or overflow the stack, and otherwise leaves in memory
 // what the globals held. It imports args_len and gas_left of module `cairn` as functions 0 and 1.
-func Random(r *rand.Rand) *Module {
+func Random(r *rand.Rand) *Module { return randomWith(r, (*generator).function) }
+
+// randomWith makes a random contract whose functions are made by function, which gives declared locals and
+// instructions of the one with an index.
+func randomWith(r *rand.Rand, function func(g *generator, index uint32) (locals, instructions []byte)) *Module {
 	m := Contract(1, 3)
 	for _, t := range signatures {
 		m.AddType(t.params, t.result)
@@ -44,9 +48,10 @@ func Random(r *rand.Rand) *Module {
 	for range 1 + r.IntN(5) {
 		g.functions = append(g.functions, uint32(r.IntN(len(signatures))))
 	}
-	for _, t := range g.functions[len(m.Imports):] {
-		locals, instructions := g.function(t)
-		m.AddFunction(t, locals, instructions...)
+	for f := len(m.Imports); f < len(g.functions); f++ {
+		g.callable = len(g.functions)
+		locals, instructions := function(g, uint32(f))
+		m.AddFunction(g.functions[f], locals, instructions...)
 	}
 	g.begin(nil, 0)
 	var run []byte
@@ -71,23 +76,31 @@ func storeOp(t byte) []byte {
 	return Op(I64Store, 3, 0)
 }
 
+// unnamed is a label that no branch names, of a loop that is to end.
+const unnamed = 1
+
 // generator writes the instructions of one function.
 type generator struct {
 	*rand.Rand
 	functions []uint32 // types by index
+	callable  int      // how many of them, the first ones, are called directly
 	locals    []byte   // with the params
-	labels    []byte   // what a branch to each takes, the innermost last; 0: nothing
+	labels    []byte   // what a branch to each takes, the innermost last; 0: nothing; or unnamed
 	nodes     int
 	depth     int
+	calm      int // if above 1, what mostly traps or never ends is written one time in so many
 }
+
+// spared reports whether what mostly traps or never ends is not to be written.
+func (g *generator) spared() bool { return g.calm > 1 && g.IntN(g.calm) > 0 }
 
 func (g *generator) begin(locals []byte, result byte) {
 	g.locals, g.labels, g.nodes, g.depth = locals, []byte{result}, mostNodes, 0
 }
 
-// function gives declared locals and instructions of a function of a type.
-func (g *generator) function(signature uint32) (locals, instructions []byte) {
-	t := signatures[signature]
+// function gives declared locals and instructions of a function.
+func (g *generator) function(index uint32) (locals, instructions []byte) {
+	t := signatures[g.functions[index]]
 	for range g.IntN(4) {
 		locals = append(locals, g.valueType())
 	}
@@ -163,9 +176,12 @@ func (g *generator) statement() []byte {
 	case 10, 11:
 		return g.branch()
 	case 12, 13:
-		return g.callStatement(uint32(g.IntN(len(g.functions))))
+		return g.callStatement(uint32(g.IntN(g.callable)))
 	case 14:
 		return Concat(g.expression(g.valueType()), Op(Drop))
+	}
+	if g.spared() {
+		return Op(Nop)
 	}
 	if g.IntN(20) == 0 {
 		return Op(Unreachable)
@@ -181,10 +197,14 @@ func (g *generator) statement() []byte {
 
 // loop runs a few times, or for as long as an expression wants.
 func (g *generator) loop() []byte {
-	g.labels = append(g.labels, 0)
+	label := byte(0)
+	if g.spared() {
+		label = unnamed
+	}
+	g.labels = append(g.labels, label)
 	b := g.body(0)
 	condition := g.expression(I32)
-	if i, ok := g.local(I32); ok && g.IntN(4) > 0 {
+	if i, ok := g.local(I32); ok && (g.IntN(4) > 0 || g.spared()) {
 		condition = Concat(
 			Op(LocalGet, i),
 			Const(I32, 3),
@@ -204,7 +224,11 @@ func (g *generator) branch() []byte {
 	label := g.IntN(len(g.labels))
 	taken := g.labels[len(g.labels)-1-label]
 	var value []byte
-	if taken != 0 {
+	switch taken {
+	case 0:
+	case unnamed:
+		return Op(Nop)
+	default:
 		value = g.expression(taken)
 	}
 	switch g.IntN(8) {
@@ -253,7 +277,7 @@ func (g *generator) arguments(params []byte) (b []byte) {
 
 // address is mostly inside of the memory.
 func (g *generator) address() []byte {
-	if g.IntN(8) == 0 {
+	if g.IntN(8) == 0 && !g.spared() {
 		return g.expression(I32)
 	}
 	return Concat(g.expression(I32), Const(I32, 1023), []byte{0x71 /* i32.and */})
