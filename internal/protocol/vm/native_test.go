@@ -1,12 +1,16 @@
+//go:build amd64 || arm64
+
 package vm_test
 
 import (
 	"bytes"
 	"encoding/binary"
 	"io/fs"
+	"math/bits"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
@@ -64,21 +68,52 @@ func machineCode(t *testing.T, module []byte) (functions [][]byte) {
 	return functions
 }
 
-// nativeFrame reads from the beginning of a function's machine code how much stack it asks for: push %rbp, mov %rsp,
-// %rbp, sub $n, %rsp. That has in it what it keeps, what it passes to others, its return address and room for the check
-// itself.
+// nativeFrame reads from the beginning of a function's machine code how much stack it asks for. That has in it what it
+// keeps, what it passes to others, its return address and room for the check itself.
 func nativeFrame(t *testing.T, function []byte) uint64 {
 	t.Helper()
+	read := nativeFrameAMD64
+	if runtime.GOARCH == "arm64" {
+		read = nativeFrameARM64
+	}
+	size, ok := read(function)
+	if !ok {
+		t.Fatalf("no prologue in % x", function[:min(64, len(function))])
+	}
+	return size
+}
+
+// nativeFrameAMD64 finds push %rbp, mov %rsp, %rbp, sub $n, %rsp.
+func nativeFrameAMD64(function []byte) (size uint64, ok bool) {
 	for i := range min(16, len(function)-7) {
 		switch {
 		case bytes.HasPrefix(function[i:], []byte{0x48, 0x81, 0xEC}):
-			return uint64(binary.LittleEndian.Uint32(function[i+3:]))
+			return uint64(binary.LittleEndian.Uint32(function[i+3:])), true
 		case bytes.HasPrefix(function[i:], []byte{0x48, 0x83, 0xEC}):
-			return uint64(function[i+3])
+			return uint64(function[i+3]), true
 		}
 	}
-	t.Fatalf("no prologue in % x", function[:min(16, len(function))])
-	return 0
+	return 0, false
+}
+
+// nativeFrameARM64 finds b.ge past the growth of the stack, which begins with the size in x27: an orr, or movz
+// and movk of 16 bits each.
+func nativeFrameARM64(function []byte) (size uint64, ok bool) {
+	var behind bool
+	for code := function[:min(80, len(function)/4*4)]; len(code) > 0; code = code[4:] {
+		switch w := binary.LittleEndian.Uint32(code); {
+		case !behind:
+			behind = w&0xFF00001F == 0x5400000A
+		case w&0xFFC003FF == 0xB24003FB:
+			return bits.RotateLeft64(2<<(w>>10&63)-1, -int(w>>16&63)), true
+		case w&0xFF80001F == 0xD280001B, w&0xFF80001F == 0xF280001B:
+			size |= uint64(w>>5&0xFFFF) << (w >> 21 & 3 * 16)
+			ok = true
+		default:
+			return size, ok
+		}
+	}
+	return 0, false
 }
 
 // requireNative checks that each function's machine code takes no more stack than its slots stand for, 8 bytes each,
@@ -89,7 +124,11 @@ func requireNative(t *testing.T, code []byte) (share float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	functions := machineCode(t, module.Instrumented())
+	rewritten := module.Instrumented()
+	if runtime.GOARCH == "arm64" {
+		rewritten = vm.DivideRemainders(rewritten)
+	}
+	functions := machineCode(t, rewritten)
 	for i, f := range naivemeter.Measure(code).Functions {
 		native := nativeFrame(t, functions[i])
 		if share = max(share, float64(native)/float64(8*f.Frame)); native > 8*f.Frame {
@@ -101,7 +140,7 @@ func requireNative(t *testing.T, code []byte) (share float64) {
 
 // A frame's slots bound the stack that wazero's machine code takes for it. That is tested of random contracts and of
 // functions with many locals whose values meet in many ways. It is also tested of the shapes that made the stack grow
-// without bound when only locals and operands were counted.
+// without bound when only locals and operands were counted, and of remainders, each of which is kept.
 func TestNativeFrames(t *testing.T) {
 	for seed := range uint64(10) {
 		requireNative(t, Random(rand.New(rand.NewPCG(seed, 1))).Encode())
@@ -130,6 +169,16 @@ func TestNativeFrames(t *testing.T) {
 		ladder = append(append(ladder, End), rotated(0, 60)...)
 	}
 	t.Logf("%.2f of the slots; the ladder %.2f", highest, requireNative(t, wideFunction(60, ladder)))
+	for _, opcode := range []byte{0x81, 0x82} { // i64.rem_s, rem_u
+		const locals = 36
+		var chain []byte
+		for i := range uint32(3_000) {
+			chain = Concat(
+				chain, Op(LocalGet, (i+7)%locals), Op(LocalGet, (i+1)%locals), []byte{opcode}, Op(LocalSet, i%locals),
+			)
+		}
+		t.Logf("remainders %.2f", requireNative(t, wideFunction(locals, chain)))
+	}
 }
 
 // rotated gives each of some locals the value of the next.
