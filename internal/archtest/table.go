@@ -251,7 +251,7 @@ var testRows = map[string][]string{
 	"contracts/rust":           {"abi", "client/contracttest", "client/contracttest/fuzz", "types"},
 	"contracts/assemblyscript": {"types", "crypto", "internal/engine/wasm", "internal/protocol/..."},
 	"deploy":                   {"api", "crypto", "internal/datadir", "internal/node", "types"},
-	"internal/engine/cluster":  {"crypto"},
+	"internal/engine/cluster":  {"crypto", "internal/testkit/wasmgen"},
 	"internal/signer":          {"internal/storage/kv"},
 	"internal/engine/flat":     {"internal/testkit/cputime"},
 	"internal/engine/ledger": {"abi", "contracts", "internal/engine/proving", "internal/engine/wasm",
@@ -260,7 +260,7 @@ var testRows = map[string][]string{
 	"internal/engine/proving": {"crypto", "internal/engine/ledger", "internal/storage/kv",
 		"internal/protocol/params"},
 	"internal/engine/sequencer": {"internal/engine/wasm", "internal/storage/...", "internal/testkit/wasmgen"},
-	"internal/engine/replica":   {"crypto", "internal/protocol/...", "internal/storage/..."},
+	"internal/engine/replica":   {"crypto", "internal/protocol/...", "internal/storage/...", "internal/testkit/wasmgen"},
 	"internal/proof/prover":     {"internal/proof/verifier"},
 	"proof":                     {"internal/protocol/params", "internal/testkit/provenchain"},
 	"proof/wasm":                {"internal/protocol/blockproof", "internal/testkit/provenchain", "jsonrpc"},
@@ -277,7 +277,7 @@ var testRows = map[string][]string{
 	"internal/server/provers": {"crypto", "internal/engine/ledger", "internal/protocol/params",
 		"internal/storage/..."},
 	"internal/engine/snapshot": {"crypto"},
-	"internal/datadir":         {"internal/node"}, // a chain to do things with
+	"internal/datadir":         {"internal/node", "internal/testkit/wasmgen"}, // a chain to do things with
 }
 
 // deterministic packages have no clock, I/O, goroutine, float or randomness: what they compute is consensus, or the

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/cairn-chain/cairn/internal/engine/aside"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -54,7 +53,7 @@ func (d *Dir) offline(c Chain) (_ *ledger.Ledger, closing func() error, err erro
 	if err != nil {
 		return nil, func() error { return nil }, err
 	}
-	book, err := aside.Open(aside.Options{Log: d.options.Log}) // of what the node sets aside nothing matters here
+	book, err := d.Book()
 	if err != nil {
 		return nil, engine.Close, err
 	}

@@ -65,18 +65,25 @@ func (d *Dir) otherGenesis(c Chain, err error) error {
 }
 
 // opinions are the engines that execute blocks which are there: the one that runs contracts, the same without what ran
-// before, and one of another kind.
-func opinions(book *aside.Book, engine *wasm.Engine) []ledger.Opinion {
-	return []ledger.Opinion{
-		{Name: "the engine", Get: func() (vm.Engine, error) { return book.Watch(engine), nil }},
-		{Name: "the engine with new instances", Get: func() (vm.Engine, error) { return book.Watch(engine.Fresh()), nil }},
-		{Name: "the interpreter", Get: func() (vm.Engine, error) {
-			interpreter, err := engine.Interpreter()
-			if err != nil {
-				return nil, err
-			}
-			return book.Watch(interpreter), nil
-		}},
+// before, and one of another kind. That one runs what is in quarantine from the first. What an engine ran wrongly goes
+// there.
+func opinions(book *aside.Book, engine *wasm.Engine) ledger.Opinions {
+	opinion := func(name string, e vm.Engine) ledger.Opinion {
+		return ledger.Opinion{Name: name, Get: func() (vm.Engine, error) { return book.Divert(e, engine.Interpreter) }}
+	}
+	return ledger.Opinions{
+		Engines: []ledger.Opinion{
+			opinion("the engine", engine),
+			opinion("the engine with new instances", engine.Fresh()),
+			{Name: "the interpreter", Get: func() (vm.Engine, error) {
+				interpreter, err := engine.Interpreter()
+				if err != nil {
+					return nil, err
+				}
+				return book.Watch(interpreter), nil
+			}},
+		},
+		Mistaken: func(m ledger.Mistake) { book.Mistook(m.Block.Header.Height, m.Err(), m.Codes...) },
 	}
 }
 

@@ -29,6 +29,10 @@ func (d *Dir) StartAt(ctx context.Context, c Chain, trusted Trusted, from Upstre
 		return err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
+	book, err := d.Book()
+	if err != nil {
+		return err
+	}
 	sources, err := from.Sources()
 	if err != nil {
 		return err
@@ -37,7 +41,7 @@ func (d *Dir) StartAt(ctx context.Context, c Chain, trusted Trusted, from Upstre
 		defer s.Close()
 	}
 	begin := func(s ledger.Start) error {
-		return ledger.StartStateless(store, *c.Genesis, c.Override, engine, bits, s)
+		return ledger.StartStateless(store, *c.Genesis, c.Override, opinions(book, engine), bits, s)
 	}
 	if err := replica.StartAt(ctx, sources, trusted, d.options.Log, begin); err != nil {
 		return err

@@ -186,12 +186,12 @@ func nodeMetrics() []telemetry.Metric[*Node] {
 		}),
 		telemetry.Counter(
 			"engine_faults_total",
-			"Calls of contracts that the engine failed on, in blocks and in views.",
+			"Calls of contracts that the engine failed on, in blocks and in views, and blocks with a wrong result.",
 			func(n *Node) uint64 { return n.book.Stats().Faults },
 		),
 		telemetry.Gauge(
 			"quarantined_codes",
-			"Codes that this node does not run, because its engine failed on them.",
+			"Codes that this node does not run, because its engine failed on them or ran them wrongly.",
 			func(n *Node) int { return n.book.Stats().Quarantined },
 		),
 		telemetry.Gauge(

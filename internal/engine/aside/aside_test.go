@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -373,4 +374,72 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("got %+v, want %+v", again.kept, c)
 		}
 	})
+}
+
+// What an engine ran wrongly is in quarantine, also after a restart, and another engine runs it in blocks that are
+// there.
+func TestWrongResults(t *testing.T) {
+	var log bytes.Buffer
+	opts := Options{Path: filepath.Join(t.TempDir(), "aside.json"), Log: slog.New(slog.NewTextHandler(&log, nil))}
+	b := open(t, opts)
+	var ran []string
+	engine := func(name string) vm.Engine {
+		note := func() error { ran = append(ran, name); return nil }
+		return faulty{module: note, compile: note, run: func(vm.Host) error { return note() }}
+	}
+	asked := 0
+	other := func() (vm.Engine, error) { asked++; return engine("other"), nil }
+	divert := func(b *Book) vm.Engine {
+		t.Helper()
+		e, err := b.Divert(engine("compiler"), other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	all := func(e vm.Engine) []string {
+		t.Helper()
+		ran = nil
+		for name, call := range map[string]func(vm.Engine) error{"load": load(nil), "compile": compile, "run": run(nil)} {
+			if err := call(e); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		return ran
+	}
+	before := divert(b)
+	if got := all(before); !slices.Equal(got, slices.Repeat([]string{"compiler"}, 3)) || asked != 0 {
+		t.Errorf("nothing is in quarantine: %v ran, another was asked for %d times", got, asked)
+	}
+	b.Mistook(7, errInjected, hash, types.CodeHash{2})
+	b.Mistook(8, errInjected)
+	if s := b.Stats(); s.Faults != 2 || s.Quarantined != 2 {
+		t.Errorf("the book has %+v, want 2 faults and 2 codes", s)
+	}
+	if n := strings.Count(log.String(), "level=ERROR"); n != 2 || !strings.Contains(log.String(), hash.String()) ||
+		!strings.Contains(log.String(), "memory") {
+		t.Errorf("the log has %d errors: %s", n, log.String())
+	}
+	if got := all(before); !slices.Equal(got, slices.Repeat([]string{"compiler"}, 3)) {
+		t.Errorf("in the block that was begun %v ran", got)
+	}
+	b = open(t, opts)
+	if why := b.List()[hash]; why.Error != errInjected.Error() || why.Function != "" {
+		t.Errorf("opened again, the reason is %+v", why)
+	}
+	if got := all(divert(b)); !slices.Equal(got, slices.Repeat([]string{"other"}, 3)) || asked != 1 {
+		t.Errorf("opened again: %v ran, another was asked for %d times", got, asked)
+	}
+	if err := load(nil)(b.Refuse(engine("compiler"))); !errors.Is(err, ErrQuarantined) {
+		t.Errorf("in a block that is made: %v", err)
+	}
+	if _, err := b.Divert(engine("compiler"), func() (vm.Engine, error) { return nil, errInjected }); err != errInjected {
+		t.Errorf("no other engine: got %v, want %v", err, errInjected)
+	}
+	if _, err := b.Clear(); err != nil {
+		t.Fatal(err)
+	}
+	if got := all(divert(b)); !slices.Equal(got, slices.Repeat([]string{"compiler"}, 3)) {
+		t.Errorf("cleared: %v ran", got)
+	}
 }

@@ -1,6 +1,6 @@
-// Package aside keeps what this node does not run. These are codes that the engine failed on, until an operator says
-// otherwise, and senders and codes whose transaction overran its time, for a while. It is no part of the protocol:
-// blocks that are there are executed whatever it says.
+// Package aside keeps what this node does not run. These are codes that the engine failed on or ran wrongly, until an
+// operator says otherwise, and senders and codes whose transaction overran its time, for a while. It is no part of the
+// protocol: blocks that are there are executed whatever it says, codes in quarantine by another engine.
 package aside
 
 import (
@@ -46,7 +46,8 @@ type Options struct {
 
 // Quarantined says why a code is in quarantine.
 type Quarantined struct {
-	Function string       `json:"function"` // that the engine failed in first; empty for loading or compiling
+	// Function is what the engine failed in first; empty for loading, compiling, and a wrong result.
+	Function string       `json:"function"`
 	Error    string       `json:"error"`
 	Height   types.Height `json:"height"` // of the newest block then
 	Time     time.Time    `json:"time"`
@@ -76,7 +77,7 @@ type content struct {
 // Stats are a book's numbers.
 type Stats struct {
 	Quarantined, Waiting int    // codes; senders and codes
-	Faults, Overruns     uint64 // since the start: of engines, and of transactions that had all their time
+	Faults, Overruns     uint64 // since the start: of engines, wrong results too; of transactions that had all their time
 }
 
 // Open reads the file of a book; one that is absent is empty.
@@ -104,19 +105,39 @@ func (b *Book) failed(f *vm.Fault) {
 	b.opts.Log.Error("the engine failed on a contract, whose code is in quarantine now", "code", f.Code,
 		"function", f.Function,
 		"height", b.opts.Height(), "error", f.Err)
-	b.change(func() bool {
+	b.quarantine(f.Function, f.Err, f.Code)
+}
+
+// Mistook notes that an engine did not come to what a block has, and another one did. The codes that it ran wrongly, of
+// which there may be none, are in quarantine from then on. err says who came to what.
+func (b *Book) Mistook(height types.Height, err error, codes ...types.CodeHash) {
+	message := "the engine came to another result than a block has, and a second engine to the block's: it is taken, " +
+		"and the codes are in quarantine now. Report them, and look for a newer version of the program"
+	if len(codes) == 0 {
+		message = "a block that ran no contract was executed again with another result, which is the block's: it is taken. " +
+			"Test this machine's memory"
+	}
+	b.opts.Log.Error(message, "block", height, "codes", codes, "error", err)
+	b.quarantine("", err, codes...)
+}
+
+// quarantine counts a fault of the engine, and puts codes in quarantine that are not there.
+func (b *Book) quarantine(function string, err error, codes ...types.CodeHash) {
+	reason := err.Error()
+	q := Quarantined{function, reason[:min(len(reason), maxReason)], b.opts.Height(), b.opts.Now().UTC()}
+	b.change(func() (changed bool) {
 		b.stats.Faults++
-		if _, there := b.kept.Quarantined[f.Code]; there {
-			return false
+		for _, code := range codes {
+			if _, there := b.kept.Quarantined[code]; there {
+				continue
+			}
+			if len(b.kept.Quarantined) >= maxQuarantined {
+				delete(b.kept.Quarantined, b.kept.oldest())
+			}
+			b.kept.Quarantined[code] = q
+			changed = true
 		}
-		if len(b.kept.Quarantined) >= maxQuarantined {
-			delete(b.kept.Quarantined, b.kept.oldest())
-		}
-		reason := f.Err.Error()
-		b.kept.Quarantined[f.Code] = Quarantined{
-			f.Function, reason[:min(len(reason), maxReason)], b.opts.Height(), b.opts.Now().UTC(),
-		}
-		return true
+		return changed
 	})
 }
 

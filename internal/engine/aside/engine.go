@@ -10,8 +10,22 @@ import (
 )
 
 // Watch is an engine whose failures are told from those of what it asks, noted in the book, and returned as a
-// [*vm.Fault]. A panic is one. Codes in quarantine run all the same: it is for blocks that are there.
+// [*vm.Fault]. A panic is one. Codes in quarantine run all the same.
 func (b *Book) Watch(e vm.Engine) vm.Engine { return watched{engine: e, book: b} }
+
+// Divert is [Book.Watch] of an engine for a block that is there: what is in quarantine now runs in another, which is
+// only asked for if there is something.
+func (b *Book) Divert(e vm.Engine, other func() (vm.Engine, error)) (vm.Engine, error) {
+	quarantined := b.List()
+	if len(quarantined) == 0 {
+		return b.Watch(e), nil
+	}
+	o, err := other()
+	if err != nil {
+		return nil, err
+	}
+	return diverting{b.Watch(e), b.Watch(o), quarantined}, nil
+}
 
 // Refuse is [Book.Watch] of an engine that is for what this node may leave: a code in quarantine gives a [*vm.Fault] of
 // [ErrQuarantined], which is not noted again.
@@ -30,6 +44,36 @@ type watched struct {
 }
 
 type refusing struct{ watched }
+
+// diverting keeps to what was in quarantine when a block began: an engine may not run a module that another has loaded.
+type diverting struct {
+	engine, other vm.Engine
+	quarantined   map[types.CodeHash]Quarantined
+}
+
+func (d diverting) of(hash types.CodeHash) vm.Engine {
+	if _, there := d.quarantined[hash]; there {
+		return d.other
+	}
+	return d.engine
+}
+
+// Module implements [vm.Engine].
+func (d diverting) Module(hash types.CodeHash, code func() ([]byte, error)) (*vm.Module, error) {
+	return d.of(hash).Module(hash, code)
+}
+
+// Compile implements [vm.Engine].
+func (d diverting) Compile(hash types.CodeHash, module *vm.Module) error {
+	return d.of(hash).Compile(hash, module)
+}
+
+// Run implements [vm.Engine].
+func (d diverting) Run(
+	hash types.CodeHash, module *vm.Module, function string, host vm.Host, gas *vm.Gas,
+) (vm.Exit, error) {
+	return d.of(hash).Run(hash, module, function, host, gas)
+}
 
 // Module implements [vm.Engine].
 func (w watched) Module(hash types.CodeHash, code func() ([]byte, error)) (module *vm.Module, err error) {

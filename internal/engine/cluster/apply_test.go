@@ -4,12 +4,15 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 
 	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/raftpb"
 
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/internal/testkit/wasmgen"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -136,6 +139,101 @@ func TestFetchedCandidateIsReleased(t *testing.T) {
 			}
 			if world.work[0](); m.Pool.Height() != 1 || m.Ledger.Tip().Header.Header.Height != 1 {
 				t.Errorf("the pool is at %d, the chain at %d", m.Pool.Height(), m.Ledger.Tip().Header.Header.Height)
+			}
+		})
+	}
+}
+
+// ticking is an engine whose calls do nothing for a price. asked counts them.
+type ticking struct {
+	price uint64
+	asked *int
+}
+
+func (ticking) Module(_ types.CodeHash, code func() ([]byte, error)) (*vm.Module, error) {
+	binary, err := code()
+	if err != nil {
+		return nil, err
+	}
+	return vm.Check(binary)
+}
+
+func (ticking) Compile(types.CodeHash, *vm.Module) error { return nil }
+
+func (e ticking) Run(_ types.CodeHash, _ *vm.Module, _ string, _ vm.Host, gas *vm.Gas) (vm.Exit, error) {
+	*e.asked++
+	gas.Left -= e.price
+	return vm.Returned, nil
+}
+
+// TestSecondOpinion has a decided block that a member's engine comes to another end with. The member goes on if another
+// engine comes to what is decided, and else takes no further part, with what each came to.
+func TestSecondOpinion(t *testing.T) {
+	for name, c := range map[string]struct {
+		price  uint64 // in the other engine
+		agrees bool
+	}{
+		"the other comes to what is decided": {10, true},
+		"the other does not, either":         {12, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var first, second int
+			leader := memberWith(t, ticking{10, new(int)})
+			m, world := memberWith(t, ticking{10, new(int)}), new(later)
+			m.world = world
+			opinion := func(name string, e vm.Engine) ledger.Opinion {
+				return ledger.Opinion{Name: name, Get: func() (vm.Engine, error) { return e, nil }}
+			}
+			m.Ledger.Opinions.Engines = []ledger.Opinion{
+				opinion("the engine", ticking{11, &first}), opinion("another", ticking{c.price, &second}),
+			}
+			key := testKey(t, "alice")
+			for i, payload := range []types.Payload{
+				types.Deploy{Name: "hostile", Code: wasmgen.Hostile(false).Encode()},
+				types.Call{Contract: types.NewContractID(key.PublicKey(), 0), Function: "recurse"},
+			} {
+				tx, err := types.Sign(types.Transaction{
+					Version:              1,
+					ChainID:              7,
+					Sender:               key.PublicKey(),
+					Nonce:                uint64(i),
+					GasLimit:             5_000_000,
+					MaxFeePerGas:         10,
+					MaxPriorityFeePerGas: 0,
+					Payload:              payload,
+				}, key, [32]byte{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := leader.Pool.Add(t.Context(), tx.Encode(), "somebody"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			d, err := leader.Ledger.Draft(ledger.Batch{Time: 2, Transactions: leader.Pool.Best(0)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := m.decided(&Candidate{1, Block{d.Header(), d.Encode()}}); err != nil {
+				t.Fatal(err)
+			}
+			err = world.next(m)
+			if first != 1 || second != 1 {
+				t.Errorf("the engines were asked %d and %d times, want 1 and 1", first, second)
+			}
+			if c.agrees {
+				if draft := m.decisions.candidate.draft; err != nil || draft == nil || draft.Header() != d.Header() {
+					t.Errorf("got %+v, %v, want the draft that was decided", draft, err)
+				}
+				return
+			}
+			var invalid *ledger.InvalidBlock
+			if !errors.As(err, new(*Diverged)) || !errors.As(err, &invalid) || len(invalid.Verdicts) != 2 {
+				t.Fatalf("got %v, want that it has diverged, by two verdicts", err)
+			}
+			for _, v := range invalid.Verdicts {
+				if want := v.Engine + " derives " + v.Derived.Hash().String(); !strings.Contains(err.Error(), want) {
+					t.Errorf("got %q, want %q in it", err, want)
+				}
 			}
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
@@ -71,7 +72,10 @@ func TestSendsAreBounded(t *testing.T) {
 }
 
 // memberOf is a member that has a pool and a new chain in memory, whose genesis funds the sender of payments.
-func memberOf(t *testing.T) *Member {
+func memberOf(t *testing.T) *Member { return memberWith(t, nil) }
+
+// memberWith has an engine run its contracts.
+func memberWith(t *testing.T, engine vm.Engine) *Member {
 	t.Helper()
 	db, err := kv.Open("db", kv.Options{FS: kv.Memory()})
 	if err != nil {
@@ -88,7 +92,7 @@ func memberOf(t *testing.T) *Member {
 		BaseFee:     10,
 		Parameters:  params.Default(testKey(t, "producer").PublicKey()),
 		Allocations: []types.Allocation{{Account: testKey(t, "alice").PublicKey(), Balance: types.CoinUnits}},
-	}, nil, nil)
+	}, nil, engine)
 	if err != nil {
 		t.Fatal(err)
 	}

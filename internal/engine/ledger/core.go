@@ -16,10 +16,8 @@ import (
 
 // core is what every ledger has: the store, and its head with what judges the block after it.
 type core struct {
-	// Opinions, unless empty, are the engines that execute blocks which are there, one after the other until one does
-	// not fail with a *vm.Fault. If there are none, it is the engine that the ledger was opened with. They are set
-	// before blocks are imported.
-	Opinions []Opinion
+	// Opinions judge blocks that are there. They are set before blocks are imported.
+	Opinions Opinions
 
 	store    *chain.Store
 	override *Override
@@ -27,6 +25,7 @@ type core struct {
 	tip      atomic.Pointer[Tip]
 
 	producing producing
+	unlisted  unlisted // guarded by producing
 }
 
 // producing is the lock under which blocks are made and imported.

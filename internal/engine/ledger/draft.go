@@ -111,30 +111,22 @@ func (l *Ledger) Derive(c *Candidate) (_ *Draft, err error) {
 // derive executes a block that follows a tip, on the state that its memory is of, and compares what that gives with
 // the block's header.
 func (l *Ledger) derive(after *Tip, b *Received, parent state.Reader, codes exec.Codes) (*Draft, error) {
-	now := time.Now()
-	d := &Draft{after: after, timings: Timings{Start: now}}
-	var err error
-	d.result, err = l.executeByAny(b, func(engine vm.Engine) (exec.Result, error) {
-		return l.executeOn(after, b, l.reader(parent), exec.Machine{Engine: engine, Codes: codes})
-	})
-	if err != nil {
-		return nil, err
-	}
-	d.timings.Execute = lap(&now)
-	if d.change, err = prepare(l.tree, &d.result); err != nil {
-		return nil, err
-	}
-	d.timings.Tree = lap(&now)
-	if err := exec.CheckHeader(b.header.Header, d.result.Header); err != nil {
-		return nil, &InvalidBlock{
-			Claimed:  b.Header(),
-			Derived:  d.result.Header,
-			Receipts: d.result.Receipts,
-			Writes:   types.Writes(d.result.Accesses),
-			Err:      err,
+	start := time.Now()
+	return judge(&l.core, b, func(engine vm.Engine) (*Draft, error) {
+		now := time.Now()
+		d := &Draft{after: after, timings: Timings{Start: start}}
+		var err error
+		d.result, err = l.executeOn(after, b, l.reader(parent), exec.Machine{Engine: engine, Codes: codes})
+		if err != nil {
+			return nil, err
 		}
-	}
-	return d, nil
+		d.timings.Execute = lap(&now)
+		if d.change, err = prepare(l.tree, &d.result); err != nil {
+			return nil, err
+		}
+		d.timings.Tree = lap(&now)
+		return d, b.compare(d.result)
+	})
 }
 
 // Release makes a draft the head, with its producer's signature, and does not wait until that is on disk. The caller

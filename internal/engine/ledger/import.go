@@ -9,7 +9,6 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/parallel"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
-	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -148,71 +147,6 @@ var (
 	ErrOtherParent = errors.New("the block does not follow the head")
 	ErrOtherSigner = errors.New("the block is signed by another key than the producer's")
 )
-
-// InvalidBlock is the error of a block that the producer signed, or decided, and that is not what executing it gives.
-type InvalidBlock struct {
-	Claimed  types.SignedHeader // without a signature if it is a candidate's
-	Derived  types.Header       // as execution gave it; the zero header where a transaction was not valid
-	Receipts []types.Receipt    // of the transactions that were executed
-	Writes   []types.Access     // of the block; nil where a transaction was not valid
-	Err      error
-}
-
-// Error implements error.
-func (e *InvalidBlock) Error() string {
-	by := "signed"
-	if e.Claimed.Signature == (types.Signature{}) {
-		by = "decided"
-	}
-	h := e.Claimed.Header
-	return fmt.Sprintf("block %d (%s) is %s by the producer and not valid: %v", h.Height, h.Hash(), by, e.Err)
-}
-
-// Unwrap is the rule that the block breaks.
-func (e *InvalidBlock) Unwrap() error { return e.Err }
-
-// Opinion is an engine for blocks that are there. Get is called when it is needed.
-type Opinion struct {
-	Name string
-	Get  func() (vm.Engine, error)
-}
-
-// EngineFailure is the error of a block that every engine of this node failed on: whether it is valid is not known.
-type EngineFailure struct {
-	Claimed types.SignedHeader
-	Err     error // of all of them
-}
-
-// Error implements error.
-func (e *EngineFailure) Error() string {
-	return fmt.Sprintf(
-		"block %d (%s) cannot be executed by this node: %v", e.Claimed.Header.Height, e.Claimed.Header.Hash(), e.Err,
-	)
-}
-
-// Unwrap is what the engines said.
-func (e *EngineFailure) Unwrap() error { return e.Err }
-
-// executeByAny executes a block by one engine after the other until one does not fail. execute begins anew each time.
-func (c *core) executeByAny(r *Received, execute func(vm.Engine) (exec.Result, error)) (exec.Result, error) {
-	opinions := c.Opinions
-	if len(opinions) == 0 {
-		opinions = []Opinion{{"the engine", func() (vm.Engine, error) { return c.engine, nil }}}
-	}
-	var failures error
-	for _, o := range opinions {
-		engine, err := o.Get()
-		if err != nil {
-			return exec.Result{}, fmt.Errorf("%s: %w", o.Name, err)
-		}
-		result, err := execute(engine)
-		if !errors.As(err, new(*vm.Fault)) {
-			return result, err
-		}
-		failures = errors.Join(failures, fmt.Errorf("%s: %w", o.Name, err))
-	}
-	return exec.Result{}, &EngineFailure{r.Header(), failures}
-}
 
 var errBadSignature = errors.New("its signature is not valid")
 

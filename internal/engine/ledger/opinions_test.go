@@ -1,11 +1,18 @@
 package ledger
 
 import (
+	"crypto/sha256"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -22,6 +29,40 @@ func (f failing) Run(
 	}
 	return 0, &vm.Fault{Code: hash, Function: function, Err: errInjected}
 }
+
+// lying is an engine that takes more gas than a call does.
+type lying struct {
+	vm.Engine
+	more uint64
+}
+
+func (l lying) Run(
+	hash types.CodeHash, module *vm.Module, function string, host vm.Host, gas *vm.Gas,
+) (vm.Exit, error) {
+	exit, err := l.Engine.Run(hash, module, function, host, gas)
+	gas.Left -= min(gas.Left, l.more)
+	return exit, err
+}
+
+// looking is a liar whose calls look at a storage value of their contract, which they do not.
+type looking struct{ lying }
+
+func (l looking) Run(
+	hash types.CodeHash, module *vm.Module, function string, host vm.Host, gas *vm.Gas,
+) (vm.Exit, error) {
+	memory, others := page(make([]byte, 1<<16)), vm.Gas{Left: 1 << 40}
+	exit, err := host.Invoke(vm.StorageRead, memory, []uint64{0, 9, 100, 9}, &others)
+	if exit != vm.Returned || err != nil {
+		return exit, err
+	}
+	return l.lying.Run(hash, module, function, host, gas)
+}
+
+// page is the memory of an instance.
+type page []byte
+
+func (p page) Range(pointer, n uint32) ([]byte, bool) { return p[pointer:][:n], true }
+func (page) Pages() uint32                            { return 1 }
 
 // opinion counts how often it is asked for.
 func opinion(name string, engine vm.Engine, asked *int) Opinion {
@@ -42,7 +83,7 @@ func TestImportByAnotherEngine(t *testing.T) {
 		bundle := c.prove(block.Signed(), accesses)
 		fetch := c.fetch()
 
-		none := []Opinion{opinion("one", bad, new(int)), opinion("another", bad, new(int))}
+		none := Opinions{Engines: []Opinion{opinion("one", bad, new(int)), opinion("another", bad, new(int))}}
 		c.before.Opinions, c.Stateless.Opinions = none, none
 		imported, err := c.before.Import(received)
 		var failure *EngineFailure
@@ -62,7 +103,10 @@ func TestImportByAnotherEngine(t *testing.T) {
 			t.Fatalf("block %d, without state: %v", h, err)
 		}
 
-		some := []Opinion{opinion("one", bad, &first), opinion("another", good, &second)}
+		some := Opinions{
+			Engines:  []Opinion{opinion("one", bad, &first), opinion("another", good, &second)},
+			Mistaken: func(m Mistake) { t.Errorf("an engine that failed is mistaken: %+v", m) },
+		}
 		c.before.Opinions, c.Stateless.Opinions = some, some
 		must(c.before.Import(received))(t)
 		if err := c.importBlock(block, bundle, fetch); err != nil {
@@ -76,11 +120,11 @@ func TestImportByAnotherEngine(t *testing.T) {
 		t.Errorf("%d blocks with calls, asked %d and %d times", withCalls, first, second)
 	}
 	broken := errors.New("no interpreter")
-	c.before.Opinions = []Opinion{{"none", func() (vm.Engine, error) { return nil, broken }}}
-	c.Stateless.Opinions = c.before.Opinions
+	l := openLedger(t, testGenesis(t))
+	l.Opinions.Engines = []Opinion{{"none", func() (vm.Engine, error) { return nil, broken }}}
 	block := must(Receive(encodedBlock(t, c.primary, 1).Encode()))(t)
-	if _, err := c.before.executeByAny(block, nil); !errors.Is(err, broken) || errors.As(err, new(*EngineFailure)) {
-		t.Errorf("got %v", err)
+	if _, err := l.Import(block); !errors.Is(err, broken) || errors.As(err, new(*EngineFailure)) {
+		t.Errorf("got %v, want %v", err, broken)
 	}
 }
 
@@ -105,5 +149,227 @@ func TestBuildWithoutAFault(t *testing.T) {
 	with.engine = c.engine
 	if got, want := build(t, with, call), build(t, without, call); got.Header != want.Header || len(got.Included) != 1 {
 		t.Errorf("got %+v, want %+v", got.Header, want.Header)
+	}
+}
+
+// callsOf are the codes that run in a block of [provenChain.extend]: the token's, where it calls or deploys.
+func callsOf(t *testing.T, block types.Block) []types.CodeHash {
+	t.Helper()
+	code, _ := token(t, "init", `{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":100}`)
+	for _, tx := range block.Transactions {
+		switch tx.Payload.(type) {
+		case types.Call, types.Deploy:
+			return []types.CodeHash{sha256.Sum256(code)}
+		}
+	}
+	return nil
+}
+
+// A block whose header the first engine does not come to, and another does, is taken wherever blocks are judged. The
+// codes that ran in it are told of.
+func TestOneExecutionCondemnsNobody(t *testing.T) {
+	c := newProvenChain(t)
+	c.extend()
+	var asked int
+	var mistakes []Mistake
+	opinions := Opinions{
+		Engines: []Opinion{
+			opinion("a liar", lying{c.engine, 1}, new(int)), opinion("another", c.engine, &asked),
+		},
+		Mistaken: func(m Mistake) { mistakes = append(mistakes, m) },
+	}
+	c.before.Opinions, c.Stateless.Opinions = opinions, opinions
+	g := testGenesis(t)
+	for h := types.Height(1); h <= c.primary.Tip().Header.Header.Height; h++ {
+		block, accesses := c.next()
+		ran := callsOf(t, block)
+		bundle, fetch := c.prove(block.Signed(), accesses), c.fetch()
+		candidate := block
+		candidate.Signature = types.Signature{}
+		for name, judged := range map[string]func() error{
+			"a candidate": func() error {
+				_, err := c.before.Derive(must(ReceiveCandidate(candidate.Encode(), nil))(t))
+				return err
+			},
+			"at a trusted block": func() error {
+				db := must(kv.Open("db", kv.Options{FS: kv.NewCrashDisk().FS()}))(t)
+				store := must(chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest(), Stateless: true}))(t)
+				defer closeStore(t, store, db)
+				s := c.startOf(block, bundle)
+				s.Trusted = block.Header.Hash()
+				return StartStateless(store, g, nil, opinions, testBits, s)
+			},
+			"without state": func() error { return c.importBlock(block, bundle, fetch) },
+		} {
+			mistakes, asked = nil, 0
+			if err := judged(); err != nil {
+				t.Fatalf("block %d, %s: %v", h, name, err)
+			}
+			checkMistakes(t, mistakes, block, ran, asked)
+		}
+		mistakes, asked = nil, 0
+		if _, err := c.before.Import(must(Receive(block.Encode()))(t)); err != nil {
+			t.Fatalf("block %d, with state: %v", h, err)
+		}
+		checkMistakes(t, mistakes, block, ran, asked)
+		if c.Tip().Hash != c.before.Tip().Hash || c.Tip().Hash != block.Header.Hash() {
+			t.Fatalf("block %d: the tips are %s and %s, want %s", h, c.before.Tip().Hash, c.Tip().Hash, block.Header.Hash())
+		}
+	}
+}
+
+// checkMistakes holds what was told of a block to the codes that ran in it.
+func checkMistakes(t *testing.T, got []Mistake, block types.Block, ran []types.CodeHash, asked int) {
+	t.Helper()
+	if ran == nil {
+		if len(got) != 0 || asked != 0 {
+			t.Errorf("block %d, where nothing ran: got %d mistakes, asked %d times, want none",
+				block.Header.Height, len(got), asked)
+		}
+		return
+	}
+	if len(got) != 1 || asked != 1 || got[0].Block.Header != block.Header || got[0].Right != "another" ||
+		!slices.Equal(got[0].Codes, ran) || len(got[0].Verdicts) != 1 {
+		t.Fatalf("block %d: got %+v, asked %d times, want one mistake with the codes %v",
+			block.Header.Height, got, asked, ran)
+	}
+	h := got[0].Verdicts[0].Derived
+	want := fmt.Sprintf("a liar derives %s: %v; another derives %s, which block %d has", h.Hash(), got[0].Verdicts[0].Err,
+		block.Header.Hash(), block.Header.Height)
+	if text := got[0].Err().Error(); text != want {
+		t.Errorf("got %q, want %q", text, want)
+	}
+}
+
+// In a range, too, another engine is asked; what the first one looked at beside the list does not count.
+func TestRangeByAnotherEngine(t *testing.T) {
+	c := newProvenChain(t)
+	c.extend()
+	blocks := c.blocksUpTo(1, 4)
+	encoded := c.proveRange(blocks, c.union(1, 4))
+	var mistakes []Mistake
+	for name, bad := range map[string]vm.Engine{
+		"it lies": lying{c.engine, 1}, "it looks elsewhere": looking{lying{c.engine, 1}},
+	} {
+		c.Stateless.Opinions = Opinions{Engines: []Opinion{opinion("one", bad, new(int))}}
+		if err := c.importRange(blocks, encoded); !errors.As(err, new(*InvalidBlock)) {
+			t.Fatalf("%s alone: got %v, want an invalid block", name, err)
+		}
+	}
+	c.Stateless.Opinions = Opinions{
+		Engines:  []Opinion{opinion("one", looking{lying{c.engine, 1}}, new(int)), opinion("another", c.engine, new(int))},
+		Mistaken: func(m Mistake) { mistakes = append(mistakes, m) },
+	}
+	if err := c.importRange(blocks, encoded); err != nil {
+		t.Fatal(err)
+	}
+	if len(mistakes) != 1 || mistakes[0].Block != blocks[2].Signed() {
+		t.Errorf("got %+v, want one mistake, in block 3", mistakes)
+	}
+}
+
+// An engine that looks at a key which nobody shows does not have the upstream blamed.
+func TestAnotherEngineBeforeTheUpstreamIsBlamed(t *testing.T) {
+	c := newProvenChain(t)
+	c.extend()
+	c.follow()
+	c.follow()
+	block, accesses := c.next()
+	bundle, fetch := c.prove(block.Signed(), accesses), c.fetch()
+	fetch.Value = func([]byte) ([]byte, tree.MerkleProof, error) { return nil, tree.MerkleProof{}, chain.ErrNoState }
+	var asked int
+	elsewhere := looking{lying{c.engine, 1}}
+	bad := []Opinion{opinion("one", elsewhere, new(int)), opinion("another", elsewhere, &asked)}
+	c.Stateless.Opinions.Engines = bad
+	if err := c.importBlock(block, bundle, fetch); !errors.Is(err, ErrEvidence) || asked != 1 {
+		t.Fatalf("both look elsewhere: got %v, the other was asked %d times, want %v, 1", err, asked, ErrEvidence)
+	}
+	if err := c.importBlock(block, bundle, fetch); !errors.Is(err, ErrEvidence) || asked != 1 {
+		t.Errorf("once more: got %v, the other was asked %d times, want %v, 1", err, asked, ErrEvidence)
+	}
+	missed := c.Stateless.unlisted
+	for name, other := range map[string]unlisted{
+		"of another block": {types.BlockHash{1}, missed.key}, "of the block, another": {missed.block, "another"},
+	} {
+		c.Stateless.unlisted, asked = other, 0
+		if err := c.importBlock(block, bundle, fetch); !errors.Is(err, ErrEvidence) || asked != 1 {
+			t.Errorf("after a key %s: got %v, the other was asked %d times, want %v, 1", name, err, asked, ErrEvidence)
+		}
+	}
+	c.Stateless.unlisted = unlisted{}
+	c.Stateless.Opinions.Engines = []Opinion{bad[0], opinion("another", c.engine, &asked)}
+	if err := c.importBlock(block, bundle, fetch); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A block is invalid if no engine comes to its header, and the error has what each came to. Each is asked once. Who
+// does not have the producer's key gets none to be asked.
+func TestNoEngineComesToTheHeader(t *testing.T) {
+	c := newProvenChain(t)
+	c.extend()
+	c.follow()
+	c.follow()
+	block, accesses := c.next()
+	forged := block
+	forged.Header.ReceiptsRoot[0] ^= 1
+	forged = must(types.DecodeBlock(signed(t, "producer", forged)))(t)
+	stranger := block
+	stranger.Header.Producer = testKey(t, "alice").PublicKey()
+	stranger = must(types.DecodeBlock(signed(t, "alice", stranger)))(t)
+	var asked [3]int
+	set := func(engines ...vm.Engine) {
+		asked = [3]int{}
+		var opinions []Opinion
+		for i, e := range engines {
+			opinions = append(opinions, opinion([]string{"first", "second", "third"}[i], e, &asked[i]))
+		}
+		c.before.Opinions = Opinions{opinions, func(m Mistake) { t.Errorf("nobody is right: %+v", m) }}
+		c.Stateless.Opinions = c.before.Opinions
+	}
+	judged := func(b types.Block) []error {
+		_, err := c.before.Import(must(Receive(b.Encode()))(t))
+		return []error{err, c.importBlock(b, c.prove(b.Signed(), accesses), c.fetch())}
+	}
+	for name, test := range map[string]struct {
+		block   types.Block
+		engines []vm.Engine
+		same    bool // all come to the same
+	}{
+		"a false header":      {forged, []vm.Engine{c.engine, c.engine, c.engine}, true},
+		"all are mistaken":    {block, []vm.Engine{lying{c.engine, 1}, lying{c.engine, 2}, lying{c.engine, 3}}, false},
+		"the first one fails": {forged, []vm.Engine{failing{c.engine}, c.engine, c.engine}, false},
+	} {
+		set(test.engines...)
+		for _, err := range judged(test.block) {
+			invalid := new(InvalidBlock)
+			if !errors.As(err, &invalid) || len(invalid.Verdicts) != 3 {
+				t.Fatalf("%s: got %v, want an invalid block with three verdicts", name, err)
+			}
+			v := invalid.Verdicts
+			if v[2].Derived != invalid.Derived || v[2].Err != invalid.Err || (v[0].Derived == v[2].Derived) != test.same {
+				t.Errorf("%s: got %+v", name, v)
+			}
+			for _, word := range []string{"(first", "; second derives " + v[1].Derived.Hash().String(), "; third derives "} {
+				if !strings.Contains(err.Error(), word) {
+					t.Errorf("%s: got %q, want %q in it", name, err, word)
+				}
+			}
+		}
+		if asked != [3]int{2, 2, 2} {
+			t.Errorf("%s: asked %v times for two judgements", name, asked)
+		}
+	}
+	set(lying{c.engine, 1}, failing{c.engine})
+	for _, err := range judged(block) {
+		said := fmt.Sprint(err)
+		if !errors.As(err, new(*EngineFailure)) || !strings.Contains(said, "first: ") || !strings.Contains(said, "second: ") {
+			t.Errorf("the last one fails: got %v, want that this is not known", err)
+		}
+	}
+	set(c.engine, c.engine)
+	_, err := c.before.Import(must(Receive(stranger.Encode()))(t))
+	if !errors.Is(err, ErrOtherSigner) || asked != [3]int{} {
+		t.Errorf("a block of a stranger: got %v, asked %v times", err, asked)
 	}
 }

@@ -141,6 +141,18 @@ type provenState struct {
 
 var errNotListed = errors.New("the access list lacks a key")
 
+// unlistedKey is the error of an execution that ended as it could not be shown a key's value.
+type unlistedKey struct {
+	key []byte
+	err error // why
+}
+
+// Error implements error.
+func (u *unlistedKey) Error() string { return fmt.Sprintf("%v: %x: %v", errNotListed, u.key, u.err) }
+
+// Unwrap is why the value is not shown.
+func (u *unlistedKey) Unwrap() []error { return []error{errNotListed, u.err} }
+
 // Get implements state.Reader.
 func (p *provenState) Get(key []byte) ([]byte, error) {
 	i, found := slices.BinarySearchFunc(p.accesses, key, func(a types.Access, key []byte) int {
@@ -157,11 +169,18 @@ func (p *provenState) Get(key []byte) ([]byte, error) {
 	}
 	value, err := p.show(key)
 	if err != nil {
-		p.err = cmp.Or(p.err, fmt.Errorf("%w: %x: %w", errNotListed, key, err))
+		p.err = cmp.Or(p.err, error(&unlistedKey{bytes.Clone(key), err}))
 		return nil, p.err
 	}
 	p.shown[string(key)] = value
 	return value, nil
+}
+
+// clone is the same state for another execution, which notes what it lacks by itself.
+func (p *provenState) clone() *provenState {
+	c := *p
+	c.shown = maps.Clone(p.shown)
+	return &c
 }
 
 // show gets the value of a key that is not in the list.
@@ -207,32 +226,19 @@ func (l *Stateless) derive(p *Proven, fetch Fetch) (e chain.Entry, err error) {
 		return e, err
 	}
 	var before *provenState
-	var codes *usedCodes
-	result, err := l.executeByAny(r, func(engine vm.Engine) (exec.Result, error) {
+	e, err = judge(&l.core, r, func(engine vm.Engine) (chain.Entry, error) {
 		before = &provenState{
 			accesses: p.accesses, root: l.Tip().Header.Header.StateRoot, value: fetch.Value, shown: make(map[string][]byte),
 		}
-		codes = &usedCodes{store: l.store, fetch: fetch.Code, used: make(map[types.CodeHash][]byte)}
-		return l.executeOn(l.Tip(), r, before, exec.Machine{Engine: engine, Codes: codes})
+		return l.executeListed(l.Tip(), r, before, nil, engine, fetch.Code)
 	})
-	switch {
-	case before == nil: // no engine could be had
-		return e, err
-	case before.err != nil:
-		return e, fmt.Errorf("%w: block %d: %w", ErrEvidence, r.header.Header.Height, before.err)
-	case codes.err != nil:
-		return e, codes.err
-	}
 	if err != nil {
-		return e, err
-	}
-	if e, err = r.entry(result, codes); err != nil {
 		return e, err
 	}
 	if before.lacks != nil { // it is only read
 		return e, fmt.Errorf("%w: block %d: %w: %x", ErrEvidence, r.header.Header.Height, errNotListed, before.lacks)
 	}
-	if types.DigestAccesses(result.Accesses) != types.DigestAccesses(p.accesses) {
+	if types.DigestAccesses(e.Accesses) != types.DigestAccesses(p.accesses) {
 		return e, fmt.Errorf("%w: block %d: its access list has a key that it does not touch",
 			ErrEvidence, r.header.Header.Height)
 	}
@@ -240,18 +246,29 @@ func (l *Stateless) derive(p *Proven, fetch Fetch) (e chain.Entry, err error) {
 	return e, nil
 }
 
+// executeListed executes a block whose state is an access list, with what the blocks before it in its range wrote, and
+// compares what it gives with its header. Codes that the store lacks come from code.
+func (l *Stateless) executeListed(tip *Tip, r *Received, before *provenState, written map[string][]byte,
+	engine vm.Engine, code func(types.CodeHash) ([]byte, error)) (e chain.Entry, err error) {
+	codes := &usedCodes{store: l.store, fetch: code, used: make(map[types.CodeHash][]byte)}
+	result, err := l.executeOn(tip, r, &carried{before, written}, exec.Machine{Engine: engine, Codes: codes})
+	switch {
+	case before.err != nil:
+		return e, fmt.Errorf("%w: block %d: %w", ErrEvidence, r.header.Header.Height, before.err)
+	case codes.err != nil:
+		return e, codes.err
+	case err != nil:
+		return e, err
+	}
+	return r.entry(result, codes)
+}
+
 // entry compares what executing the block gave with its header, and makes the entry of it, with the codes that it used.
 // The root is the proof's part: it follows from the list's writes, which are to be those that execution gave.
 func (r *Received) entry(result exec.Result, codes *usedCodes) (e chain.Entry, err error) {
 	result.Header.StateRoot = r.header.Header.StateRoot
-	if err := exec.CheckHeader(r.header.Header, result.Header); err != nil {
-		return e, &InvalidBlock{
-			Claimed:  r.Header(),
-			Derived:  result.Header,
-			Receipts: result.Receipts,
-			Writes:   types.Writes(result.Accesses),
-			Err:      err,
-		}
+	if err := r.compare(result); err != nil {
+		return e, err
 	}
 	for _, hash := range result.Loaded { // also what the engine held, and did not ask for
 		if _, err := codes.Code(hash); err != nil {

@@ -165,22 +165,15 @@ func (l *Stateless) deriveRange(p *ProvenRange, fetch Fetch) ([]chain.Entry, err
 func (l *Stateless) deriveOn(
 	tip *Tip, b *Received, state *carried, fetch func(types.CodeHash) ([]byte, error),
 ) (e chain.Entry, err error) {
-	var codes *usedCodes
-	result, err := l.executeByAny(b, func(engine vm.Engine) (exec.Result, error) {
-		codes = &usedCodes{store: l.store, fetch: fetch, used: make(map[types.CodeHash][]byte)}
-		return l.executeOn(tip, b, state, exec.Machine{Engine: engine, Codes: codes})
+	var before *provenState
+	e, err = judge(&l.core, b, func(engine vm.Engine) (chain.Entry, error) {
+		before = state.before.clone()
+		return l.executeListed(tip, b, before, state.now, engine, fetch)
 	})
-	switch {
-	case codes == nil: // no engine could be had
-		return e, err
-	case state.before.err != nil:
-		return e, fmt.Errorf("%w: block %d: %w", ErrEvidence, b.header.Header.Height, state.before.err)
-	case codes.err != nil:
-		return e, codes.err
-	case err != nil:
-		return e, err
+	if err == nil {
+		state.before = before
 	}
-	return b.entry(result, codes)
+	return e, err
 }
 
 // check compares what the blocks gave with the list that is proven. lacks is a key that was looked up outside of it.

@@ -9,7 +9,6 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
-	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -39,11 +38,11 @@ var ErrUntrusted = errors.New("this is not the trusted block")
 // StartStateless begins a chain in an empty store, which was opened as a stateless one, at a block that is trusted by
 // its hash. That block is verified as any later one is: what it takes for granted is its parent's state root. The codes
 // of contracts that the block calls are fetched. Errors leave the store empty. They are [ErrUntrusted], [ErrEvidence],
-// an [*InvalidBlock], those of [core.CheckNext] if the trusted block is not its producer's, and those of fetch and of
-// s. Any other is a fault of this node.
-func StartStateless(store *chain.Store, genesis types.Genesis, override *Override, engine vm.Engine, bits int,
+// an [*InvalidBlock], an [*EngineFailure], those of [core.CheckNext] if the trusted block is not its producer's, and
+// those of fetch and of s. Any other is a fault of this node.
+func StartStateless(store *chain.Store, genesis types.Genesis, override *Override, opinions Opinions, bits int,
 	s Start) error {
-	l := &Stateless{core: core{store: store, override: override, engine: engine}, bits: bits}
+	l := &Stateless{core: core{store: store, override: override, Opinions: opinions}, bits: bits}
 	zero, err := GenesisBlock(genesis)
 	if err != nil {
 		return err

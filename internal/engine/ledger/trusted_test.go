@@ -23,6 +23,11 @@ func (c *provenChain) startOf(block types.Block, bundle []byte) Start {
 	}
 }
 
+// only is the engine of the chain.
+func (c *provenChain) only() Opinions {
+	return Opinions{Engines: []Opinion{opinion("the engine", c.engine, new(int))}}
+}
+
 // start begins another chain in an empty store; the store is closed with the test.
 func (c *provenChain) start(trusted types.BlockHash, s Start) (*chain.Store, error) {
 	c.t.Helper()
@@ -30,7 +35,7 @@ func (c *provenChain) start(trusted types.BlockHash, s Start) (*chain.Store, err
 	store := must(chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest(), Stateless: true}))(c.t)
 	c.t.Cleanup(func() { closeStore(c.t, store, db) })
 	s.Trusted = trusted
-	return store, StartStateless(store, testGenesis(c.t), nil, c.engine, testBits, s)
+	return store, StartStateless(store, testGenesis(c.t), nil, c.only(), testBits, s)
 }
 
 // TestStartStateless begins a chain at each block of one that has all kinds, and follows it from there.
@@ -185,7 +190,7 @@ func TestStartStatelessRefuses(t *testing.T) {
 	foreign.ChainID++
 	s := c.startOf(empty, bundle)
 	s.Trusted = empty.Header.Hash()
-	err := StartStateless(c.store, foreign, nil, c.engine, testBits, s)
+	err := StartStateless(c.store, foreign, nil, c.only(), testBits, s)
 	if !errors.Is(err, ErrUntrusted) {
 		t.Errorf("a block of another chain: %v", err)
 	}

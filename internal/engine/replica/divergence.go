@@ -64,9 +64,8 @@ func (r *Replica) divergence(ctx context.Context, u *upstream, b *ledger.Receive
 	defer cancel()
 	var receiptErr, writeErr error
 	h.FirstReceipt, receiptErr = firstReceipt(ctx, u, b, invalid.Receipts)
-	if invalid.Derived != (types.Header{}) {
-		derived := newHeader(invalid.Derived)
-		h.Derived = &derived
+	h.derive(invalid)
+	if h.Derived != nil {
 		h.FirstWrite, writeErr = firstWrite(ctx, u, claimed.Header, invalid.Writes)
 	}
 	if err := errors.Join(receiptErr, writeErr); err != nil {

@@ -6,11 +6,15 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/internal/testkit/wasmgen"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -162,4 +166,84 @@ func TestEngineFailureHalts(t *testing.T) {
 			f.t.Errorf("started anew: height %d, halt %+v", f.height(), again)
 		}
 	})
+}
+
+// ticking is an engine whose calls do nothing for a price. asked counts them.
+type ticking struct {
+	price uint64
+	asked *atomic.Int64
+}
+
+func (ticking) Module(_ types.CodeHash, code func() ([]byte, error)) (*vm.Module, error) {
+	binary, err := code()
+	if err != nil {
+		return nil, err
+	}
+	return vm.Check(binary)
+}
+
+func (ticking) Compile(types.CodeHash, *vm.Module) error { return nil }
+
+func (e ticking) Run(_ types.CodeHash, _ *vm.Module, _ string, _ vm.Host, gas *vm.Gas) (vm.Exit, error) {
+	e.asked.Add(1)
+	gas.Left -= e.price
+	return vm.Returned, nil
+}
+
+// TestSecondOpinion has a replica whose engine comes to another gas than the producer's. It goes on if another engine
+// comes to the same as the producer's, and halts if that one differs, too. The evidence has what each came to. Once it
+// has halted, a start executes nothing.
+func TestSecondOpinion(t *testing.T) {
+	const right, price = 10, 11
+	for _, other := range []uint64{right, 12} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t, 0, 1)
+			f.primary = openChainWith(t, testGenesis(), 0, ticking{right, new(atomic.Int64)})
+			f.sources[0].chain = f.primary
+			var first, second atomic.Int64
+			opinion := func(name string, e vm.Engine) ledger.Opinion {
+				return ledger.Opinion{Name: name, Get: func() (vm.Engine, error) { return e, nil }}
+			}
+			f.chain.Opinions.Engines = []ledger.Opinion{
+				opinion("the engine", ticking{price, &first}), opinion("another", ticking{other, &second}),
+			}
+			for i, payload := range []types.Payload{
+				types.Deploy{Name: "hostile", Code: wasmgen.Hostile(false).Encode()},
+				types.Call{Contract: types.NewContractID(alice.PublicKey(), 0), Function: "recurse"},
+				types.Transfer{To: types.Account{9}, Amount: 1},
+			} {
+				tx := types.VerifySignatures(types.NewTxs(signedTx(uint64(i), 10_000_000, payload)))[0]
+				_, err := f.primary.Build(ledger.Batch{Time: 1_001 + uint64(i), Transactions: &one{tx}}, sign)
+				check(t, err)
+			}
+			f.start()
+			f.pass(time.Minute)
+			if a, b := first.Load(), second.Load(); a != 1 || b != 1 {
+				t.Errorf("the engines were asked %d and %d times, want 1 and 1", a, b)
+			}
+			if other == right {
+				f.synced()
+				return
+			}
+			h, err := ReadHalt(f.haltFile)
+			check(t, err)
+			if f.height() != 1 || h == nil || h.Reason != Diverged || h.Height != 2 || len(h.Engines) != 2 {
+				t.Fatalf("at height %d the halt is %+v, want one of block 2 with two engines", f.height(), h)
+			}
+			if a, b := h.Engines[0], h.Engines[1]; a.Engine != "the engine" || b.Engine != "another" ||
+				a.Derived.GasUsed+1 != b.Derived.GasUsed || *b.Derived != *h.Derived || !strings.Contains(a.Error, "gas_used") {
+				t.Errorf("the engines came to %+v and %+v", a, b)
+			}
+			for _, v := range h.Engines {
+				if said := v.Engine + " derives " + v.Derived.Hash.String(); f.log.count(said) != 1 {
+					t.Errorf("the log has %q %d times, want once", said, f.log.count(said))
+				}
+			}
+			f.start()
+			f.pass(time.Minute)
+			if a, b := first.Load(), second.Load(); a != 1 || b != 1 || f.Halt() == nil {
+				t.Errorf("started anew, the engines were asked %d and %d times, the halt is %+v", a-1, b-1, f.Halt())
+			}
+		})
+	}
 }

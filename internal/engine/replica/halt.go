@@ -14,7 +14,7 @@ import (
 
 // Reasons of a halt, for programs.
 const (
-	// Diverged: the producer signed a block that is not what executing it gives here.
+	// Diverged: the producer signed a block that is not what executing it gives here, with any engine.
 	Diverged = "diverged"
 	// Equivocation: the producer signed two blocks of one height.
 	Equivocation = "equivocation"
@@ -33,14 +33,19 @@ type Halt struct {
 	Time     time.Time      `json:"time"`
 	Upstream string         `json:"upstream"`
 	Headers  []signedHeader `json:"headers"` // that the producer signed: one, or two of the same height
-	// what executing the block gives here; absent where a transaction is not valid
-	Derived *header   `json:"derived,omitempty"`
-	Block   types.Hex `json:"block,omitempty"` // bincode(Block)
+	executed
+	Block types.Hex `json:"block,omitempty"` // bincode(Block)
 
 	FirstReceipt *receiptDifference `json:"first_receipt,omitempty"`
 	FirstWrite   *writeDifference   `json:"first_write,omitempty"`
 	Unexplained  string             `json:"unexplained,omitempty"` // why a difference could not be found
-	// what the block writes here; of a cluster's member, which asks nobody what it writes elsewhere
+}
+
+// executed is what executing the block came to here. The differences, too, are of the engine that was asked last.
+type executed struct {
+	Engines []verdict `json:"engines,omitempty"` // what each came to
+	Derived *header   `json:"derived,omitempty"` // absent where a transaction is not valid
+	// what the block writes; of a cluster's member, which asks nobody what it writes elsewhere
 	Writes []write `json:"writes,omitempty"`
 }
 
@@ -54,6 +59,30 @@ type header struct {
 	WritesDigest     types.Digest     `json:"writes_digest"`
 	GasUsed          types.Gas        `json:"gas_used"`
 	Timestamp        uint64           `json:"timestamp"`
+}
+
+// verdict is what an engine came to.
+type verdict struct {
+	Engine  string  `json:"engine"`
+	Derived *header `json:"derived,omitempty"`
+	Error   string  `json:"error"`
+}
+
+// derive notes what execution gave here.
+func (e *executed) derive(invalid *ledger.InvalidBlock) {
+	e.Derived = derivedHeader(invalid.Derived)
+	for _, v := range invalid.Verdicts {
+		e.Engines = append(e.Engines, verdict{v.Engine, derivedHeader(v.Derived), v.Err.Error()})
+	}
+}
+
+// derivedHeader is nil for the zero header.
+func derivedHeader(h types.Header) *header {
+	if h == (types.Header{}) {
+		return nil
+	}
+	derived := newHeader(h)
+	return &derived
 }
 
 // write is what a block makes of a state key. A value that is empty is none.
@@ -117,10 +146,7 @@ func Disagreed(err error, height types.Height, block []byte) *Halt {
 	h := &Halt{Reason: Diverged, Message: err.Error(), Height: height, Time: time.Now().UTC(), Block: block}
 	if invalid := new(ledger.InvalidBlock); errors.As(err, &invalid) {
 		h.Headers = []signedHeader{newSignedHeader(invalid.Claimed)}
-		if invalid.Derived != (types.Header{}) {
-			derived := newHeader(invalid.Derived)
-			h.Derived = &derived
-		}
+		h.derive(invalid)
 		for _, w := range invalid.Writes {
 			h.Writes = append(h.Writes, write{w.Key, w.Old, w.New})
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
@@ -59,13 +60,18 @@ func openChain(t *testing.T, g types.Genesis) *ledger.Ledger { return openChainT
 
 // openChainThat keeps so many blocks behind the head once it is pruned.
 func openChainThat(t *testing.T, g types.Genesis, retention uint64) *ledger.Ledger {
+	return openChainWith(t, g, retention, nil)
+}
+
+// openChainWith has an engine run its contracts.
+func openChainWith(t *testing.T, g types.Genesis, retention uint64, engine vm.Engine) *ledger.Ledger {
 	t.Helper()
 	db, err := kv.Open("db", kv.Options{FS: kv.Memory()})
 	check(t, err)
 	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest(), Retention: retention})
 	check(t, err)
 	t.Cleanup(func() { check(t, errors.Join(store.Close(), db.Close())) })
-	l, err := ledger.Open(store, &g, nil, nil)
+	l, err := ledger.Open(store, &g, nil, engine)
 	check(t, err)
 	return l
 }
@@ -84,15 +90,19 @@ func (*one) SkipSender() {}
 func emptyBatch(time uint64) ledger.Batch { return ledger.Batch{Time: time, Transactions: &one{}} }
 
 func payment(nonce uint64, amount types.Amount) types.SignedTransaction {
+	return signedTx(nonce, 50_000, types.Transfer{To: types.Account{9}, Amount: amount})
+}
+
+func signedTx(nonce uint64, gas types.Gas, payload types.Payload) types.SignedTransaction {
 	tx, err := types.Sign(types.Transaction{
 		Version:              1,
 		ChainID:              7,
 		Sender:               alice.PublicKey(),
 		Nonce:                nonce,
-		GasLimit:             50_000,
+		GasLimit:             gas,
 		MaxFeePerGas:         1_000,
 		MaxPriorityFeePerGas: 1,
-		Payload:              types.Transfer{To: types.Account{9}, Amount: amount},
+		Payload:              payload,
 	}, alice, [32]byte{})
 	if err != nil {
 		panic(err)

@@ -1,0 +1,119 @@
+package ledger
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// transcript is an engine that notes what contracts tell their host. Two engines give the same transcript of a block up
+// to where one of them is mistaken. The code that speaks there was told the same before by both hosts.
+type transcript struct {
+	vm.Engine
+	codes []types.CodeHash // that ran, in the order in which they did first
+	place map[types.CodeHash]int32
+	notes []note
+}
+
+// note is a digest of something that a code said.
+type note struct {
+	code int32 // of codes
+	sum  uint64
+}
+
+// mostNotes bounds a transcript, to 16 MiB. Two that are the same up to there tell no codes apart.
+const mostNotes = 1 << 20
+
+var noteSeed = maphash.MakeSeed()
+
+func newTranscript(e vm.Engine) *transcript {
+	return &transcript{Engine: e, place: make(map[types.CodeHash]int32)}
+}
+
+// Run implements [vm.Engine].
+func (t *transcript) Run(
+	hash types.CodeHash, module *vm.Module, function string, host vm.Host, gas *vm.Gas,
+) (vm.Exit, error) {
+	code, known := t.place[hash]
+	if !known {
+		code = int32(len(t.codes))
+		t.codes, t.place[hash] = append(t.codes, hash), code
+	}
+	exit, err := t.Engine.Run(hash, module, function, &heardHost{host, t, code}, gas)
+	if err == nil {
+		t.note(code, nil, uint64(exit), gas.Left)
+	}
+	return exit, err
+}
+
+func (t *transcript) note(code int32, data []byte, words ...uint64) {
+	if len(t.notes) == mostNotes {
+		return
+	}
+	var h maphash.Hash
+	h.SetSeed(noteSeed)
+	for _, w := range words {
+		_, _ = h.Write(binary.LittleEndian.AppendUint64(nil, w)) // a hash does not fail
+	}
+	_, _ = h.Write(data)
+	t.notes = append(t.notes, note{code, h.Sum64()})
+}
+
+// differing are the codes that another transcript, nil for none, is mistaken in: the one that first said something
+// else there, or all that ran.
+func (t *transcript) differing(from *transcript) []types.CodeHash {
+	if from == nil {
+		return t.codes
+	}
+	for i, n := range t.notes {
+		if i == len(from.notes) || from.notes[i] != n {
+			return []types.CodeHash{t.codes[n.code]}
+		}
+	}
+	if len(from.notes) > len(t.notes) {
+		return []types.CodeHash{from.codes[from.notes[len(t.notes)].code]}
+	}
+	return t.codes
+}
+
+// heardHost is the host of a code whose words are noted.
+type heardHost struct {
+	vm.Host
+	in   *transcript
+	code int32
+}
+
+// Invoke implements [vm.Host].
+func (h *heardHost) Invoke(function vm.Function, memory vm.Memory, stack []uint64, gas *vm.Gas) (vm.Exit, error) {
+	said := []uint64{uint64(function), gas.Left}
+	for i, p := range vm.Functions[function].Params {
+		if p == vm.I32 { // above are bits that nobody reads
+			said = append(said, uint64(uint32(stack[i])))
+		} else {
+			said = append(said, stack[i])
+		}
+	}
+	h.in.note(h.code, nil, said...)
+	return h.Host.Invoke(function, heardMemory{memory, h}, stack, gas)
+}
+
+// Grow implements [vm.Host].
+func (h *heardHost) Grow(memory vm.Memory, pages uint32) bool {
+	h.in.note(h.code, nil, uint64(memory.Pages()), uint64(pages))
+	return h.Host.Grow(memory, pages)
+}
+
+// heardMemory is a memory of which what the host looks at is noted.
+type heardMemory struct {
+	vm.Memory
+	host *heardHost
+}
+
+// Range implements [vm.Memory].
+func (m heardMemory) Range(pointer, n uint32) ([]byte, bool) {
+	data, inside := m.Memory.Range(pointer, n)
+	m.host.in.note(m.host.code, data, uint64(pointer), uint64(n))
+	return data, inside
+}
