@@ -30,10 +30,14 @@ func (p *Pool) Add(ctx context.Context, encoded []byte, source string) (types.Tx
 
 // AddMany does as [Pool.Add] for each transaction in turn, with their signatures verified together.
 func (p *Pool) AddMany(ctx context.Context, encoded [][]byte, source string) []Result {
-	b := p.examine(ctx, encoded, source)
+	return p.take(p.examine(ctx, encoded, source))
+}
+
+// take puts verified candidates into the journal and the pool, and tells what became of each.
+func (p *Pool) take(b *batch) []Result {
 	_ = p.commit(b) // it is in the results
 	p.counts.add(b.candidates)
-	results := make([]Result, len(encoded))
+	results := make([]Result, len(b.candidates))
 	for i, c := range b.candidates {
 		results[i] = Result{c.tx, c.err}
 		p.tellAccepted(c)
@@ -50,6 +54,19 @@ func (p *Pool) tellAccepted(c *candidate) {
 
 // examine decodes candidates, and verifies the signatures of those that the pool would take now.
 func (p *Pool) examine(ctx context.Context, encoded [][]byte, source string) *batch {
+	b := p.decode(encoded)
+	p.screen(b)
+	p.admit(b)
+	if waiting := b.pending(); len(waiting) > 0 {
+		p.verifier.check(ctx, waiting, source)
+	}
+	// The pool may have changed while signatures were verified; what is refused now is not written.
+	p.screen(b)
+	return b
+}
+
+// decode makes candidates of encoded transactions, which are checked by what needs no account.
+func (p *Pool) decode(encoded [][]byte) *batch {
 	p.mu.Lock()
 	env := p.head.Env
 	p.mu.Unlock()
@@ -60,13 +77,6 @@ func (p *Pool) examine(ctx context.Context, encoded [][]byte, source string) *ba
 		b.candidates[i] = &room[i]
 		room[i].decode(env, e, now)
 	}
-	p.screen(b)
-	p.admit(b)
-	if waiting := b.pending(); len(waiting) > 0 {
-		p.verifier.verify(ctx, waiting, source)
-	}
-	// The pool may have changed while signatures were verified; what is refused now is not written.
-	p.screen(b)
 	return b
 }
 

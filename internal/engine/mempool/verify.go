@@ -2,133 +2,28 @@ package mempool
 
 import (
 	"context"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/cairn-chain/cairn/crypto/bip340"
 	"github.com/cairn-chain/cairn/types"
 )
 
 // Limits of signature verification. They bound what waits, not what is verified in a second.
 const (
 	// signatures verified together: twice as many take a tenth less, and a bad one costs twice as much
-	batchSize   = 1024
-	queueItems  = 32_768   // about a second's work of one core
-	queueBytes  = 64 << 20 // of transactions waiting for verification
-	suspectTime = time.Minute
+	batchSize  = 1024
+	queueItems = 32_768   // about a second's work of one core
+	queueBytes = 64 << 20 // of transactions waiting for verification
 
 	// lingerTime is what the first of a few signatures waits for others to fill a group. It is little beside a block's
 	// time, and with a dozen clients that send singly it halves what a signature costs.
-	lingerTime = 300 * time.Microsecond
-
-	// The lane of sources that sent a bad signature.
-	suspectQueue   = 64
-	suspectRate    = 100    // signatures a second, of all suspects together
-	maxSuspects    = 16_384 // sources remembered
-	suspectBackoff = time.Second
+	lingerTime   = 300 * time.Microsecond
+	queueBackoff = time.Second // after which another try makes sense
 )
 
 // verifyFunc is types.VerifySignatures.
 type verifyFunc func([]*types.Tx) []*types.VerifiedTx
-
-// verifier checks signatures. Those of honest sources come in batches of whatever has queued up while the last batch
-// was verified. Those of suspects come one by one in a lane of their own, so that bad signatures do not spoil others'
-// batches.
-type verifier struct {
-	now     func() time.Time
-	honest  *lane
-	suspect *lane
-	counts  signatureCounts
-
-	mu       sync.Mutex
-	suspects map[string]time.Time // source → its last bad signature
-	second   time.Time            // start of the present second of the suspects' rate
-	taken    int                  // signatures taken in it
-}
-
-func newVerifier(now func() time.Time, verify verifyFunc) *verifier {
-	v := &verifier{now: now, suspects: make(map[string]time.Time)}
-	counted := v.counts.counting(verify)
-	gather := 1
-	if bip340.Lanes() {
-		gather = 8 // a group of vector lanes, which costs hardly more than one signature
-	}
-	v.honest = newLane(counted, runtime.GOMAXPROCS(0), gather, batchSize, queueItems, queueBytes)
-	v.suspect = newLane(counted, 1, 1, 1, suspectQueue, queueBytes)
-	return v
-}
-
-// verify sets verified or err of every candidate.
-func (v *verifier) verify(ctx context.Context, batch []*candidate, source string) {
-	lane := v.honest
-	if v.isSuspect(source) {
-		lane = v.suspect
-		if batch = v.ration(batch); len(batch) == 0 {
-			return
-		}
-	}
-	lane.verify(ctx, batch)
-	for _, c := range batch {
-		if c.err == ErrBadSignature {
-			v.accuse(source)
-			return
-		}
-	}
-}
-
-func (v *verifier) isSuspect(source string) bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	last, ok := v.suspects[source]
-	if ok && v.now().Sub(last) >= suspectTime {
-		delete(v.suspects, source)
-		return false
-	}
-	return ok
-}
-
-func (v *verifier) accuse(source string) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	now := v.now()
-	if len(v.suspects) >= maxSuspects {
-		for s, last := range v.suspects {
-			if now.Sub(last) >= suspectTime {
-				delete(v.suspects, s)
-			}
-		}
-	}
-	// With that many suspects within a minute any one of them makes room.
-	for s := range v.suspects {
-		if len(v.suspects) < maxSuspects {
-			break
-		}
-		delete(v.suspects, s)
-	}
-	v.suspects[source] = now
-}
-
-// ration returns as much of a suspect's batch as the rate allows and refuses the rest.
-func (v *verifier) ration(batch []*candidate) []*candidate {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if now := v.now(); now.Sub(v.second) >= time.Second || now.Before(v.second) {
-		v.second, v.taken = now, 0
-	}
-	n := min(len(batch), suspectRate-v.taken, suspectQueue)
-	v.taken += n
-	for _, c := range batch[n:] {
-		c.err = &FullError{Reason: "this source sent a bad signature a short time ago", RetryAfter: suspectBackoff}
-	}
-	return batch[:n]
-}
-
-func (v *verifier) close() {
-	v.honest.close()
-	v.suspect.close()
-}
 
 // lane is a bounded queue of transactions and the goroutines that verify them, up to size together.
 type lane struct {
@@ -226,7 +121,7 @@ func (l *lane) enqueue(batch []*candidate, g *group) error {
 		return ErrClosed
 	// A batch larger than the bounds passes alone.
 	case len(l.queue) > 0 && (len(l.queue)+len(batch) > l.maxItems || l.bytes+bytes > l.maxBytes):
-		return &FullError{Reason: "too many signatures wait for verification", RetryAfter: suspectBackoff}
+		return &FullError{Reason: "too many signatures wait for verification", RetryAfter: queueBackoff}
 	}
 	wasEmpty := len(l.queue) == 0
 	for i, c := range batch {

@@ -234,44 +234,112 @@ func TestBadSignaturesDoNotSlowOthers(t *testing.T) {
 	}
 }
 
-// TestSuspectIsRationed sends more from a suspect than its rate allows, then lets the minute pass.
-func TestSuspectIsRationed(t *testing.T) {
-	c, r := newChain(), &recorder{}
-	p := openRecorded(t, c, r)
-	if _, err := p.Add(t.Context(), withBadSignature(transfer(1, 0, 100, 5)), "bad"); !errors.Is(err, ErrBadSignature) {
-		t.Fatal(err)
+// withSuspects runs a test in which two sources are suspects, whose turns take a second each.
+func withSuspects(t *testing.T, test func(*testing.T, *fakeChain, *Pool, *recorder)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		c, r := newChain(), &recorder{}
+		p := openRecorded(t, c, r)
+		p.verifier.after = func(_ time.Duration, give func()) { time.AfterFunc(time.Second, give) }
+		for i, source := range []string{"many", "few"} {
+			refuseFrom(t, p, withBadSignature(transfer(50+i, 0, 100, 5)), source, ErrBadSignature)
+		}
+		r.take()
+		test(t, c, p, r)
+	})
+}
+
+// sendAll adds n transactions of the i-th account from one source, which must all be taken.
+func sendAll(t *testing.T, p *Pool, i, n int, source string) {
+	t.Helper()
+	encoded := make([][]byte, n)
+	for nonce := range encoded {
+		encoded[nonce] = transfer(i, uint64(nonce), 100, 5)
 	}
-	r.take()
-	var encoded [][]byte
-	for i := range uint64(suspectQueue + 1) {
-		encoded = append(encoded, transfer(1, i, 100, 5))
-	}
-	results := p.AddMany(t.Context(), encoded, "bad")
-	for i, result := range results[:suspectQueue] {
+	for nonce, result := range p.AddMany(t.Context(), encoded, source) {
 		if result.Err != nil {
-			t.Fatalf("transaction %d: %v", i, result.Err)
+			t.Errorf("%s, transaction %d: got error %v, want none", source, nonce, result.Err)
 		}
 	}
-	var full *FullError
-	if !errors.As(results[suspectQueue].Err, &full) || full.RetryAfter != time.Second {
-		t.Fatalf("one more than the queue takes: %v", results[suspectQueue].Err)
-	}
-	if got := r.take(); len(got) != suspectQueue || slices.Max(got) != 1 {
-		t.Fatalf("batches of %v", got)
-	}
-	singly(t, p, 2, suspectRate-suspectQueue, "bad")
-	refuseFrom(t, p, transfer(3, 0, 100, 5), "bad", ErrFull)
-	c.pass(time.Second)
-	singly(t, p, 3, 1, "bad")
+}
 
-	c.pass(time.Minute - time.Second - 1)
-	if !p.verifier.isSuspect("bad") {
-		t.Fatal("forgiven within the minute")
-	}
-	c.pass(1)
-	if p.verifier.isSuspect("bad") {
-		t.Fatal("not forgiven after the minute")
-	}
+// TestSuspectsTakeTurns has one suspect send a thousand signatures at once before another one sends two. Nothing of
+// either is refused, all is verified one by one, and the second waits for one turn of the first only.
+func TestSuspectsTakeTurns(t *testing.T) {
+	withSuspects(t, func(t *testing.T, _ *fakeChain, p *Pool, r *recorder) {
+		begun := time.Now()
+		var many, few time.Duration
+		var work sync.WaitGroup
+		work.Go(func() {
+			sendAll(t, p, 1, 1000, "many")
+			many = time.Since(begun)
+		})
+		synctest.Wait()
+		work.Go(func() {
+			sendAll(t, p, 2, 2, "few")
+			few = time.Since(begun)
+		})
+		work.Wait()
+		if want := 62 * time.Second; few != time.Second || many < want {
+			t.Errorf("the few took %v and the many %v, want 1s and at least %v", few, many, want)
+		}
+		if got := r.take(); len(got) != 1002 || slices.Max(got) != 1 {
+			t.Errorf("got %d batches of up to %d, want 1002 of 1", len(got), slices.Max(got))
+		}
+	})
+}
+
+// TestSuspectsWaitingIsBounded has one request more than may wait, and lets the minute pass.
+func TestSuspectsWaitingIsBounded(t *testing.T) {
+	withSuspects(t, func(t *testing.T, c *fakeChain, p *Pool, _ *recorder) {
+		var work sync.WaitGroup
+		sendAll(t, p, 40, 1, "many") // the turn of which lasts
+		for i := range suspectWaiting {
+			encoded := transfer(1+i%32, uint64(i/32), 100, 5)
+			work.Go(func() {
+				if _, err := p.Add(t.Context(), encoded, "many"); err != nil {
+					t.Errorf("request %d: got error %v, want none", i, err)
+				}
+			})
+		}
+		synctest.Wait()
+		_, err := p.Add(t.Context(), transfer(41, 0, 100, 5), "many")
+		var full *FullError
+		if !errors.As(err, &full) || full.RetryAfter != time.Second {
+			t.Errorf("one more than may wait: got error %v, want a FullError", err)
+		}
+		work.Wait()
+		c.pass(time.Minute - 1)
+		if !p.verifier.isSuspect("many") {
+			t.Error("forgiven within the minute")
+		}
+		c.pass(1)
+		if p.verifier.isSuspect("many") {
+			t.Error("not forgiven after the minute")
+		}
+	})
+}
+
+// TestGoneSuspect has a suspect's caller leave while it waits for its turn.
+func TestGoneSuspect(t *testing.T) {
+	withSuspects(t, func(t *testing.T, _ *fakeChain, p *Pool, r *recorder) {
+		sendAll(t, p, 1, 1, "many")
+		ctx, cancel := context.WithCancel(t.Context())
+		gone := make(chan error, 1)
+		go func() {
+			_, err := p.Add(ctx, transfer(2, 0, 100, 5), "many")
+			gone <- err
+		}()
+		synctest.Wait()
+		cancel()
+		if err := <-gone; !errors.Is(err, context.Canceled) {
+			t.Errorf("got error %v, want that of the context", err)
+		}
+		sendAll(t, p, 3, 1, "few") // whose turn comes after the one that was given up
+		if got := r.take(); len(got) != 2 {
+			t.Errorf("got %d signatures verified, want 2", len(got))
+		}
+	})
 }
 
 func refuseFrom(t *testing.T, p *Pool, encoded []byte, source string, want error) {
