@@ -263,3 +263,21 @@ func TestResultsThatEncodeThemselves(t *testing.T) {
 		}
 	}
 }
+
+// A group behind a call of the same batch holds no slot: what it waits for may take long.
+func TestGroupHoldsNoSlot(t *testing.T) {
+	slots := jsonrpc.NewSlots(1)
+	s, err := jsonrpc.NewServer(jsonrpc.Options{Running: slots},
+		jsonrpc.NewMethod("one", func(context.Context, struct{}) (int, error) { return slots.Taken(), nil }),
+		jsonrpc.NewGroupMethod("many", func(_ context.Context, params []struct{}) []jsonrpc.Outcome[int] {
+			return []jsonrpc.Outcome[int]{{Result: slots.Taken()}}
+		}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := string(s.Serve(t.Context(), []byte(`[{"jsonrpc":"2.0","id":1,"method":"one"},{"jsonrpc":"2.0","id":2,"method":"many"}]`)))
+	const want = `[{"jsonrpc":"2.0","id":1,"result":1},{"jsonrpc":"2.0","id":2,"result":0}]`
+	if got != want {
+		t.Errorf("got %s, want %s: the slots that are taken", got, want)
+	}
+}

@@ -291,8 +291,10 @@ func (s *Server) ready(ctx context.Context, x *exchange, e *envelope) error {
 	return nil
 }
 
-// group makes consecutive calls of the method m together and answers them.
+// group makes consecutive calls of the method m together and answers them. They are not counted, as they mostly wait:
+// so they hold no slot meanwhile.
 func (s *Server) group(ctx context.Context, x *exchange, m *Method, calls []envelope) {
+	x.leave()
 	refused := make([]error, len(calls))
 	made := make([]given, 0, len(calls))
 	for i := range calls {
