@@ -114,7 +114,8 @@ var rows = map[string][]string{
 		"internal/engine/mempool", "internal/protocol/...", "internal/storage/heightlock", "internal/storage/kv"},
 
 	"internal/engine/replica": {"types", "internal/engine/ledger", "internal/engine/mempool", "internal/engine/pause",
-		"internal/protocol/blockproof", "internal/protocol/exec", "internal/protocol/tree", "internal/storage/chain"},
+		"internal/engine/turns", "internal/protocol/blockproof", "internal/protocol/exec", "internal/protocol/tree",
+		"internal/storage/chain"},
 
 	// The other end of a wire, as the engine asks it.
 	"internal/upstream": {"api", "client", "jsonrpc", "types", "internal/engine/replica", "internal/engine/snapshot",

@@ -175,8 +175,7 @@ func (m *Member) screen(s *send) {
 				}
 			}
 			if s.open == 0 {
-				m.sends.behind = append(m.sends.behind, s)
-				m.sends.tell(m)
+				m.answered(s)
 			}
 			return nil
 		}
@@ -327,39 +326,6 @@ func (s *sends) lost(m *Member, index uint64) {
 		}
 	}
 	s.tell(m)
-}
-
-// forward hands a send on to the leader.
-func (m *Member) forward(s *send) {
-	try := s.try
-	s.asked = m.standing.soft.Lead
-	m.world.Forward(s.asked, s.encoded, func(a Answer, err error) Event {
-		return func(m *Member) error {
-			if s.reply == nil || s.try != try {
-				return nil
-			}
-			s.asked = 0
-			if errors.Is(a.Refused, ErrHolds) {
-				s.end(a)
-				return nil
-			}
-			if err != nil || a.Refused != nil || len(a.Results) != len(s.encoded) {
-				m.sends.again(s)
-				return nil
-			}
-			s.index, s.results = a.Index, make([]mempool.Result, len(a.Results))
-			for i, refusal := range a.Results {
-				tx, err := types.DecodeTx(s.encoded[i])
-				if err == nil {
-					s.results[i].Tx = tx
-				}
-				s.results[i].Err = refusal
-			}
-			m.sends.behind = append(m.sends.behind, s)
-			m.sends.tell(m)
-			return nil
-		}
-	})
 }
 
 // expireSends ends what has waited for too long.

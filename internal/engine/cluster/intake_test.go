@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"bytes"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
@@ -153,4 +155,53 @@ func TestWhatIsSentAgainIsExcusedWhileItIsThere(t *testing.T) {
 	add(ended)
 	drop(ended)
 	expect("ended", ended, false)
+}
+
+// follower is the world of a member that hands on to a leader: what is asked for is done at once.
+type follower struct {
+	still
+	events []Event
+	handed [][]byte
+	answer Answer
+}
+
+func (f *follower) Do(_ Worker, work func() Event) { f.events = append(f.events, work()) }
+
+func (f *follower) Forward(_ uint64, encoded [][]byte, done func(Answer, error) Event) {
+	f.handed = append(f.handed, encoded...)
+	f.events = append(f.events, done(f.answer, nil))
+}
+
+// A member hands on to the leader only what it has verified: a leader that met a bad signature would hold it against
+// all that is sent through that member.
+func TestMemberVerifiesWhatItHandsOn(t *testing.T) {
+	m := memberOf(t)
+	refused := errors.New("the leader's refusal")
+	world := &follower{answer: Answer{Results: []error{nil, refused}}}
+	m.world = world
+	m.standing.soft.Lead = 7
+	forged := slices.Clone(payment(t, 1).Encoded())
+	forged[len(forged)-1] ^= 1
+	first, last := payment(t, 0).Encoded(), payment(t, 2).Encoded()
+	var told []mempool.Result
+	event := Sent([][]byte{first, forged, {1}, last}, "client", false, func(r []mempool.Result, _ Answer) { told = r })
+	for world.events = []Event{event}; len(world.events) > 0; {
+		next := world.events[0]
+		world.events = world.events[1:]
+		if err := next(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(world.handed) != 2 || !bytes.Equal(world.handed[0], first) || !bytes.Equal(world.handed[1], last) {
+		t.Errorf("%d transactions are handed on, want the first and the last", len(world.handed))
+	}
+	wants := []error{nil, mempool.ErrBadSignature, mempool.ErrMalformed, refused}
+	if len(told) != len(wants) {
+		t.Fatalf("got %d results, want %d", len(told), len(wants))
+	}
+	for i, want := range wants {
+		if !errors.Is(told[i].Err, want) {
+			t.Errorf("transaction %d: got error %v, want %v", i, told[i].Err, want)
+		}
+	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Screened is what became of one transaction of [Pool.Screen].
+// Screened is what became of one transaction of [Pool.Screen] or [Pool.Verify].
 type Screened struct {
 	Tx       *types.Tx         // also if it was refused; nil if it was not decoded
 	Verified *types.VerifiedTx // nil if it was refused
@@ -21,7 +21,11 @@ type Screened struct {
 // Screen is all of [Pool.AddMany] except that nothing is taken: the pool of a cluster's leader says what may be
 // proposed, and [Pool.Keep] takes what was decided.
 func (p *Pool) Screen(ctx context.Context, encoded [][]byte, source string) []Screened {
-	b := p.examine(ctx, encoded, source)
+	return p.screened(p.examine(ctx, encoded, source))
+}
+
+// screened tells what became of candidates that the pool does not take now, and counts those that were refused.
+func (p *Pool) screened(b *batch) []Screened {
 	var refused []*candidate
 	screened := make([]Screened, len(b.candidates))
 	for i, c := range b.candidates {

@@ -71,10 +71,10 @@ func (p *Pool) locate(s *sender, c *candidate, ahead reserve) (at place, err err
 	}
 	signed := c.signed()
 	nonce, next := signed.Nonce, s.next()
-	switch {
-	case nonce < s.state.Nonce:
-		return at, fmt.Errorf("%w: %d, next is %d", exec.ErrNonceTooLow, nonce, s.state.Nonce)
-	case nonce-s.state.Nonce >= p.opts.NonceWindow:
+	if err := checkUsed(s, nonce); err != nil {
+		return at, err
+	}
+	if nonce-s.state.Nonce >= p.opts.NonceWindow {
 		return at, fmt.Errorf("%w: %d, at most %d nonces from %d on are taken",
 			exec.ErrNonceTooHigh, nonce, p.opts.NonceWindow, s.state.Nonce)
 	}
@@ -106,6 +106,14 @@ func (p *Pool) locate(s *sender, c *candidate, ahead reserve) (at place, err err
 	}
 	c.cost, err = signed.Cost()
 	return at, err
+}
+
+// checkUsed refuses a nonce that the sender has used.
+func checkUsed(s *sender, nonce uint64) error {
+	if nonce < s.state.Nonce {
+		return fmt.Errorf("%w: %d, next is %d", exec.ErrNonceTooLow, nonce, s.state.Nonce)
+	}
+	return nil
 }
 
 // outbids reports whether a replacement raises both fees by at least max(1, ⌈old / 10⌉).

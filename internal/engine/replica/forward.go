@@ -8,13 +8,19 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/engine/turns"
 	"github.com/cairn-chain/cairn/types"
 )
 
 const (
-	// forwardTime bounds the handing on of one request's transactions, maxForwards how many requests do so at a time.
+	// forwardTime bounds the handing on of one request's transactions.
 	forwardTime = 15 * time.Second
-	maxForwards = 64
+	// maxForwards is how many batches are handed on at a time, clientForwards how many of one client, and waitingForwards
+	// how many of a client's requests may wait for their turn. Some slots are free for others, however slow the
+	// upstream and however much a client sends.
+	maxForwards     = 64
+	clientForwards  = 48
+	waitingForwards = 64
 	// forwardItems and forwardBytes bound one batch to an upstream.
 	forwardItems = 500
 	forwardBytes = 1 << 20
@@ -45,84 +51,98 @@ func (e *ElsewhereError) Unwrap() error { return e.Err }
 type Forwarder struct {
 	resender
 	replica *Replica
-	slots   chan struct{}
-	flying  sync.Map // types.TxID → struct{}: transactions whose answer is waited for
+	turns   *turns.Turns // of clients
+	flying  sync.Map     // types.TxID → struct{}: transactions whose answer is waited for
 }
 
 // NewForwarder returns what hands transactions on, and puts those that were taken into the pool.
 func NewForwarder(r *Replica, pool *mempool.Pool) *Forwarder {
-	f := &Forwarder{replica: r, slots: make(chan struct{}, maxForwards)}
+	f := &Forwarder{replica: r, turns: turns.New(turns.Limits{
+		Slots:     maxForwards,
+		PerClient: clientForwards,
+		Waiting:   waitingForwards,
+	})}
 	f.resender = resender{pool: pool, send: f.sendOn, log: r.config.Log, at: make(map[types.TxID]time.Time)}
 	return f
 }
 
-// AddMany sends transactions to the upstream in use, or to another where that does not answer: a transaction is taken
-// once, however often it is sent.
+// AddMany verifies transactions and sends those that may be valid to the upstream in use, or to another if that does
+// not answer. A transaction is taken once, however often it is sent. What is refused here costs the upstream nothing,
+// and is held against source alone. Clients, which source names, take turns.
 func (f *Forwarder) AddMany(ctx context.Context, encoded [][]byte, source string) []mempool.Result {
+	ctx, cancel := context.WithTimeout(ctx, forwardTime)
+	defer cancel()
 	results := make([]mempool.Result, len(encoded))
-	sent := make([]int, 0, len(encoded)) // indices of what is sent
-	for i, b := range encoded {
-		tx, err := types.DecodeTx(b)
-		if err != nil {
-			results[i].Err = fmt.Errorf("%w: %w", mempool.ErrMalformed, err)
+	sent := make([]handed, 0, len(encoded))
+	for i, c := range f.pool.Verify(ctx, encoded, source, f.replica.synced) {
+		results[i] = mempool.Result{Tx: c.Tx, Err: c.Err}
+		if c.Err != nil {
 			continue
 		}
-		results[i].Tx = tx
 		// Two nodes may take each other for the one that makes blocks, for a moment: what comes back is not sent again.
-		if _, again := f.flying.LoadOrStore(tx.ID(), struct{}{}); again {
+		if _, again := f.flying.LoadOrStore(c.Tx.ID(), struct{}{}); again {
 			results[i].Err = ErrBusy
 			continue
 		}
-		defer f.flying.Delete(tx.ID())
-		sent = append(sent, i)
+		defer f.flying.Delete(c.Tx.ID())
+		sent = append(sent, handed{c.Verified, &results[i]})
 	}
-	ctx, cancel := context.WithTimeout(ctx, forwardTime)
-	defer cancel()
 	for len(sent) > 0 {
 		n, size := 0, 0
-		for n < len(sent) && n < forwardItems && (n == 0 || size+len(encoded[sent[n]]) <= forwardBytes) {
-			size += len(encoded[sent[n]])
+		for n < len(sent) && n < forwardItems && (n == 0 || size+len(sent[n].tx.Encoded()) <= forwardBytes) {
+			size += len(sent[n].tx.Encoded())
 			n++
 		}
-		f.forward(ctx, encoded, sent[:n], results, source)
+		f.forward(ctx, sent[:n], source)
 		sent = sent[n:]
 	}
 	return results
 }
 
-// forward sends the transactions of some indices as one batch.
-func (f *Forwarder) forward(
-	ctx context.Context, encoded [][]byte, indices []int, results []mempool.Result, source string,
-) {
-	batch := make([][]byte, len(indices))
-	for i, index := range indices {
-		batch[i] = encoded[index]
+func (r *Replica) synced() bool { return r.Status().Synced }
+
+// handed is a transaction that is handed on, and where its result goes.
+type handed struct {
+	tx     *types.VerifiedTx
+	result *mempool.Result
+}
+
+// forward sends transactions as one batch, when it is the client's turn.
+func (f *Forwarder) forward(ctx context.Context, sent []handed, source string) {
+	give, err := f.turns.Take(ctx, source)
+	if err != nil {
+		if errors.Is(err, turns.ErrBusy) || errors.Is(err, context.DeadlineExceeded) {
+			err = ErrBusy // nothing was sent
+		}
+		for _, h := range sent {
+			h.result.Err = err
+		}
+		return
+	}
+	defer give()
+	batch := make([][]byte, len(sent))
+	for i, h := range sent {
+		batch[i] = h.tx.Encoded()
 	}
 	begun := time.Now()
 	errs := f.send(ctx, batch)
-	var taken [][]byte
-	for i, index := range indices {
-		results[index].Err = errs[i]
+	var taken []*types.VerifiedTx
+	for i, h := range sent {
+		h.result.Err = errs[i]
 		// An upstream that knows it may have taken it from here: the answer was lost.
 		known := refusal(errs[i])
 		if errs[i] == nil || known != nil && known.Why == RefusedKnown {
-			taken = append(taken, batch[i])
-			f.note(results[index].Tx.ID(), begun)
+			taken = append(taken, h.tx)
+			f.note(h.tx.ID(), begun)
 		}
 	}
 	if len(taken) > 0 {
 		// What this pool thinks of them decides nothing: the primary has taken them. Without state it takes none.
-		f.pool.AddMany(ctx, taken, source)
+		f.pool.AddVerified(taken)
 	}
 }
 
 func (f *Forwarder) sendOn(ctx context.Context, batch [][]byte) []error {
-	select {
-	case f.slots <- struct{}{}:
-		defer func() { <-f.slots }()
-	default:
-		return repeated(ErrBusy, len(batch))
-	}
 	for _, u := range f.replica.preferred() {
 		errs := u.Send(ctx, batch)
 		if !unanswered(errs) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -104,29 +105,123 @@ func TestForwardTriesAnotherUpstream(t *testing.T) {
 	})
 }
 
-// TestForwardIsBounded refuses more than so many requests at a time.
+// TestForwardIsBounded has one client fill all its slots and all its places in the queue.
 func TestForwardIsBounded(t *testing.T) {
 	forwarding(t, func(f *fixture, pool *Forwarder) {
 		release := make(chan struct{})
+		var mu sync.Mutex
+		sending := 0
 		f.sources[0].set(func(s *faultySource) {
 			s.sent = func(encoded [][]byte) []error {
+				mu.Lock()
+				sending++
+				mu.Unlock()
 				<-release
 				return make([]error, len(encoded))
 			}
 		})
-		results, payments := make(chan mempool.Result, maxForwards), encodedPayments(maxForwards+1)
-		for i := range maxForwards {
-			go func() { results <- pool.AddMany(f.t.Context(), payments[i:i+1], "")[0] }()
+		most := clientForwards + waitingForwards
+		results, payments := make(chan mempool.Result, most+1), encodedPayments(most+2)
+		send := func(ctx context.Context, i int, client string) {
+			go func() { results <- pool.AddMany(ctx, payments[i:i+1], client)[0] }()
+			synctest.Wait()
 		}
+		ctx, leave := context.WithCancel(f.t.Context())
+		for i := range most {
+			send(ctx, i, "many")
+		}
+		if sending != clientForwards {
+			f.t.Errorf("%d of one client are handed on at a time, want %d", sending, clientForwards)
+		}
+		if r := pool.AddMany(f.t.Context(), payments[most:most+1], "many")[0]; !errors.Is(r.Err, ErrBusy) {
+			f.t.Errorf("one too many: got error %v, want ErrBusy", r.Err)
+		}
+		send(f.t.Context(), most+1, "other")
+		if sending != clientForwards+1 {
+			f.t.Errorf("%d are handed on with another client's, want %d", sending, clientForwards+1)
+		}
+		leave() // what waits for its turn is dropped
 		synctest.Wait()
-		if r := pool.AddMany(f.t.Context(), payments[maxForwards:], "")[0]; !errors.Is(r.Err, ErrBusy) {
-			f.t.Errorf("one too many: %v", r.Err)
-		}
 		close(release)
-		for range maxForwards {
-			if r := <-results; r.Err != nil {
-				f.t.Errorf("%+v", r)
+		synctest.Wait()
+		if sending != clientForwards+1 {
+			f.t.Errorf("%d were handed on after the client had gone, want %d", sending, clientForwards+1)
+		}
+		for range most + 1 {
+			<-results
+		}
+	})
+}
+
+// TestForwardVerifiesFirst sends what no producer would take among what one takes, as clients do. None of it reaches
+// the upstream, and all of the other clients' does.
+func TestForwardVerifiesFirst(t *testing.T) {
+	forwarding(t, func(f *fixture, pool *Forwarder) {
+		taken := newRecorder()
+		f.sources[0].set(func(s *faultySource) { s.sent = taken.take })
+		extend(f.t, f.primary, 1) // with alice's first payment
+		f.pass(10 * time.Second)
+		check(f.t, pool.pool.Reset(mempool.HeadOf(f.chain), accessesOf(f.t, f.chain, 1)))
+		changed := func(change func(*types.Transaction)) []byte {
+			tx := payment(5, 1).Transaction
+			change(&tx)
+			signed, err := types.Sign(tx, alice, [32]byte{})
+			check(f.t, err)
+			return signed.Encode()
+		}
+		forged := payment(5, 1).Encode()
+		forged[len(forged)-1] ^= 1
+		bad := []struct {
+			encoded []byte
+			want    error
+		}{
+			{[]byte("garbage"), mempool.ErrMalformed},
+			{forged, mempool.ErrBadSignature},
+			{changed(func(tx *types.Transaction) { tx.ChainID++ }), exec.ErrWrongChain},
+			{payment(0, 9).Encode(), exec.ErrNonceTooLow},
+			{changed(func(tx *types.Transaction) { tx.MaxFeePerGas, tx.MaxPriorityFeePerGas = 1, 1 }), exec.ErrFeeTooLow},
+			{changed(func(tx *types.Transaction) { tx.GasLimit = 1 }), exec.ErrIntrinsicGas},
+		}
+		payments := encodedPayments(201)[1:]
+		for i, encoded := range payments {
+			for _, b := range bad {
+				if r := pool.AddMany(f.t.Context(), [][]byte{b.encoded}, "attacker")[0]; !errors.Is(r.Err, b.want) {
+					f.t.Fatalf("got error %v, want %v", r.Err, b.want)
+				}
 			}
+			if r := pool.AddMany(f.t.Context(), [][]byte{encoded}, "honest")[0]; r.Err != nil {
+				f.t.Fatalf("payment %d of another client: %v", i, r.Err)
+			}
+		}
+		if len(taken.sent) != len(payments) {
+			f.t.Errorf("the upstream was sent %d transactions, want %d", len(taken.sent), len(payments))
+		}
+	})
+}
+
+// TestForwardWhileBehind hands on what newer parameters, or a payment in a block that is not here yet, may allow.
+func TestForwardWhileBehind(t *testing.T) {
+	forwarding(t, func(f *fixture, pool *Forwarder) {
+		taken := newRecorder()
+		f.sources[0].set(func(s *faultySource) { s.sent = taken.take })
+		poor := newKey("poor")
+		tx := payment(0, 1).Transaction
+		tx.Sender, tx.Nonce = poor.PublicKey(), 3_000
+		unfunded, err := types.Sign(tx, poor, [32]byte{})
+		check(f.t, err)
+		tx.MaxFeePerGas, tx.MaxPriorityFeePerGas = 1, 1
+		cheap, err := types.Sign(tx, poor, [32]byte{})
+		check(f.t, err)
+		if r := pool.AddMany(f.t.Context(), [][]byte{unfunded.Encode()}, "")[0]; r.Err != nil {
+			f.t.Errorf("of an account without a balance here: got error %v, want the upstream's answer", r.Err)
+		}
+		if r := pool.AddMany(f.t.Context(), [][]byte{cheap.Encode()}, "")[0]; !errors.Is(r.Err, exec.ErrFeeTooLow) {
+			f.t.Errorf("under the lowest fee of the head: got error %v, want ErrFeeTooLow", r.Err)
+		}
+		f.pass(time.Second)
+		f.upstreams[0].saw(1_000)
+		if r := pool.AddMany(f.t.Context(), [][]byte{cheap.Encode()}, "")[0]; r.Err != nil {
+			f.t.Errorf("under the lowest fee, while blocks are missing: got error %v, want the upstream's answer", r.Err)
 		}
 	})
 }

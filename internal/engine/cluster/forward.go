@@ -1,0 +1,77 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+
+	"go.etcd.io/raft/v3"
+
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
+)
+
+// forward verifies the transactions of a send and hands on to the leader those that may be valid. So a member is never
+// to blame for what its clients send.
+func (m *Member) forward(s *send) {
+	try := s.try
+	m.world.Do(Anyone, func() Event {
+		verified := m.Pool.Verify(context.Background(), s.encoded, s.source, func() bool { return false })
+		return func(m *Member) error {
+			if s.reply == nil || s.try != try {
+				return nil
+			}
+			s.results = make([]mempool.Result, len(verified))
+			var sent [][]byte
+			var places []int // in the send, of those that are handed on
+			for i, v := range verified {
+				s.results[i] = mempool.Result{Tx: v.Tx, Err: v.Err}
+				if v.Err == nil {
+					sent, places = append(sent, s.encoded[i]), append(places, i)
+				}
+			}
+			switch s.asked = m.standing.soft.Lead; {
+			case len(sent) == 0:
+				m.answered(s)
+			case s.asked == raft.None || s.asked == m.self:
+				s.asked = raft.None
+				m.sends.again(s)
+				m.sends.route(m)
+			default:
+				m.handOn(s, sent, places)
+			}
+			return nil
+		}
+	})
+}
+
+// handOn asks the leader to take transactions, which have these places in their send.
+func (m *Member) handOn(s *send, sent [][]byte, places []int) {
+	try := s.try
+	m.world.Forward(s.asked, sent, func(a Answer, err error) Event {
+		return func(m *Member) error {
+			if s.reply == nil || s.try != try {
+				return nil
+			}
+			s.asked = 0
+			if errors.Is(a.Refused, ErrHolds) {
+				s.end(a)
+				return nil
+			}
+			if err != nil || a.Refused != nil || len(a.Results) != len(sent) {
+				m.sends.again(s)
+				return nil
+			}
+			s.index = a.Index
+			for i, refusal := range a.Results {
+				s.results[places[i]].Err = refusal
+			}
+			m.answered(s)
+			return nil
+		}
+	})
+}
+
+// answered ends a send of which all is known, once this member has applied what it is told of.
+func (m *Member) answered(s *send) {
+	m.sends.behind = append(m.sends.behind, s)
+	m.sends.tell(m)
+}
