@@ -79,7 +79,8 @@ var (
 		"a replacement must raise both fees by a tenth")
 	// ErrAlreadyKnown: the very transaction is pending or included.
 	ErrAlreadyKnown = reason(CodeAlreadyKnown, "already_known", "the transaction is known already")
-	// ErrMempoolFull: the pool takes nothing at present; data.retryAfterSeconds says when to try again.
+	// ErrMempoolFull: the pool has no room for the transaction's class, which data.class names as [MempoolClass] does;
+	// data.retryAfterSeconds says when to try again.
 	ErrMempoolFull = reason(CodeMempoolFull, "mempool_full", "the mempool is full")
 	// ErrNotWritten: the pool takes nothing at present, as it cannot write down what it takes; data.retryAfterSeconds says
 	// when to try again.

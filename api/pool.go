@@ -46,6 +46,17 @@ type PendingTransaction struct {
 type MempoolStats struct {
 	PendingCount       uint64    `json:"pending_count" doc:"transactions in the pool"`
 	TotalGas           types.Gas `json:"total_gas" doc:"the sum of their gas limits"`
-	BackpressureActive bool      `json:"backpressure_active" doc:"whether the pool refuses new transactions"`
+	BackpressureActive bool      `json:"backpressure_active" doc:"whether the pool is nearly full: from 90 % of its limits on, until under 75 %"`
 	OldestTxAgeSecs    uint64    `json:"oldest_tx_age_secs" doc:"seconds since the oldest came"`
+
+	HeldCount uint64         `json:"held_count" doc:"transactions that wait for an earlier nonce or for balance: at most a tenth of the pool"`
+	Classes   []MempoolClass `json:"classes" doc:"each class of transactions, and what happened to it for want of room"`
+}
+
+// MempoolClass is what happened to a class of transactions for want of room.
+type MempoolClass struct {
+	Class     string `json:"class" doc:"held for an earlier nonce or for balance, under_base_fee, executable; or signatures and suspects, which wait to be verified"`
+	Refused   uint64 `json:"refused" doc:"how many were refused since the node started"`
+	Displaced uint64 `json:"displaced" doc:"how many were pending, and made way for others, since the node started"`
+	Refusing  bool   `json:"refusing" doc:"whether one was refused within the last minute"`
 }

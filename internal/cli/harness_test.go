@@ -183,7 +183,10 @@ func (n *fakeNode) blocks() []jsonrpc.Method {
 			}, nil
 		}),
 		method(api.GetMempoolStats, func(api.NoParams) (api.MempoolStats, error) {
-			return api.MempoolStats{PendingCount: 2, TotalGas: 42_000, OldestTxAgeSecs: 3}, nil
+			return api.MempoolStats{
+				PendingCount: 2, TotalGas: 42_000, OldestTxAgeSecs: 3,
+				Classes: []api.MempoolClass{{Class: "held", Refused: 1, Refusing: true}},
+			}, nil
 		}),
 	}
 }

@@ -82,10 +82,17 @@ func (a *app) newMempool() *cobra.Command {
 		return s.Result(stats, func(t *output.Text) {
 			t.Fields(
 				output.Field{Name: "Transactions", Value: stats.PendingCount},
+				output.Field{Name: "Held", Value: stats.HeldCount},
 				output.Field{Name: "Gas limits together", Value: stats.TotalGas},
 				output.Field{Name: "Oldest", Value: time.Duration(stats.OldestTxAgeSecs) * time.Second},
-				output.Field{Name: "Takes new ones", Value: yesNo(!stats.BackpressureActive)},
+				output.Field{Name: "Nearly full", Value: yesNo(stats.BackpressureActive)},
 			)
+			var rows [][]any
+			for _, class := range stats.Classes {
+				rows = append(rows, []any{class.Class, class.Refused, class.Displaced, yesNo(class.Refusing)})
+			}
+			t.Line("")
+			t.Table([]string{"No room for", "Refused", "Displaced", "Within a minute"}, rows)
 		})
 	})
 }

@@ -18,8 +18,8 @@ type Result struct {
 // signatures is served more slowly. Errors wrap those of this package, of exec, or the context's; others are faults of
 // the node.
 //
-// While [Stats].BackPressure is set, from 90 % of the pool's limits until it falls under 75 %, a new transaction must
-// offer at least the present base fee. Into a full pool comes only what outbids another transaction, which is evicted.
+// From 90 % of the pool's limits on, a new transaction under the base fee needs the place of another one. That is one
+// that no block can include either, of a sender who has more of them. Into a full pool comes only what displaces others; see [Class].
 func (p *Pool) Add(ctx context.Context, encoded []byte, source string) (types.TxID, error) {
 	r := p.AddMany(ctx, [][]byte{encoded}, source)[0]
 	if r.Tx == nil {

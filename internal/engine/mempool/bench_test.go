@@ -222,7 +222,10 @@ func BenchmarkEvictionOrder(b *testing.B) {
 		p.index.order.update(s)
 	}
 	for i := types.Amount(0); b.Loop(); i++ {
-		s, _ := p.index.order.first(i % 200)
+		s := p.index.order.longestUnder(i % 200)
+		if s == nil {
+			s = p.index.order.lowestTip(i % 200)
+		}
 		s.run[0].floor.maxPriority = i * 31 % 89
 		p.index.order.update(s)
 	}

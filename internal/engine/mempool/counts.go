@@ -3,6 +3,7 @@ package mempool
 import (
 	"errors"
 	"sync/atomic"
+	"time"
 
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/types"
@@ -38,10 +39,19 @@ const (
 type counts struct {
 	accepted atomic.Uint64
 	refused  map[string]*atomic.Uint64 // by word; complete from the start
+	rooms    map[Class]*classCounts    // complete from the start
+	now      func() time.Time
 }
 
-func newCounts() *counts {
-	c := &counts{refused: map[string]*atomic.Uint64{refusedInvalid: {}, refusedOther: {}}}
+func newCounts(now func() time.Time) *counts {
+	c := &counts{
+		refused: map[string]*atomic.Uint64{refusedInvalid: {}, refusedOther: {}},
+		rooms:   make(map[Class]*classCounts),
+		now:     now,
+	}
+	for _, class := range classes {
+		c.rooms[class] = new(classCounts)
+	}
 	for _, r := range refusals {
 		c.refused[r.word] = new(atomic.Uint64)
 	}
@@ -53,8 +63,12 @@ func (c *counts) add(candidates []*candidate) {
 	for _, candidate := range candidates {
 		if candidate.err == nil {
 			c.accepted.Add(1)
-		} else {
-			c.refused[refusalOf(candidate.err)].Add(1)
+			continue
+		}
+		c.refused[refusalOf(candidate.err)].Add(1)
+		var full *FullError
+		if errors.As(candidate.err, &full) {
+			c.rooms[full.Class].refuse(c.now())
 		}
 	}
 }
@@ -77,6 +91,15 @@ func (c *counts) refusedByReason() map[string]uint64 {
 		m[word] = n.Load()
 	}
 	return m
+}
+
+// byClass is what happened for want of room, in the order of the classes.
+func (c *counts) byClass() []ClassStats {
+	now, stats := c.now(), make([]ClassStats, len(classes))
+	for i, class := range classes {
+		stats[i] = c.rooms[class].stats(class, now)
+	}
+	return stats
 }
 
 // signatureCounts are what was verified since the start.

@@ -111,7 +111,7 @@ func TestRefusalWords(t *testing.T) {
 		ErrBadSignature:           "bad_signature",
 		ErrKnown:                  "known",
 		ErrReplacementUnderpriced: "replacement_underpriced",
-		&FullError{Reason: "r"}:   "full",
+		&FullError{}:              "full",
 		ErrJournal:                "journal",
 		ErrClosed:                 "closed",
 		exec.ErrWrongChain:        "wrong_chain",

@@ -31,13 +31,13 @@ var (
 
 // FullError is an [ErrFull] with the time after which another try makes sense.
 type FullError struct {
-	Reason     string
+	Class      Class // of what there is no room for
 	RetryAfter time.Duration
 }
 
 // Error implements error.
 func (e *FullError) Error() string {
-	return fmt.Sprintf("%v: %s; try again in %v", ErrFull, e.Reason, e.RetryAfter)
+	return fmt.Sprintf("%v: %s; try again in %v", ErrFull, reasons[e.Class], e.RetryAfter)
 }
 
 // Is makes the error match [ErrFull].

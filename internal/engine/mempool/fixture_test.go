@@ -238,6 +238,7 @@ func checkInvariants(t testReporter, p *Pool) {
 	var u usage
 	var gas types.Gas
 	count, executable := 0, 0
+	var ordered [heaps]int
 	for a, s := range p.index.senders {
 		if s.account != a || len(s.run)+len(s.held) == 0 {
 			t.Fatalf("sender %v is listed wrongly", a)
@@ -271,9 +272,13 @@ func checkInvariants(t testReporter, p *Pool) {
 			}
 		}
 		for i := range p.index.order {
-			h := &p.index.order[i]
-			if at := s.orderIndex[i]; s.planned != 0 || h.slots[at] != h.slotOf(s) || at > 0 && h.Less(at, (at-1)/2) {
+			h, at := &p.index.order[i], s.orderIndex[i]
+			if empty := len(s.left(partOf[i])) == 0; empty != (at < 0) || s.planned != [parts]int{} ||
+				!empty && (h.slots[at] != h.slotOf(s) || at > 0 && h.Less(at, (at-1)/2)) {
 				t.Fatalf("sender %v is ordered wrongly", a)
+			}
+			if at >= 0 {
+				ordered[i]++
 			}
 		}
 	}
@@ -283,9 +288,13 @@ func checkInvariants(t testReporter, p *Pool) {
 		}
 	}
 	if u != p.filling.usage || gas != p.filling.gas || count != len(p.index.byID) || count != p.index.arrivals.Len() ||
-		executable != len(p.index.executable) ||
-		p.index.order[byPriority].Len() != len(p.index.senders) || p.index.order[byMaxFee].Len() != len(p.index.senders) {
+		executable != len(p.index.executable) {
 		t.Fatalf("numbers differ: %+v, kept are %+v", u, p.filling.usage)
+	}
+	for i := range p.index.order {
+		if n := p.index.order[i].Len(); n != ordered[i] {
+			t.Fatalf("heap %d has %d senders, want %d", i, n, ordered[i])
+		}
 	}
 	if !u.fits(&p.opts) {
 		t.Fatalf("the pool is over its limits: %+v", u)

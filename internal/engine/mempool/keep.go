@@ -66,7 +66,7 @@ func (p *Pool) Keep(decided []Decided, known func(types.TxID) *types.VerifiedTx)
 		}
 		batches[i] = &batch{candidates: make([]*candidate, len(d.Transactions))}
 		for j, tx := range d.Transactions {
-			c := &candidate{tx: tx, added: d.At, verified: known(tx.ID()), restored: true}
+			c := &candidate{tx: tx, added: d.At, verified: known(tx.ID())}
 			if c.verified == nil {
 				c.verified, _ = p.Get(tx.ID())
 			}
@@ -156,13 +156,16 @@ func (p *Pool) SyncJournal() error {
 	return p.journal.file.Sync()
 }
 
-// Limits is a digest of the settings by which the pool judges: pools with the same one that keep the same transactions
-// at the same heads hold the same.
+// rulesVersion changes with the rules of what makes way: members of a cluster with other rules would hold other pools.
+const rulesVersion = 2
+
+// Limits is a digest of the settings and rules by which the pool judges. Pools with the same one that keep the same
+// transactions at the same heads hold the same.
 func (p *Pool) Limits() [32]byte {
 	var b []byte
 	for _, n := range []uint64{
 		uint64(p.opts.MaxTransactions), uint64(p.opts.MaxBytes), uint64(p.opts.Expiry), uint64(p.opts.HeldPerSender),
-		p.opts.NonceWindow,
+		p.opts.NonceWindow, rulesVersion,
 	} {
 		b = binary.LittleEndian.AppendUint64(b, n)
 	}

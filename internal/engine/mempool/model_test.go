@@ -93,13 +93,6 @@ func (m *model) heldFit(count, bytes int) bool {
 	return count*10 <= m.opts.MaxTransactions && bytes*10 <= m.opts.MaxBytes
 }
 
-// modelVictim is a sender's last transaction with what decides its turn.
-type modelVictim struct {
-	tx   modelTx
-	held bool
-	tip  int64
-}
-
 func (m *model) tip(run ...modelTx) int64 {
 	maxFee, maxPriority := run[0].MaxFeePerGas, run[0].MaxPriorityFeePerGas
 	for _, tx := range run {
@@ -108,27 +101,113 @@ func (m *model) tip(run ...modelTx) int64 {
 	return min(int64(maxPriority), int64(maxFee)-int64(m.chain.env.BaseFee))
 }
 
-func (m *model) firstVictim(but types.Account) (modelVictim, bool) {
-	var all []modelVictim
+// modelClaim is a candidate as it asks for room.
+type modelClaim struct {
+	tx         modelTx
+	executable bool
+	old        *modelTx // that it replaces
+	tip        int64
+	now        time.Time
+}
+
+// modelOwner is a sender other than the candidate's.
+type modelOwner struct{ run, held []modelTx }
+
+// oldest is when the first of what waits came.
+func oldest(held []modelTx) time.Time {
+	return slices.MinFunc(held, func(a, b modelTx) int { return a.added.Compare(b.added) }).added
+}
+
+// last is the last of a list, of whose arrival the latest comes first.
+func last(txs []modelTx) modelTx { return txs[len(txs)-1] }
+
+func (m *model) owners(but types.Account) (owners []modelOwner) {
 	for _, a := range m.senders() {
-		switch run, held := m.split(a); {
-		case a == but:
-		case len(held) > 0:
-			last := held[len(held)-1]
-			all = append(all, modelVictim{last, true, m.tip(last)})
-		default:
-			all = append(all, modelVictim{run[len(run)-1], false, m.tip(run...)})
+		if a != but {
+			run, held := m.split(a)
+			owners = append(owners, modelOwner{run, held})
 		}
 	}
-	if len(all) == 0 {
-		return modelVictim{}, false
+	return owners
+}
+
+// first is the last transaction of the owner that comes first in an order, of those that have some of it; nil for none.
+func first(owners []modelOwner, part func(modelOwner) []modelTx, before func(a, b modelOwner) int) *modelTx {
+	owners = slices.DeleteFunc(slices.Clone(owners), func(o modelOwner) bool { return len(part(o)) == 0 })
+	if len(owners) == 0 {
+		return nil
 	}
-	return slices.MinFunc(all, func(a, b modelVictim) int {
-		if a.held != b.held {
-			return map[bool]int{true: -1, false: 1}[a.held]
+	tx := last(part(slices.MinFunc(owners, func(a, b modelOwner) int {
+		return cmp.Or(before(a, b), cmp.Compare(last(part(b)).order, last(part(a)).order))
+	})))
+	return &tx
+}
+
+func heldOf(o modelOwner) []modelTx { return o.held }
+func runOf(o modelOwner) []modelTx  { return o.run }
+
+// mostHeld is the last held transaction of whoever holds most, or has held for longest.
+func (m *model) mostHeld(but types.Account) *modelTx {
+	return first(m.owners(but), heldOf, func(a, b modelOwner) int {
+		return cmp.Or(cmp.Compare(len(b.held), len(a.held)), oldest(a.held).Compare(oldest(b.held)))
+	})
+}
+
+// victim is what makes way next for a claim, nil for nothing.
+func (m *model) victim(c modelClaim, onlyHeld bool) *modelTx {
+	includable := c.executable && c.tip >= 0
+	ownRun, ownHeld := m.split(c.tx.Sender)
+	own := len(ownHeld)
+	if c.executable {
+		own = len(ownRun)
+	}
+	if c.old == nil || c.executable && c.tx.Nonce == m.account(c.tx.Sender).Nonce+uint64(len(ownRun)) {
+		own++
+	}
+	if tx := m.mostHeld(c.tx.Sender); tx != nil {
+		if _, held := m.split(tx.Sender); includable || len(held) > own {
+			return tx
 		}
-		return cmp.Or(cmp.Compare(a.tip, b.tip), cmp.Compare(b.tx.order, a.tx.order))
-	}), true
+	}
+	old := func(held []modelTx) bool { return c.now.Sub(oldest(held)) >= gapTime }
+	if !c.executable && (len(ownHeld) == 0 || !old(ownHeld)) {
+		tx := first(m.owners(c.tx.Sender), heldOf, func(a, b modelOwner) int {
+			return oldest(a.held).Compare(oldest(b.held))
+		})
+		if tx != nil {
+			if _, held := m.split(tx.Sender); old(held) {
+				return tx
+			}
+		}
+	}
+	if onlyHeld {
+		return nil
+	}
+	under := func(o modelOwner) []modelTx {
+		if len(o.run) == 0 || m.tip(o.run...) >= 0 {
+			return nil
+		}
+		return o.run
+	}
+	if tx := first(m.owners(c.tx.Sender), under, func(a, b modelOwner) int {
+		return cmp.Compare(len(b.run), len(a.run))
+	}); tx != nil {
+		if run, _ := m.split(tx.Sender); includable || len(run) > own {
+			return tx
+		}
+	}
+	if !includable {
+		return nil
+	}
+	tx := first(m.owners(c.tx.Sender), runOf, func(a, b modelOwner) int {
+		return cmp.Compare(m.tip(a.run...), m.tip(b.run...))
+	})
+	if tx != nil {
+		if run, _ := m.split(tx.Sender); m.tip(run...) < c.tip {
+			return tx
+		}
+	}
+	return nil
 }
 
 func (m *model) checkStatic(tx *types.SignedTransaction) error {
@@ -179,11 +258,9 @@ func (m *model) add(tx modelTx) error {
 		if tx.MaxFeePerGas < raise(old.MaxFeePerGas) || tx.MaxPriorityFeePerGas < raise(old.MaxPriorityFeePerGas) {
 			return ErrReplacementUnderpriced
 		}
-	} else if m.pressure && tx.MaxFeePerGas < m.chain.env.BaseFee {
-		return ErrFull
 	}
 	before := m.txs
-	if !m.victimsFor(tx, executable, old, m.tip(prefix...)) {
+	if !m.makeRoom(modelClaim{tx, executable, old, m.tip(prefix...), m.chain.now()}) {
 		m.txs = before
 		return ErrFull
 	}
@@ -196,28 +273,32 @@ func (m *model) add(tx modelTx) error {
 	return nil
 }
 
-func (m *model) victimsFor(tx modelTx, executable bool, old *modelTx, tip int64) bool {
-	_, ownHeld := m.split(tx.Sender)
+func (m *model) makeRoom(c modelClaim) bool {
+	_, ownHeld := m.split(c.tx.Sender)
+	begun, begunBytes, _, _ := m.usage()
 	for {
 		count, bytes, heldCount, heldBytes := m.usage()
-		count, bytes = count+1, bytes+tx.size
-		if !executable {
-			heldCount, heldBytes = heldCount+1, heldBytes+tx.size
+		count, bytes = count+1, bytes+c.tx.size
+		if !c.executable {
+			heldCount, heldBytes = heldCount+1, heldBytes+c.tx.size
 		}
-		if old != nil {
-			count, bytes = count-1, bytes-old.size
-			if slices.ContainsFunc(ownHeld, func(o modelTx) bool { return o.id == old.id }) {
-				heldCount, heldBytes = heldCount-1, heldBytes-old.size
+		if c.old != nil {
+			count, bytes = count-1, bytes-c.old.size
+			if slices.ContainsFunc(ownHeld, func(o modelTx) bool { return o.id == c.old.id }) {
+				heldCount, heldBytes = heldCount-1, heldBytes-c.old.size
 			}
 		}
-		if count <= m.opts.MaxTransactions && bytes <= m.opts.MaxBytes && m.heldFit(heldCount, heldBytes) {
+		nearlyFull := count*10 > m.opts.MaxTransactions*9 || bytes*10 > m.opts.MaxBytes*9
+		grows := count > begun || bytes > begunBytes
+		if count <= m.opts.MaxTransactions && bytes <= m.opts.MaxBytes && m.heldFit(heldCount, heldBytes) &&
+			!(c.tip < 0 && c.old == nil && nearlyFull && grows) {
 			return true
 		}
-		v, ok := m.firstVictim(tx.Sender)
-		if !ok || !v.held && !executable || v.held == !executable && v.tip >= tip {
+		victim := m.victim(c, !m.heldFit(heldCount, heldBytes))
+		if victim == nil {
 			return false
 		}
-		m.removeID(v.tx.id)
+		m.removeID(victim.id)
 	}
 }
 
@@ -257,8 +338,7 @@ func (m *model) reset() {
 		if m.heldFit(heldCount, heldBytes) {
 			break
 		}
-		v, _ := m.firstVictim(types.Account{})
-		m.removeID(v.tx.id)
+		m.removeID(m.mostHeld(types.Account{}).id)
 	}
 	m.updatePressure()
 }
@@ -323,6 +403,7 @@ func TestAgainstModel(t *testing.T) {
 			"add": func(t *rapid.T) {
 				for range rapid.IntRange(1, 8).Draw(t, "count") {
 					order++
+					c.pass(time.Duration(rapid.IntRange(0, 4).Draw(t, "seconds")) * time.Second)
 					encoded, tx := drawTransaction(t, m, order)
 					_, got := p.Add(t.Context(), encoded, "test")
 					if want := m.add(tx); !errors.Is(got, want) {

@@ -3,30 +3,44 @@ package mempool
 import (
 	"cmp"
 	"container/heap"
+	"math"
 
 	"github.com/cairn-chain/cairn/types"
 )
 
-// evictionOrder orders the senders by what each would lose next: its last held transaction, or else the last of its
-// run. Held ones come before executable ones, then the lower tip, then the later arrival. Only last ones are evicted,
-// so that no gap is made; a run counts as its lowest tip, because a builder gets no further.
+// evictionOrder finds which sender would lose a transaction next, by what has to make way. Only last ones are evicted,
+// the last held one or the last of the run, so that no gap is made. A heap for each question holds the senders that
+// have such a transaction:
 //
-// A tip is min(max_priority_fee, max_fee − base_fee), so the lowest tip of all is the lowest priority fee or belongs to
-// the lowest max fee. A heap by each of them finds it at any base fee: a block changes nothing in the order.
-type evictionOrder [2]evictionHeap
+//   - who holds most behind a gap, or for want of balance;
+//   - whose gap has been open for longest;
+//   - who has the longest run;
+//   - whose run has the lowest tip. A run counts as its lowest, because a builder gets no further. A tip is
+//     min(max_priority_fee, max_fee − base_fee), so the lowest of all is the lowest priority fee or belongs to the
+//     lowest max fee. A heap by each of them finds it at any base fee: a block changes nothing in the order.
+//
+// What is equal goes by arrival, the latest first.
+type evictionOrder [heaps]evictionHeap
 
 // The heaps of the order.
 const (
-	byPriority = iota
+	byHeld = iota
+	byGap
+	byLength
+	byPriority
 	byMaxFee
+	heaps
 )
 
-// The ranks of what a sender would lose, in the order of evictions.
+// The parts of a sender's transactions, of each of which it loses the last.
 const (
-	rankHeld = iota
-	rankExecutable
-	rankNothing // all of it is planned to go already, or it is protected
+	partHeld = iota
+	partRun
+	parts
 )
+
+// partOf says which part of a sender a heap asks.
+var partOf = [heaps]int{byHeld: partHeld, byGap: partHeld, byLength: partRun, byPriority: partRun, byMaxFee: partRun}
 
 // evictionHeap is a heap of senders, with what they are compared by.
 type evictionHeap struct {
@@ -35,68 +49,115 @@ type evictionHeap struct {
 }
 
 type evictionSlot struct {
-	rank     int
-	fee      types.Amount
+	key      int64 // the lowest comes first
+	since    int64 // among equals
 	sequence uint64
 	sender   *sender
+}
+
+func (a *evictionSlot) before(b *evictionSlot) bool {
+	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.since, b.since), cmp.Compare(b.sequence, a.sequence)) < 0
 }
 
 // everything is a number of planned evictions that leaves a sender nothing to lose.
 const everything = 1 << 30
 
-// victim is what s would lose next, nil if nothing.
-func (s *sender) victim() *entry {
-	i := len(s.run) + len(s.held) - 1 - s.planned
-	switch {
-	case i < 0:
+// left is what s has of a part but for the planned evictions.
+func (s *sender) left(part int) []*entry {
+	all := s.run
+	if part == partHeld {
+		all = s.held
+	}
+	return all[:max(0, len(all)-s.planned[part])]
+}
+
+// victim is what s would lose next of a part in which it has something.
+func (s *sender) victim(part int) *entry {
+	left := s.left(part)
+	return left[len(left)-1]
+}
+
+// gapSince is when the oldest of what s holds came, in nanoseconds; the future without one.
+func (s *sender) gapSince() int64 {
+	since := int64(math.MaxInt64)
+	for _, e := range s.left(partHeld) {
+		since = min(since, e.added.UnixNano())
+	}
+	return since
+}
+
+// top is the first sender of a heap, nil without one.
+func (o *evictionOrder) top(which int) *sender {
+	if len(o[which].slots) == 0 {
 		return nil
-	case i < len(s.run):
-		return s.run[i]
-	default:
-		return s.held[i-len(s.run)]
 	}
+	return o[which].slots[0].sender
 }
 
-// first is the sender that loses something first at a base fee, and what; nil when there is nothing to evict.
-func (o *evictionOrder) first(baseFee types.Amount) (*sender, *entry) {
-	if len(o[byPriority].slots) == 0 || o[byPriority].slots[0].rank == rankNothing {
-		return nil, nil
+// lowestTip is the sender of the run with the lowest tip at a base fee, nil without one.
+func (o *evictionOrder) lowestTip(baseFee types.Amount) *sender {
+	s, other := o.top(byPriority), o.top(byMaxFee)
+	if s == other {
+		return s
 	}
-	first, other := o[byPriority].slots[0].sender, o[byMaxFee].slots[0].sender
-	a, b := first.victim(), other.victim() // of the same rank
+	a, b := s.victim(partRun), other.victim(partRun)
 	if c := cmp.Compare(a.floor.tip(baseFee), b.floor.tip(baseFee)); c > 0 || c == 0 && a.sequence < b.sequence {
-		return other, b
+		return other
 	}
-	return first, a
+	return s
 }
 
-// plan goes one transaction further at a sender.
-func (o *evictionOrder) plan(s *sender) {
-	s.planned++
+// maxLooks bounds how many of the longest runs are looked at for one whose end is under the base fee. Behind so many
+// that pay, the run with the lowest tip makes way.
+const maxLooks = 64
+
+// longestUnder is the sender of the longest run whose last transaction is under a base fee, nil if it is none of the
+// longest runs.
+func (o *evictionOrder) longestUnder(baseFee types.Amount) *sender {
+	h := &o[byLength]
+	next := frontier{heap: h}
+	if len(h.slots) > 0 {
+		heap.Push(&next, 0)
+	}
+	for looks := 0; looks < maxLooks && next.Len() > 0; looks++ {
+		at := heap.Pop(&next).(int)
+		if s := h.slots[at].sender; s.victim(partRun).floor.tip(baseFee) < 0 {
+			return s
+		}
+		for child := 2*at + 1; child <= 2*at+2 && child < len(h.slots); child++ {
+			heap.Push(&next, child)
+		}
+	}
+	return nil
+}
+
+// plan goes one transaction further in a part of a sender.
+func (o *evictionOrder) plan(s *sender, part int) {
+	s.planned[part]++
 	o.update(s)
 }
 
 // protect leaves a sender out of planning; it may be one that the pool does not know yet.
 func (o *evictionOrder) protect(s *sender) {
-	s.planned = everything
+	s.planned = [parts]int{everything, everything}
 	o.update(s)
 }
 
 // release ends planning.
 func (o *evictionOrder) release(senders []*sender) {
 	for _, s := range senders {
-		s.planned = 0
+		s.planned = [parts]int{}
 		o.update(s)
 	}
 }
 
-// update follows a change of a sender: one without transactions is not in the order.
+// update follows a change of a sender: one is in the heaps of those parts in which it has something to lose.
 func (o *evictionOrder) update(s *sender) {
 	for which := range o {
 		h := &o[which]
 		h.which = which
 		at := s.orderIndex[which]
-		switch empty := len(s.run)+len(s.held) == 0; {
+		switch empty := len(s.left(partOf[which])) == 0; {
 		case empty && at >= 0:
 			heap.Remove(h, at)
 		case empty:
@@ -112,16 +173,19 @@ func (o *evictionOrder) update(s *sender) {
 }
 
 func (h *evictionHeap) slotOf(s *sender) evictionSlot {
-	e := s.victim()
-	if e == nil {
-		return evictionSlot{rank: rankNothing, sender: s}
-	}
-	slot := evictionSlot{rank: rankExecutable, fee: e.floor.maxPriority, sequence: e.sequence, sender: s}
-	if e.held {
-		slot.rank = rankHeld
-	}
-	if h.which == byMaxFee {
-		slot.fee = e.floor.maxFee
+	e := s.victim(partOf[h.which])
+	slot := evictionSlot{sequence: e.sequence, sender: s}
+	switch h.which {
+	case byHeld:
+		slot.key, slot.since = -int64(len(s.left(partHeld))), s.gapSince()
+	case byGap:
+		slot.key = s.gapSince()
+	case byLength:
+		slot.key = -int64(len(s.left(partRun)))
+	case byPriority:
+		slot.key = int64(e.floor.maxPriority) // it fits, see [feeCaps.tip]
+	case byMaxFee:
+		slot.key = int64(e.floor.maxFee)
 	}
 	return slot
 }
@@ -130,16 +194,7 @@ func (h *evictionHeap) slotOf(s *sender) evictionSlot {
 func (h *evictionHeap) Len() int { return len(h.slots) }
 
 // Less implements heap.Interface.
-func (h *evictionHeap) Less(i, j int) bool {
-	a, b := &h.slots[i], &h.slots[j]
-	if a.rank != b.rank {
-		return a.rank < b.rank
-	}
-	if a.fee != b.fee {
-		return a.fee < b.fee
-	}
-	return a.sequence > b.sequence
-}
+func (h *evictionHeap) Less(i, j int) bool { return h.slots[i].before(&h.slots[j]) }
 
 // Swap implements heap.Interface.
 func (h *evictionHeap) Swap(i, j int) {
@@ -162,4 +217,30 @@ func (h *evictionHeap) Pop() any {
 	h.slots = h.slots[:last]
 	slot.sender.orderIndex[h.which] = -1
 	return slot
+}
+
+// frontier is the places in a heap that come next in its order: a heap of those whose parents were looked at.
+type frontier struct {
+	heap   *evictionHeap
+	places []int
+}
+
+// Len implements heap.Interface.
+func (f *frontier) Len() int { return len(f.places) }
+
+// Less implements heap.Interface.
+func (f *frontier) Less(i, j int) bool { return f.heap.Less(f.places[i], f.places[j]) }
+
+// Swap implements heap.Interface.
+func (f *frontier) Swap(i, j int) { f.places[i], f.places[j] = f.places[j], f.places[i] }
+
+// Push implements heap.Interface.
+func (f *frontier) Push(x any) { f.places = append(f.places, x.(int)) }
+
+// Pop implements heap.Interface.
+func (f *frontier) Pop() any {
+	last := len(f.places) - 1
+	place := f.places[last]
+	f.places = f.places[:last]
+	return place
 }

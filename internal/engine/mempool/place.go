@@ -16,7 +16,7 @@ type candidate struct {
 	cost       types.Amount
 	parameters types.Parameters // in force when exec.CheckStatic was passed
 	added      time.Time
-	restored   bool              // by the journal or by a log: that the pool is nearly full was asked before
+	restored   bool              // by the journal: that the pool is nearly full was asked before
 	verified   *types.VerifiedTx // tx, once it is
 	err        error
 }

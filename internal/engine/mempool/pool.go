@@ -114,7 +114,7 @@ func newPool(opts Options, head Head, verify verifyFunc) (*Pool, error) {
 	p := &Pool{
 		opts:     opts,
 		verifier: newVerifier(opts.Now, verify),
-		counts:   newCounts(),
+		counts:   newCounts(opts.Now),
 		changed:  make(chan struct{}, 1),
 		journal:  journaling{wanted: make(chan struct{}, 1)},
 		loops:    loops{done: make(chan struct{})},
@@ -228,7 +228,7 @@ type Stats struct {
 	Held         int           // of Count, not executable
 	Gas          types.Gas     // sum of gas limits
 	Bytes        int           // of encoded transactions
-	BackPressure bool          // see [Pool.Add]
+	BackPressure bool          // from 90 % of the limits on, until under 75 %
 	Oldest       time.Duration // age of the oldest transaction, 0 without one
 	Journal      error         // why the journal takes nothing at present
 	JournalBytes int64
@@ -236,6 +236,7 @@ type Stats struct {
 	// Since the start, without the transactions that the journal brought.
 	Accepted uint64            // by Add
 	Refused  map[string]uint64 // by Add, by a word for the reason; every word is there
+	Classes  []ClassStats      // what was refused, or made way, for want of room; every class is there
 
 	// Since the start.
 	SignaturesGood, SignaturesBad uint64 // verified, a transaction of the journal too
@@ -261,6 +262,7 @@ func (p *Pool) Stats() Stats {
 		s.Journal, s.JournalBytes = p.journal.file.Err(), p.journal.file.Size()
 	}
 	s.Accepted, s.Refused = p.counts.accepted.Load(), p.counts.refusedByReason()
+	s.Classes = p.counts.byClass()
 	signatures := &p.verifier.counts
 	s.SignaturesGood, s.SignaturesBad = signatures.good.Load(), signatures.bad.Load()
 	s.SignatureBatches = signatures.batches.Load()

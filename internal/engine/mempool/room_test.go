@@ -82,33 +82,181 @@ func TestFullEvictsLastOfRun(t *testing.T) {
 func TestFullEvictsHeldFirst(t *testing.T) {
 	p := openPool(t, newChain(), Options{MaxTransactions: 20})
 	fill(t, p, 1, 18)
-	poor := add(t, p, transfer(30, 1, 100, 60))
-	better := add(t, p, transfer(31, 1, 100, 70))
-	refuse(t, p, transfer(32, 1, 100, 60), ErrFull)
+	first := add(t, p, transfer(30, 1, 100, 60))
+	later := add(t, p, transfer(31, 1, 100, 70))
 	add(t, p, transfer(33, 0, 20, 0)) // executable, and pays least of all
-	if _, ok := p.Get(poor); ok {
-		t.Fatal("the poorer held transaction is still there")
+	if _, ok := p.Get(later); ok {
+		t.Fatal("the later held transaction is still there")
 	}
-	// What is held makes no room by evicting what is executable, nor what is held and pays as much.
-	refuse(t, p, transfer(32, 1, 100, 70), ErrFull)
-	add(t, p, transfer(32, 1, 100, 71))
-	if _, ok := p.Get(better); ok {
-		t.Fatal("the held transaction that was outbid is still there")
+	// What is held makes no room by evicting what is executable, nor what is held of a sender who has as little.
+	refuse(t, p, transfer(32, 1, 100, 90), ErrFull)
+	if _, ok := p.Get(first); !ok {
+		t.Fatal("the earlier held transaction is gone")
 	}
 	checkInvariants(t, p)
 }
 
-func TestHeldShare(t *testing.T) {
-	p := openPool(t, newChain(), Options{MaxTransactions: 20})
-	poor := add(t, p, transfer(1, 1, 100, 5))
-	add(t, p, transfer(2, 1, 100, 6))
-	refuse(t, p, transfer(3, 1, 100, 5), ErrFull)
-	add(t, p, transfer(3, 1, 100, 7))
-	if _, ok := p.Get(poor); ok {
-		t.Fatal("the poorest is still held")
+// heldBy counts what an account holds.
+func heldBy(p *Pool, i int) (n int) {
+	for _, pending := range p.BySender(account(i)) {
+		if !pending.Executable {
+			n++
+		}
+	}
+	return n
+}
+
+// TestHeldShareGoesRoundBySender fills the held share with one sender's transactions at the highest tip: another one
+// gets half of it at the lowest, and a third sender a third.
+func TestHeldShareGoesRoundBySender(t *testing.T) {
+	p := openPool(t, newChain(), Options{MaxTransactions: 120})
+	for nonce := range uint64(12) {
+		add(t, p, transfer(1, nonce+1, 1000, 900))
+	}
+	for nonce := range uint64(6) {
+		add(t, p, transfer(2, nonce+1, 30, 0))
+	}
+	refuse(t, p, transfer(2, 7, 30, 0), ErrFull)
+	refuse(t, p, transfer(1, 7, 1000, 900), ErrFull)
+	for nonce := range uint64(4) {
+		add(t, p, transfer(3, nonce+1, 30, 0))
+	}
+	for i := 1; i <= 3; i++ {
+		if n := heldBy(p, i); n != 4 {
+			t.Errorf("sender %d holds %d, want 4", i, n)
+		}
 	}
 	add(t, p, transfer(4, 0, 100, 1)) // there is room for what is executable
 	checkInvariants(t, p)
+}
+
+// sendBackwards has a wallet send nonces from the last to the first, all of which must be taken.
+func sendBackwards(t *testing.T, p *Pool, i, n int) {
+	t.Helper()
+	for nonce := n - 1; nonce >= 0; nonce-- {
+		if _, err := p.Add(t.Context(), transfer(i, uint64(nonce), 30, 1), "wallet"); err != nil {
+			t.Errorf("nonce %d: got error %v, want none", nonce, err)
+		}
+	}
+	if next := nextNonce(t, p, i); next != uint64(n) {
+		t.Errorf("the next nonce is %d, want %d", next, n)
+	}
+	checkInvariants(t, p)
+}
+
+// TestGapsKeepNobodyOut fills the held share with transactions at a high tip that never come to their turn.
+func TestGapsKeepNobodyOut(t *testing.T) {
+	for name, senders := range map[string]int{"of few senders": 4, "of many senders": 50} {
+		t.Run(name, func(t *testing.T) {
+			p := openPool(t, newChain(), Options{MaxTransactions: 2000})
+			for i := range 200 {
+				add(t, p, transfer(1+i%senders, uint64(1+i/senders), 1000, 900))
+			}
+			if held := p.Stats().Held; held != 200 {
+				t.Fatalf("%d are held, want 200", held)
+			}
+			sendBackwards(t, p, 60, 4)
+		})
+	}
+	// Each by another sender: the share is full of what has come just now for ten seconds.
+	c := newChain()
+	p := openPool(t, c, Options{MaxTransactions: 500})
+	for i := range 50 {
+		add(t, p, transfer(1+i, 1, 1000, 900))
+	}
+	refuse(t, p, transfer(60, 15, 30, 1), ErrFull)
+	c.pass(gapTime)
+	refuse(t, p, transfer(1, 2, 1000, 900), ErrFull) // its own gap is old
+	sendBackwards(t, p, 60, 16)
+}
+
+// TestUnderBaseFeeGoesRoundBySender fills the pool until it is nearly full with what is under the base fee.
+func TestUnderBaseFeeGoesRoundBySender(t *testing.T) {
+	c := newChain()
+	p := openPool(t, c, Options{MaxTransactions: 100})
+	for i := range 90 {
+		add(t, p, transfer(1+i%3, uint64(i/3), testBaseFee-1, 0))
+	}
+	refuse(t, p, transfer(1, 30, testBaseFee-1, 0), ErrFull)
+	for nonce := range uint64(10) {
+		add(t, p, transfer(10, nonce, testBaseFee-2, 0))
+	}
+	if s := p.Stats(); s.Count != 90 || s.Held != 0 {
+		t.Fatalf("%d are pending and %d held, want 90 and none", s.Count, s.Held)
+	}
+	fill(t, p, 20, 30) // what pays has room, and displaces those of whoever has most
+	for i, want := range map[int]int{1: 20, 2: 20, 3: 20, 10: 10} {
+		if n := len(p.BySender(account(i))); n != want {
+			t.Errorf("sender %d has %d, want %d", i, n, want)
+		}
+	}
+	sendBackwards(t, p, 55, 8)
+	checkInvariants(t, p)
+}
+
+// TestNothingDisplacesWhatPays offers a full pool what cannot be included now.
+func TestNothingDisplacesWhatPays(t *testing.T) {
+	p := openPool(t, newChain(), Options{MaxTransactions: 10})
+	ids := fill(t, p, 1, 10)
+	refuse(t, p, transfer(20, 1, 1000, 900), ErrFull)        // held
+	refuse(t, p, transfer(20, 0, testBaseFee-1, 0), ErrFull) // under the base fee
+	refuse(t, p, transfer(1, 1, testBaseFee-1, 0), ErrFull)  // likewise, behind one that pays
+	refuse(t, p, transfer(20, 0, testBaseFee, 0), ErrFull)   // pays less
+	add(t, p, transfer(1, 0, 110, 2))                        // a replacement
+	for _, id := range ids[1:] {
+		if _, ok := p.Get(id); !ok {
+			t.Errorf("%v is gone", id)
+		}
+	}
+	want := map[Class]ClassStats{
+		ClassHeld:         {Class: ClassHeld, Refused: 1, Refusing: true},
+		ClassUnderBaseFee: {Class: ClassUnderBaseFee, Refused: 2, Refusing: true},
+		ClassExecutable:   {Class: ClassExecutable, Refused: 1, Refusing: true},
+		ClassSignatures:   {Class: ClassSignatures},
+		ClassSuspects:     {Class: ClassSuspects},
+	}
+	for _, got := range p.Stats().Classes {
+		if got != want[got.Class] {
+			t.Errorf("got %+v, want %+v", got, want[got.Class])
+		}
+	}
+}
+
+// TestRoomStatistics counts what made way, and forgets after a minute that something is refused.
+func TestRoomStatistics(t *testing.T) {
+	c := newChain()
+	p := openPool(t, c, Options{MaxTransactions: 10})
+	room := func(class Class) ClassStats {
+		for _, s := range p.Stats().Classes {
+			if s.Class == class {
+				return s
+			}
+		}
+		t.Fatalf("there are no statistics of %s", class)
+		return ClassStats{}
+	}
+	add(t, p, transfer(1, 1, 100, 5))
+	refuse(t, p, transfer(2, 1, 100, 5), ErrFull)
+	if s := room(ClassHeld); !s.Refusing || s.Refused != 1 || s.Displaced != 0 {
+		t.Errorf("got %+v, want one refused", s)
+	}
+	c.pass(refusingTime)
+	if s := room(ClassHeld); s.Refusing || s.Refused != 1 {
+		t.Errorf("after a minute: got %+v, want none that is being refused", s)
+	}
+	add(t, p, transfer(2, 1, 100, 5)) // the other one's gap is old
+	if s := room(ClassHeld); s.Displaced != 1 {
+		t.Errorf("got %+v, want one displaced", s)
+	}
+	fill(t, p, 10, 10)
+	if s := room(ClassHeld); s.Displaced != 2 {
+		t.Errorf("got %+v, want two displaced", s)
+	}
+	add(t, p, transfer(30, 0, 100, 2))
+	refuse(t, p, transfer(40, 0, 100, 2), ErrFull)
+	if s := room(ClassExecutable); s.Displaced != 1 || s.Refused != 1 {
+		t.Errorf("got %+v, want one displaced and one refused", s)
+	}
 }
 
 // TestRoomIsMadeWholeOrNotAtAll offers a large transaction that outbids only some of what would have to go.

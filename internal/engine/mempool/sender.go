@@ -68,14 +68,18 @@ type sender struct {
 
 	rules    uint64 // as of which it was judged: those of the pool, unless it waits for that
 	runIndex int    // in index.executable; −1 while run is empty; says nothing while the sender waits to be judged
-	// In the eviction order: the place in each heap, −1 outside, and how many of the last transactions a plan would
+	// In the eviction order: the place in each heap, −1 outside, and how many of the last of each part a plan would
 	// evict.
-	orderIndex [2]int
-	planned    int
+	orderIndex [heaps]int
+	planned    [parts]int
 }
 
 func newSender(a types.Account, account exec.Sender) *sender {
-	return &sender{account: a, state: account, runIndex: -1, orderIndex: [2]int{-1, -1}}
+	s := &sender{account: a, state: account, runIndex: -1}
+	for i := range s.orderIndex {
+		s.orderIndex[i] = -1
+	}
+	return s
 }
 
 // next is the nonce after the run.

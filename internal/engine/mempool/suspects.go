@@ -77,10 +77,7 @@ func (v *verifier) checkSuspect(ctx context.Context, batch []*candidate, source 
 		give, err := v.turns.Take(ctx, source)
 		switch {
 		case errors.Is(err, turns.ErrBusy):
-			err = &FullError{
-				Reason:     "too many requests of a source that sent a bad signature wait",
-				RetryAfter: queueBackoff,
-			}
+			err = &FullError{Class: ClassSuspects, RetryAfter: queueBackoff}
 		case err == nil && v.closed.Load():
 			give()
 			err = ErrClosed

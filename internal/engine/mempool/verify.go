@@ -121,7 +121,7 @@ func (l *lane) enqueue(batch []*candidate, g *group) error {
 		return ErrClosed
 	// A batch larger than the bounds passes alone.
 	case len(l.queue) > 0 && (len(l.queue)+len(batch) > l.maxItems || l.bytes+bytes > l.maxBytes):
-		return &FullError{Reason: "too many signatures wait for verification", RetryAfter: queueBackoff}
+		return &FullError{Class: ClassSignatures, RetryAfter: queueBackoff}
 	}
 	wasEmpty := len(l.queue) == 0
 	for i, c := range batch {

@@ -69,7 +69,7 @@ func (c *clientErrors) public(err error) error {
 	var full *mempool.FullError
 	if errors.As(err, &full) {
 		seconds := (full.RetryAfter.Milliseconds() + 999) / 1000
-		return withData(api.ErrMempoolFull, "retryAfterSeconds", seconds)
+		return withData(api.ErrMempoolFull, "retryAfterSeconds", seconds, "class", full.Class)
 	}
 	var waits *aside.WaitError
 	if errors.As(err, &waits) {

@@ -59,8 +59,17 @@ func (h *poolHandlers) getPendingTransactions(
 
 func (h *poolHandlers) getMempoolStats(context.Context, api.NoParams) (api.MempoolStats, error) {
 	stats := h.pool.Stats()
-	return api.MempoolStats{
-		PendingCount: uint64(stats.Count), TotalGas: stats.Gas, BackpressureActive: stats.BackPressure,
-		OldestTxAgeSecs: uint64(stats.Oldest.Seconds()),
-	}, nil
+	result := api.MempoolStats{
+		PendingCount:       uint64(stats.Count),
+		TotalGas:           stats.Gas,
+		BackpressureActive: stats.BackPressure,
+		OldestTxAgeSecs:    uint64(stats.Oldest.Seconds()),
+		HeldCount:          uint64(stats.Held),
+	}
+	for _, class := range stats.Classes {
+		result.Classes = append(result.Classes, api.MempoolClass{
+			Class: string(class.Class), Refused: class.Refused, Displaced: class.Displaced, Refusing: class.Refusing,
+		})
+	}
+	return result, nil
 }

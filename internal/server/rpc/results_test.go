@@ -239,7 +239,7 @@ var specified = map[string]map[string]string{
 	"getTokenBalance":          {"balance": "hex", "balanceDecimal": "number"},
 	"gasPrice":                 {"base_fee": "hex", "suggested_priority_fee": "hex", "suggested_max_fee": "hex"},
 	"getMempoolStats": {"pending_count": "number", "total_gas": "number", "backpressure_active": "boolean",
-		"oldest_tx_age_secs": "number"},
+		"oldest_tx_age_secs": "number", "held_count": "number", "classes": "array"},
 	"getFeeMarket": {"base_fee": "number", "utilization": "number", "target_utilization": "number",
 		"min_base_fee": "number",
 		"max_base_fee": "number"},

@@ -197,9 +197,10 @@ func TestEveryRefusalIsTranslated(t *testing.T) {
 			t.Errorf("%v is not translated", err)
 		}
 	}
-	full := c.server.Public(&mempool.FullError{RetryAfter: 1200 * time.Millisecond})
+	full := c.server.Public(&mempool.FullError{Class: mempool.ClassHeld, RetryAfter: 1200 * time.Millisecond})
 	var e *jsonrpc.Error
-	if !errors.As(full, &e) || !errors.Is(e, api.ErrMempoolFull) || e.Data["retryAfterSeconds"] != int64(2) {
+	if !errors.As(full, &e) || !errors.Is(e, api.ErrMempoolFull) || e.Data["retryAfterSeconds"] != int64(2) ||
+		e.Data["class"] != mempool.ClassHeld {
 		t.Errorf("got %v", full)
 	}
 	if got := c.server.Public(fmt.Errorf(

@@ -13,7 +13,7 @@ export interface ReasonData {
   fee_too_low: { baseFee: bigint; minBaseFee: bigint };
   gas_over_block: { max: bigint };
   intrinsic_gas: { min: bigint };
-  mempool_full: { retryAfterSeconds: number };
+  mempool_full: { retryAfterSeconds: number; class: string };
   nonce_too_low: { nonce: bigint; expected: bigint };
   nonce_too_high: { nonce: bigint; expected: bigint };
   out_of_gas: { gasUsed: bigint; revertData: Hex };

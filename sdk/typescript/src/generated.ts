@@ -393,9 +393,24 @@ export interface Log {
   topics: (Hex)[];
 }
 
+export interface MempoolClass {
+  /** held for an earlier nonce or for balance, under_base_fee, executable; or signatures and suspects, which wait to be verified */
+  class: string;
+  /** how many were pending, and made way for others, since the node started */
+  displaced: number;
+  /** how many were refused since the node started */
+  refused: number;
+  /** whether one was refused within the last minute */
+  refusing: boolean;
+}
+
 export interface MempoolStats {
-  /** whether the pool refuses new transactions */
+  /** whether the pool is nearly full: from 90 % of its limits on, until under 75 % */
   backpressure_active: boolean;
+  /** each class of transactions, and what happened to it for want of room */
+  classes: (MempoolClass)[];
+  /** transactions that wait for an earlier nonce or for balance: at most a tenth of the pool */
+  held_count: number;
   /** seconds since the oldest came */
   oldest_tx_age_secs: number;
   /** transactions in the pool */
@@ -1139,7 +1154,8 @@ export const shapes: Record<string, Record<string, string>> = {
   GenesisInfo: { genesis: "Genesis" },
   Input: { codeSize: "n", parameters: "Parameters" },
   Log: { blockHeight: "n", logIndex: "n" },
-  MempoolStats: { oldest_tx_age_secs: "n", pending_count: "n", total_gas: "b" },
+  MempoolClass: { displaced: "n", refused: "n" },
+  MempoolStats: { classes: "[MempoolClass", held_count: "n", oldest_tx_age_secs: "n", pending_count: "n", total_gas: "b" },
   NodeInfo: { block_height: "n", chainId: "n", cluster: "Cluster", oldestHeight: "n", parametersOverride: "Override", peer_count: "n", proofs: "ProofRange", protocolVersion: "n", rangeProofs: "[RangeProofs" },
   Override: { height: "n" },
   Parameters: { gas_limit: "b", max_base_fee: "b", min_base_fee: "b", target_bps: "n", version: "n" },
