@@ -266,7 +266,7 @@ func TestResultsThatEncodeThemselves(t *testing.T) {
 
 // A group behind a call of the same batch holds no slot: what it waits for may take long.
 func TestGroupHoldsNoSlot(t *testing.T) {
-	slots := jsonrpc.NewSlots(1)
+	slots := newSlots(1, nil)
 	s, err := jsonrpc.NewServer(jsonrpc.Options{Running: slots},
 		jsonrpc.NewMethod("one", func(context.Context, struct{}) (int, error) { return slots.Taken(), nil }),
 		jsonrpc.NewGroupMethod("many", func(_ context.Context, params []struct{}) []jsonrpc.Outcome[int] {

@@ -227,7 +227,6 @@ func (s *Server) calls(ctx context.Context, x *exchange) {
 			rest = rest[1:]
 			continue
 		}
-		x.leave()
 		count := 1
 		for count < len(rest) && s.find(&rest[count]) == m {
 			count++
