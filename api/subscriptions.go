@@ -11,7 +11,8 @@ var (
 		"Over WebSocket (/ws): begins to send a topic as notifications of the method svc_subscription, and gives the "+
 			"subscription's id, which is the connection's own. Each has params {subscription, result}. The result is of "+
 			"newBlocks a Block with hashes, of newPendingTransactions a hash, of events an Event, of syncStatus a SyncStatus, "+
-			"of proofs a ProofNotice, of payments a PaymentPage. Of rangeProofs it is an array of RangeProofs.",
+			"of proofs a ProofNotice, of payments a PaymentPage. Of rangeProofs it is an array of RangeProofs, and of events "+
+			"with progress an EventProgress too.",
 		ErrSubscriptions, ErrAboveHead, ErrBadCursor, ErrTakenBack, ErrPruned, ErrOutOfRange, ErrBadAccount, ErrWrongNetwork,
 		ErrUnknownTopic, ErrUnknownWord, ErrTooLong)
 	Unsubscribe = define[UnsubscribeParams, bool]("svc_unsubscribe",
@@ -58,7 +59,8 @@ type SubscriptionFilter struct {
 	ContractID  *types.ContractID `json:"contract_id,omitempty" doc:"of events: only of this contract"`
 	EventName   *string           `json:"event_name,omitempty" doc:"of events: only of this name"`
 	Topics      []*types.Digest   `json:"topics,omitempty" doc:"of events: the topics that they begin with; null stands for any"`
-	Cursor      string            `json:"cursor,omitempty" doc:"of events: the cursor of the last item seen, of payments that of the last page or payment, instead of from_block"`
+	Cursor      string            `json:"cursor,omitempty" doc:"of events: the cursor of the last event or EventProgress seen, of payments that of the last page or payment, instead of from_block"`
+	Progress    bool              `json:"progress,omitempty" doc:"of events: whether an EventProgress comes too, now and then, while no event matches; false by default"`
 	Accounts    []string          `json:"accounts,omitempty" doc:"of payments: whose, at most 1,000; by default everyone's"`
 	Direction   Direction         `json:"direction,omitempty" doc:"of payments: only those that the accounts get, or only those that they make; by default both"`
 	Kinds       []PaymentKind     `json:"kinds,omitempty" doc:"of payments: only of these kinds; by default all"`
@@ -100,6 +102,12 @@ type Event struct {
 	Topics           []Data           `json:"topics" doc:"SHA-256 of the event's name, then its own topics"`
 	TransactionIndex uint32           `json:"transaction_index" doc:"the transaction's place in the block"`
 	Cursor           string           `json:"cursor" doc:"where what comes after it begins"`
+}
+
+// EventProgress says that a subscription to [TopicEvents] has come to the end of a block, and sent all that matches.
+type EventProgress struct {
+	BlockHeight types.Height `json:"block_height" doc:"the height of the block"`
+	Cursor      string       `json:"cursor" doc:"where what comes after it begins"`
 }
 
 // ErrSubscriptions: the connection has as many subscriptions as it may, data.limit.

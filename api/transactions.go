@@ -19,15 +19,20 @@ var (
 	GetBlockTransactions = define[GetBlockTransactionsParams, []Transaction]("svc_getBlockTransactions",
 		"The transactions of a block in their order, from an index on; empty behind the last, and above the head.",
 		ErrPruned, ErrOutOfRange)
+	GetBlockReceipts = define[GetBlockReceiptsParams, []Receipt]("svc_getBlockReceipts",
+		"The receipts of a block in the order of its transactions, from an index on: at most 8 MiB, but at least one when "+
+			"there is one. Empty behind the last, and above the head.", ErrPruned, ErrOutOfRange)
 	ListRecentTransactions = define[ListRecentTransactionsParams, []Transaction]("svc_listRecentTransactions",
 		"The newest included transactions of all accounts, newest first.", ErrOutOfRange)
 )
 
-// Bounds of [GetTransactionsByAddress], [GetBlockTransactions] and [ListRecentTransactions]; MaxPageBytes is that of
-// every page.
+// Bounds of [GetTransactionsByAddress], [GetBlockTransactions], [GetBlockReceipts] and [ListRecentTransactions];
+// MaxPageBytes is that of every page.
 const (
 	DefaultTransactionsPage   = 100
 	MaxTransactionsPage       = 1000
+	DefaultReceiptsPage       = 1000
+	MaxReceiptsPage           = 10_000
 	DefaultRecentTransactions = 50
 	MaxRecentTransactions     = 1000
 	MaxPageBytes              = 8 << 20
@@ -67,6 +72,18 @@ type GetBlockTransactionsParams struct {
 type BlockTransactionsPage struct {
 	From  uint64  `json:"from,omitempty" doc:"the index of the first, 0 by default"`
 	Limit *uint64 `json:"limit,omitempty" doc:"at most so many, 1 to 1,000; 100 by default; fewer if their arguments are long"`
+}
+
+// GetBlockReceiptsParams are the parameters of [GetBlockReceipts].
+type GetBlockReceiptsParams struct {
+	Block BlockRef          `json:"block" doc:"the block's height, latest or earliest"`
+	Page  BlockReceiptsPage `json:"page" jsonrpc:"optional" doc:"which part of the list"`
+}
+
+// BlockReceiptsPage says which part of a block's receipts is asked.
+type BlockReceiptsPage struct {
+	From  uint64  `json:"from,omitempty" doc:"the index of the first transaction, 0 by default"`
+	Limit *uint64 `json:"limit,omitempty" doc:"at most so many, 1 to 10,000; 1,000 by default; fewer if they are large"`
 }
 
 // ListRecentTransactionsParams are the parameters of [ListRecentTransactions].

@@ -103,3 +103,11 @@ func (c *Client) BlockTransactions(
 		Block: block, Page: api.BlockTransactionsPage{From: from, Limit: &limit},
 	})
 }
+
+// BlockReceipts are the receipts of a block in the order of its transactions, from an index on, at most limit (1 to
+// [api.MaxReceiptsPage]) and fewer if they are large; none behind the last and above the head.
+func (c *Client) BlockReceipts(ctx context.Context, block api.BlockRef, from, limit uint64) ([]api.Receipt, error) {
+	return Invoke(ctx, c, api.GetBlockReceipts, api.GetBlockReceiptsParams{
+		Block: block, Page: api.BlockReceiptsPage{From: from, Limit: &limit},
+	})
+}

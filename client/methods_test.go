@@ -104,6 +104,9 @@ func TestMethodsOnTheWire(t *testing.T) {
 		{"BlockTransactions", func(c *Client) (any, error) {
 			return c.BlockTransactions(t.Context(), api.AtHeight(3), 50, 7)
 		}, "svc_getBlockTransactions", `["0x3",{"from":50,"limit":7}]`, `[]`, "[]"},
+		{"BlockReceipts", func(c *Client) (any, error) {
+			return c.BlockReceipts(t.Context(), api.AtHeight(3), 50, 7)
+		}, "svc_getBlockReceipts", `["0x3",{"from":50,"limit":7}]`, `[]`, "[]"},
 		{"Run", func(c *Client) (any, error) { return c.Run(t.Context(), signed.Transaction) },
 			"svc_call", `[` + unsigned + `]`, `"0x0102"`, "[1 2]"},
 		{"EstimateGas", func(c *Client) (any, error) { return c.EstimateGas(t.Context(), signed.Transaction) },

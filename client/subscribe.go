@@ -30,15 +30,27 @@ func (c *Client) SubscribeBlocks(ctx context.Context, from *types.Height) iter.S
 }
 
 // SubscribeEvents yields the events that a filter matches, as [Client.SubscribeBlocks] does: from filter.FromBlock or
-// after filter.Cursor on, or from the next block.
+// after filter.Cursor on, or from the next block. It remembers how far it is while nothing matches, too: so a caller
+// misses nothing though the node has pruned the last event meanwhile.
 func (c *Client) SubscribeEvents(ctx context.Context, filter api.SubscriptionFilter) iter.Seq2[api.Event, error] {
-	return subscribe(ctx, c, func(ctx context.Context, s *socket) (api.SubscribeParams, error) {
+	filter.Progress = true
+	all := subscribe(ctx, c, func(ctx context.Context, s *socket) (api.SubscribeParams, error) {
 		var err error
 		if filter.FromBlock == nil && filter.Cursor == "" {
 			filter.FromBlock, err = s.nextHeight(ctx)
 		}
 		return api.SubscribeParams{Topic: api.TopicEvents, Filter: filter}, err
 	}, func(event api.Event) { filter.FromBlock, filter.Cursor = nil, event.Cursor })
+	return func(yield func(api.Event, error) bool) {
+		for event, err := range all {
+			if err == nil && len(event.Topics) == 0 { // an api.EventProgress: every event has the topic of its name
+				continue
+			}
+			if !yield(event, err) {
+				return
+			}
+		}
+	}
 }
 
 // SubscribeProofs tells of each block that gets a proof, in the order of heights, as [Client.SubscribeBlocks] does:

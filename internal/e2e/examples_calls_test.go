@@ -70,6 +70,7 @@ func (c *exampleChain) history(transfer, call types.TxID) {
 	c.show("a block by its hash", "svc_getBlockByHash", block.Hash)
 	c.show("an included transaction", "svc_getTransactionByHash", transfer)
 	c.show("the receipt of a call, with its events", "svc_getTransactionReceipt", call)
+	c.show("a block's first receipt", "svc_getBlockReceipts", "0x2", map[string]any{"limit": 1})
 	c.show("where an included transaction is", "svc_getTransactionStatus", call)
 	c.show("what a call did", "svc_traceTransaction", call)
 	c.show("the newest of an account", "svc_getTransactionsByAddress", c.account(1), map[string]any{"limit": 1})

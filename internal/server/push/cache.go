@@ -10,60 +10,123 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// cachedBlocks is how many of the newest blocks are kept rendered. Whoever is further behind renders for itself.
-const cachedBlocks = 16
+const (
+	// cachedBlocks is how many of the newest blocks are rendered once for all. Whoever is further behind renders for
+	// itself.
+	cachedBlocks = 16
+	// cacheBytes bounds what is kept of them, but for the newest of each kind.
+	cacheBytes = 32 << 20
+)
 
 // errGone is the error of a block that a development chain took back meanwhile.
 var errGone = errors.New("the block is gone")
 
-// cache renders each of the newest blocks once for all subscribers.
-type cache[T any] struct {
-	chain  Chain
-	render func(types.Height) (T, error)
+// kind is what of a block is shared.
+type kind int
+
+const (
+	wholeBlocks kind = iota
+	headers
+	events
+	payments
+)
+
+// renderer makes what is shared of a block, and says how many bytes it takes.
+type renderer struct {
 	kept   int // of the newest blocks
-
-	mu      sync.Mutex // guards what follows
-	entries map[types.BlockHash]*cacheEntry[T]
-	order   []types.BlockHash // of entries, oldest first
+	render func(types.Height) (value any, bytes int, err error)
 }
 
-type cacheEntry[T any] struct {
-	once  sync.Once
-	value T
-	err   error
+// cache renders what subscribers want of each of the newest blocks once for all of them.
+type cache struct {
+	chain Chain
+	kinds map[kind]renderer
+	limit int
+
+	mu      sync.Mutex // guards what follows, and the entries
+	entries map[cacheKey]*cacheEntry
+	order   []cacheKey // of entries, oldest first
+	bytes   int
 }
 
-func newCache[T any](c Chain, kept int, render func(types.Height) (T, error)) *cache[T] {
-	return &cache[T]{chain: c, render: render, kept: kept, entries: make(map[types.BlockHash]*cacheEntry[T])}
+type cacheKey struct {
+	kind kind
+	hash types.BlockHash // and not the height: a development chain may have another block there soon
 }
 
-// get returns what is rendered of a block, [errGone] where there is none.
-func (c *cache[T]) get(height types.Height) (T, error) {
-	if head := c.chain.Head().Header.Height; height+types.Height(c.kept) <= head {
-		return c.render(height)
+type cacheEntry struct {
+	height types.Height
+	once   sync.Once
+	value  any // nil before it is rendered, and after it had to go
+	bytes  int
+	gone   bool // it had to go, and is not rendered again: that would take another's place
+	err    error
+}
+
+func newCache(c Chain, limit int, kinds map[kind]renderer) *cache {
+	return &cache{chain: c, kinds: kinds, limit: limit, entries: make(map[cacheKey]*cacheEntry)}
+}
+
+// shared returns what is rendered of a block for all, [errGone] where there is no block. It reports false where the
+// block is not among the newest that are kept: then who wants it renders for itself, in its turn.
+func shared[T any](c *cache, of kind, height types.Height) (value T, ok bool, err error) {
+	found, err := c.get(of, height)
+	if err != nil || found == nil {
+		return value, false, err
 	}
-	// Under the hash and not the height: a development chain may have another block there soon.
+	return found.(T), true, nil
+}
+
+func (c *cache) get(of kind, height types.Height) (any, error) {
+	if head := c.chain.Head().Header.Height; height+types.Height(c.kinds[of].kept) <= head {
+		return nil, nil
+	}
 	hash, err := c.hash(height)
 	if err != nil {
-		return *new(T), err
+		return nil, err
 	}
-	e := c.entry(hash)
-	e.once.Do(func() {
-		if e.value, e.err = c.render(height); e.err == nil {
-			var now types.BlockHash
-			if now, e.err = c.hash(height); e.err == nil && now != hash {
-				e.err = errGone
-			}
-		}
-	})
-	if e.err != nil {
-		c.forget(hash, e)
+	key := cacheKey{of, hash}
+	e, value, gone := c.entry(key, height)
+	if value != nil || gone {
+		return value, nil
+	}
+	var made any
+	e.once.Do(func() { made = c.make(e, key) })
+	if made != nil {
+		return made, nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e.err != nil && c.entries[key] == e {
+		c.entries[key] = &cacheEntry{height: height}
 	}
 	return e.value, e.err
 }
 
+// make renders an entry, and keeps it if there is room.
+func (c *cache) make(e *cacheEntry, key cacheKey) any {
+	value, bytes, err := c.kinds[key.kind].render(e.height)
+	if err == nil {
+		var now types.BlockHash
+		if now, err = c.hash(e.height); err == nil && now != key.hash {
+			err = errGone
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e.err = err; err != nil {
+		return nil
+	}
+	if e.value = value; c.entries[key] == e {
+		e.bytes = bytes
+		c.bytes += bytes
+		c.shrink()
+	}
+	return value
+}
+
 // hash is the hash of the block of a height. That of the head is at hand: everyone asks for it at once.
-func (c *cache[T]) hash(height types.Height) (types.BlockHash, error) {
+func (c *cache) hash(height types.Height) (types.BlockHash, error) {
 	hash := c.chain.HeadHash()
 	if c.chain.Head().Header.Height == height && c.chain.HeadHash() == hash { // all three of one head
 		return hash, nil
@@ -75,64 +138,68 @@ func (c *cache[T]) hash(height types.Height) (types.BlockHash, error) {
 	return header.Header.Hash(), err
 }
 
-func (c *cache[T]) entry(hash types.BlockHash) *cacheEntry[T] {
+// entry finds or makes the entry of a block.
+func (c *cache) entry(key cacheKey, height types.Height) (e *cacheEntry, value any, gone bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e, ok := c.entries[hash]
-	if !ok {
-		if len(c.order) == c.kept {
-			delete(c.entries, c.order[0])
-			c.order = append(c.order[:0], c.order[1:]...)
-		}
-		e = new(cacheEntry[T])
-		c.entries[hash] = e
-		c.order = append(c.order, hash)
+	if e, ok := c.entries[key]; ok {
+		return e, e.value, e.gone
 	}
-	return e
+	same, first := 0, -1
+	for i, other := range c.order {
+		if other.kind == key.kind {
+			if same++; first < 0 {
+				first = i
+			}
+		}
+	}
+	if same == c.kinds[key.kind].kept {
+		c.drop(c.entries[c.order[first]])
+		delete(c.entries, c.order[first])
+		c.order = append(c.order[:first], c.order[first+1:]...)
+	}
+	e = &cacheEntry{height: height}
+	c.entries[key] = e
+	c.order = append(c.order, key)
+	return e, nil, false
 }
 
-func (c *cache[T]) forget(hash types.BlockHash, failed *cacheEntry[T]) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.entries[hash] == failed {
-		c.entries[hash] = new(cacheEntry[T])
+// shrink drops the lowest blocks until the rest has room. The newest of each kind stays: all want it at once.
+func (c *cache) shrink() {
+	for c.bytes > c.limit {
+		var newest [payments + 1]types.Height
+		for key, e := range c.entries {
+			newest[key.kind] = max(newest[key.kind], e.height)
+		}
+		var lowest *cacheEntry
+		for key, e := range c.entries {
+			if e.bytes > 0 && e.height < newest[key.kind] && (lowest == nil || e.height < lowest.height) {
+				lowest = e
+			}
+		}
+		if lowest == nil {
+			return
+		}
+		c.drop(lowest)
 	}
+}
+
+func (c *cache) drop(e *cacheEntry) {
+	c.bytes -= e.bytes
+	e.value, e.bytes, e.gone = nil, 0, true
 }
 
 // rendered gives the JSON of what a block is found as.
-func rendered(find func(types.Height) (*api.Block, error)) func(types.Height) ([]byte, error) {
-	return func(height types.Height) ([]byte, error) {
+func rendered(find func(types.Height) (*api.Block, error)) func(types.Height) (any, int, error) {
+	return func(height types.Height) (any, int, error) {
 		block, err := find(height)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if block == nil {
-			return nil, errGone
+			return nil, 0, errGone
 		}
-		return json.Marshal(block)
+		text, err := json.Marshal(block)
+		return text, cap(text), err
 	}
-}
-
-// renderedEvent is an event, and its JSON.
-type renderedEvent struct {
-	event api.Event
-	json  []byte
-}
-
-func (s *Server) renderEvents(height types.Height) ([]renderedEvent, error) {
-	events, err := s.config.Source.Events(height)
-	if err != nil {
-		return nil, err
-	}
-	if events == nil {
-		return nil, errGone
-	}
-	rendered := make([]renderedEvent, len(events))
-	for i, event := range events {
-		rendered[i].event = event
-		if rendered[i].json, err = json.Marshal(event); err != nil {
-			return nil, err
-		}
-	}
-	return rendered, nil
 }

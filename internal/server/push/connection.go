@@ -25,7 +25,8 @@ type connection struct {
 
 	life
 	opened  chan struct{} // closed when ws is set
-	writing chan struct{} // holds one token while a message is written
+	writing chan struct{} // holds one token while a message is rendered in a turn, or written
+	toll    toll          // of notifications; it is for whoever holds the token
 
 	received atomic.Uint64 // messages
 	busy     atomic.Bool   // whether reading waits for a call to end
@@ -50,7 +51,7 @@ type life struct {
 func newConnection(ctx context.Context, s *Server, r *request.Request) *connection {
 	c := &connection{
 		server: s, request: r, opened: make(chan struct{}), writing: make(chan struct{}, 1),
-		subscriptions: make(map[api.Quantity]*subscription),
+		toll: toll{ticket: s.config.Ticket(r)}, subscriptions: make(map[api.Quantity]*subscription),
 	}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	c.work, c.finish = context.WithCancel(c.ctx)
@@ -196,21 +197,21 @@ func (c *connection) answer(ticket Ticket, body []byte, wait time.Duration) {
 	}
 }
 
-// send writes one message of several parts and reports whether the connection is still good. Messages wait for one
-// another here, at most one of each subscription and call. The client that does not take one in time is dropped.
-func (c *connection) send(parts ...[]byte) bool {
-	select {
-	case c.writing <- struct{}{}:
-	case <-c.work.Done():
+// send writes an answer. What it takes of memory is its ticket's until then.
+func (c *connection) send(answer []byte) bool {
+	if c.take(c.work) != nil {
 		return false
 	}
-	defer func() { <-c.writing }()
-	if c.work.Err() != nil {
-		return false
-	}
+	defer c.give()
+	return c.write(answer)
+}
+
+// write writes one message of several parts and reports whether the connection is still good. The caller holds the
+// connection. The client that does not take one in time is dropped.
+func (c *connection) write(parts ...[]byte) bool {
 	slow := time.AfterFunc(c.server.config.WriteTimeout, c.drop)
 	defer slow.Stop()
-	if err := c.write(parts); err != nil {
+	if err := c.writeParts(parts); err != nil {
 		c.cancel()
 		return false
 	}
@@ -221,9 +222,9 @@ func (c *connection) send(parts ...[]byte) bool {
 // buffer goes out as one frame with one system call.
 const joined = 4000
 
-// write writes the parts as one message: a small one as one frame, else as fragments, since a part may be shared with
+// writeParts writes the parts as one message: a small one as one frame, else as fragments, since a part may be shared with
 // other connections.
-func (c *connection) write(parts [][]byte) error {
+func (c *connection) writeParts(parts [][]byte) error {
 	size := 0
 	for _, part := range parts {
 		size += len(part)

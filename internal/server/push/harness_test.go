@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -37,6 +38,8 @@ type memory struct {
 	proven  types.Height
 	made    types.Gas // blocks, ever
 	pages   int       // of Payments
+	reads   int       // of whole blocks' events and of blocks
+	pieces  int       // of events
 	changed chan struct{}
 }
 
@@ -72,7 +75,7 @@ func (m *memory) append(events ...api.Event) {
 	m.made++
 	for i := range events {
 		events[i].BlockHeight, events[i].LogIndex = h.Header.Height, uint32(i)
-		events[i].Cursor = string(rune('a'+h.Header.Height)) + string(rune('a'+i))
+		events[i].Cursor = fmt.Sprintf("%d/%d", h.Header.Height, i)
 	}
 	m.headers, m.events[h.Header.Height] = append(m.headers, h), events
 	m.tell()
@@ -84,6 +87,13 @@ func (m *memory) revert(to types.Height) {
 	defer m.mu.Unlock()
 	m.headers = append([]types.SignedHeader{}, m.headers[:to+1]...)
 	m.tell()
+}
+
+// prune gives up the blocks below a height.
+func (m *memory) prune(oldest types.Height) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.oldest = oldest
 }
 
 func (m *memory) setState(state api.SyncState) {
@@ -166,7 +176,15 @@ func (m *memory) prove(to types.Height) {
 	m.tell()
 }
 
+func (m *memory) TransactionCount(h types.Height) (int, error) {
+	_, err := m.Header(h)
+	return 1, err
+}
+
 func (m *memory) Block(h types.Height) (*api.Block, error) {
+	m.mu.Lock()
+	m.reads++
+	m.mu.Unlock()
 	header, err := m.Header(h)
 	if errors.Is(err, chain.ErrNotFound) {
 		return nil, nil
@@ -189,14 +207,46 @@ func (m *memory) Events(h types.Height) ([]api.Event, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.reads++
 	return append([]api.Event{}, m.events[h]...), nil
 }
 
-func (m *memory) EventPosition(cursor string) (types.Height, uint32, error) {
-	if len(cursor) != 2 {
-		return 0, 0, api.ErrBadCursor
+// EventPiece looks at 64 blocks at a time, as an index would that has all of them.
+func (m *memory) EventPiece(_ context.Context, f *api.SubscriptionFilter, after chain.Position, bytes int) (
+	found []api.Event, end chain.EventsEnd, err error,
+) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.pieces++
+	from, head := after.NextEvent(), types.Height(len(m.headers)-1)
+	if from < m.oldest {
+		return nil, end, chain.ErrPruned
 	}
-	return types.Height(cursor[0] - 'a'), uint32(cursor[1] - 'a'), nil
+	for h := from; h <= min(head, from+63); h++ {
+		for _, e := range m.events[h] {
+			if h == after.Height && e.LogIndex <= after.Index || !f.Matches(&e) {
+				continue
+			}
+			if bytes -= 1024; bytes < 0 && len(found) > 0 {
+				return found, end, nil
+			}
+			found, end.Reached = append(found, e), chain.Position{Height: h, Index: e.LogIndex}
+		}
+		end.Reached = chain.EndOfEvents(h)
+	}
+	end.Complete = end.Reached == chain.EndOfEvents(head)
+	return found, end, nil
+}
+
+func (m *memory) EventPosition(cursor string) (p chain.Position, err error) {
+	if _, err := fmt.Sscanf(cursor, "%d/%d", &p.Height, &p.Index); err != nil {
+		return p, api.ErrBadCursor
+	}
+	return p, nil
+}
+
+func (m *memory) EventProgress(p chain.Position) api.EventProgress {
+	return api.EventProgress{BlockHeight: p.Height, Cursor: fmt.Sprintf("%d/%d", p.Height, p.Index)}
 }
 
 // pay makes the next block, in which account 0 pays those of these numbers.

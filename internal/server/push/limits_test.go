@@ -55,6 +55,16 @@ func (t *deskTicket) Shrink(bytes int) {
 	t.bytes, t.held = t.bytes+t.held-bytes, bytes
 }
 
+func (t *deskTicket) Begin(context.Context) error { return nil }
+
+func (t *deskTicket) End() {}
+
+func (t *deskTicket) Yield(context.Context) error { return nil }
+
+func (t *deskTicket) Hold(context.Context, int64) error { return nil }
+
+func (t *deskTicket) Spend(int) {}
+
 func (t *deskTicket) Room(bytes int) int { return bytes }
 
 func (t *deskTicket) Charge(calls int) {

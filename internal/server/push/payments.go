@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"unsafe"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
@@ -13,11 +14,16 @@ import (
 )
 
 const (
-	// quietBlocks is how many blocks without payments of its own a subscription passes until it tells how far it is.
-	quietBlocks = 256
 	// paymentBlocks is how many of the newest blocks are read once for all subscribers. Who is further behind has an index
 	// of its accounts read for itself, and so is not slower for what others are paid.
 	paymentBlocks = 4
+	// paymentWork bounds the transactions that are read in one turn of a subscriber that is behind. Each account has a row
+	// looked for, too: with many accounts as many transactions are read.
+	paymentWork = 256
+	// smallPage is how many payments a page has at most that is rendered without a turn, and paymentMemory what it takes
+	// to render each.
+	smallPage     = 16
+	paymentMemory = 2 << 10
 )
 
 // errReverted is the error of a subscription whose last block was taken back.
@@ -50,13 +56,10 @@ func (p party) compare(other party) int {
 func beginning(account types.Account) uint64 { return binary.BigEndian.Uint64(account[:]) }
 
 // readPayments reads what is asked of a block once for all subscribers.
-func (s *Server) readPayments(height types.Height) (*blockPayments, error) {
+func (s *Server) readPayments(height types.Height) (any, int, error) {
 	header, payments, err := s.config.Chain.BlockPayments(height)
-	if errors.Is(err, chain.ErrNotFound) {
-		err = errGone
-	}
 	if err != nil {
-		return nil, err
+		return nil, 0, gone(err)
 	}
 	b := &blockPayments{header: header, hash: header.Hash(), payments: payments}
 	for i := range payments {
@@ -64,7 +67,7 @@ func (s *Server) readPayments(height types.Height) (*blockPayments, error) {
 			party{beginning(payments[i].To), uint32(i)})
 	}
 	slices.SortFunc(b.parties, party.compare)
-	return b, nil
+	return b, cap(b.payments)*int(unsafe.Sizeof(chain.Payment{})) + cap(b.parties)*int(unsafe.Sizeof(party{})), nil
 }
 
 // of are the payments that a filter asks for, in their order, from a cursor on.
@@ -145,10 +148,8 @@ func (f *paymentFeed) run(ctx context.Context) error {
 		case err != nil:
 		case next > head:
 			err = follows.WaitHead(ctx, seen)
-		case next+paymentBlocks <= head:
-			err = f.catchUp(ctx, next)
 		default:
-			err = f.block(ctx, next, head)
+			err = f.goOn(ctx, next, head)
 		}
 		if err != nil && !errors.Is(err, errGone) { // what is gone, stands finds out
 			return err
@@ -162,32 +163,58 @@ func (f *paymentFeed) stands() error {
 	if f.after == nil {
 		return nil
 	}
-	hash, err := f.connection.server.payments.hash(f.after.Height)
+	hash, err := f.connection.server.cache.hash(f.after.Height)
 	if errors.Is(err, errGone) || err == nil && !f.after.IsOf(hash) {
 		return errReverted
 	}
 	return err
 }
 
-// catchUp sends a page of what is long there.
-func (f *paymentFeed) catchUp(ctx context.Context, next types.Height) error {
-	in := chain.PaymentRange{From: &next, After: f.after}
-	page, end, err := f.connection.server.config.Source.Payments(ctx, f.filter, in)
-	if errors.Is(err, chain.ErrReverted) || errors.Is(err, chain.ErrAboveHead) {
-		return errGone
-	}
+// goOn sends a piece of what there is from a block on: what all share of that block, or what an index has.
+func (f *paymentFeed) goOn(ctx context.Context, next, head types.Height) error {
+	block, ok, err := shared[*blockPayments](f.connection.server.cache, payments, next)
 	if err != nil {
 		return err
 	}
-	return f.send(ctx, page, end)
+	if !ok {
+		return f.catchUp(ctx, next)
+	}
+	return f.block(ctx, block, next, head)
+}
+
+// catchUp sends a piece of what is long there.
+func (f *paymentFeed) catchUp(ctx context.Context, next types.Height) error {
+	in := chain.PaymentRange{From: &next, After: f.after, Work: max(paymentWork, len(f.filter.Accounts))}
+	var end chain.PaymentsEnd
+	passed := false
+	err := f.turn(ctx, paymentMemory*api.MaxPayments, func(ctx context.Context) ([][]byte, error) {
+		page, reached, err := f.connection.server.config.Source.Payments(ctx, f.filter, in)
+		if errors.Is(err, chain.ErrReverted) || errors.Is(err, chain.ErrAboveHead) {
+			return nil, errGone
+		}
+		if end = reached; err != nil {
+			return nil, err
+		}
+		if passed = len(page.Payments) == 0 && f.quiet(end); passed {
+			return nil, nil
+		}
+		text, err := json.Marshal(page)
+		return [][]byte{text}, err
+	})
+	if err == nil {
+		f.come(end, !passed)
+	}
+	return err
+}
+
+// quiet reports whether a page without payments that ends there need not be sent.
+func (f *paymentFeed) quiet(end chain.PaymentsEnd) bool {
+	reached := end.Complete && !f.live
+	return !reached && end.Cursor.Height < f.told+f.connection.server.quiet()
 }
 
 // block sends what is asked of one of the newest blocks.
-func (f *paymentFeed) block(ctx context.Context, height, head types.Height) error {
-	b, err := f.connection.server.payments.get(height)
-	if err != nil {
-		return err
-	}
+func (f *paymentFeed) block(ctx context.Context, b *blockPayments, height, head types.Height) error {
 	goesOn := b.header.Parent
 	if f.after != nil && f.after.Height == height {
 		goesOn = b.hash
@@ -195,7 +222,10 @@ func (f *paymentFeed) block(ctx context.Context, height, head types.Height) erro
 	if f.after != nil && !f.after.IsOf(goesOn) {
 		return errGone
 	}
-	found := b.of(&f.filter, f.after)
+	found, err := f.matching(ctx, b)
+	if err != nil {
+		return err
+	}
 	end := chain.PaymentsEnd{Cursor: chain.EndOfBlock(height, b.hash), Complete: height == head}
 	for len(found) > api.MaxPayments {
 		part := found[:api.MaxPayments]
@@ -204,35 +234,54 @@ func (f *paymentFeed) block(ctx context.Context, height, head types.Height) erro
 			return err
 		}
 	}
-	if reached := end.Complete && !f.live; len(found) == 0 && !reached && height < f.told+quietBlocks {
-		f.after = &end.Cursor
-		f.next.Store(uint64(height) + 1)
+	if len(found) == 0 && f.quiet(end) {
+		f.come(end, false)
 		return nil
 	}
 	return f.tell(ctx, b, found, end)
 }
 
-// tell sends payments of a block as a page.
-func (f *paymentFeed) tell(
-	ctx context.Context, b *blockPayments, payments []*chain.Payment, end chain.PaymentsEnd,
-) error {
-	source, rendered := f.connection.server.config.Source, make([]api.Payment, len(payments))
-	for i, p := range payments {
-		rendered[i] = source.Payment(p, &b.header, b.hash)
+// matching are the payments of a shared block that are asked for, looked for in a turn of the client's where they may
+// be many.
+func (f *paymentFeed) matching(ctx context.Context, b *blockPayments) ([]*chain.Payment, error) {
+	if f.filter.Accounts != nil || len(b.payments) <= freeMatches {
+		return b.of(&f.filter, f.after), nil
 	}
-	return f.send(ctx, source.PaymentPage(rendered, end), end)
+	ticket := f.connection.server.config.Ticket(f.connection.request)
+	defer ticket.Release()
+	return inTurn(ctx, ticket, 0, func(context.Context) ([]*chain.Payment, error) { return b.of(&f.filter, f.after), nil })
 }
 
-// send sends a page, after which the subscription goes on.
-func (f *paymentFeed) send(ctx context.Context, page api.PaymentPage, end chain.PaymentsEnd) error {
-	encoded, err := json.Marshal(page)
-	if err != nil {
-		return err
+// tell sends payments of a block as a page, after which the subscription goes on. A large page is rendered in a turn of
+// the client's.
+func (f *paymentFeed) tell(
+	ctx context.Context, b *blockPayments, payments []*chain.Payment, end chain.PaymentsEnd,
+) (err error) {
+	source := f.connection.server.config.Source
+	render := func(context.Context) ([][]byte, error) {
+		rendered := make([]api.Payment, len(payments))
+		for i, p := range payments {
+			rendered[i] = source.Payment(p, &b.header, b.hash)
+		}
+		text, err := json.Marshal(source.PaymentPage(rendered, end))
+		return [][]byte{text}, err
 	}
-	if !f.notify(ctx, encoded) {
-		return context.Canceled
+	if len(payments) > smallPage {
+		err = f.turn(ctx, paymentMemory*int64(len(payments)), render)
+	} else {
+		err = f.small(ctx, render)
 	}
-	f.after, f.told, f.live = &end.Cursor, end.Cursor.Height, end.Complete
+	if err == nil {
+		f.come(end, true)
+	}
+	return err
+}
+
+// come goes on after the end of a page, which was sent or passed.
+func (f *paymentFeed) come(end chain.PaymentsEnd, sent bool) {
+	f.after = &end.Cursor
 	f.next.Store(uint64(end.Cursor.Next()))
-	return nil
+	if sent {
+		f.told, f.live = end.Cursor.Height, end.Complete
+	}
 }

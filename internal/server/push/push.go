@@ -4,6 +4,10 @@
 // A subscription is a cursor and not a queue: it pulls what comes next from the chain, or from the ring of pending
 // transactions, and writes it. So history and what is live are one path, and a client that reads slowly costs no
 // memory. Nothing that makes blocks or accepts transactions ever waits for a client: they only wake who waits for them.
+//
+// What the newest blocks have is rendered once for all, in a cache. Who is further behind reads an index, or one block
+// after the other, a bounded piece in each turn of its client. A connection has at most one such piece in memory: it
+// first waits until nothing else of the connection is being written.
 package push
 
 import (
@@ -49,10 +53,18 @@ type Source interface {
 	Block(types.Height) (*api.Block, error)
 	// BlockHeader renders a block without its transactions; nil where there is none.
 	BlockHeader(types.Height) (*api.Block, error)
+	// TransactionCount is how many transactions a block has. It is found without reading them.
+	TransactionCount(types.Height) (int, error)
 	// Events are all events of a block in their order; nil where there is none.
 	Events(types.Height) ([]api.Event, error)
-	// EventPosition is the block and the index in it that an event's cursor stands for.
-	EventPosition(cursor string) (height types.Height, index uint32, err error)
+	// EventPiece reads a bounded piece of the events that a filter asks for, after a position, from an index of them: at
+	// most so many bytes of JSON, but at least one if there is one.
+	EventPiece(
+		ctx context.Context, f *api.SubscriptionFilter, after chain.Position, bytes int,
+	) ([]api.Event, chain.EventsEnd, error)
+	// EventPosition is what an event's cursor stands for.
+	EventPosition(cursor string) (chain.Position, error)
+	EventProgress(chain.Position) api.EventProgress
 	// PaymentFilter reads what a subscription to payments asks for, and the cursor that it goes on from, nil of none.
 	PaymentFilter(api.SubscriptionFilter) (chain.PaymentFilter, *chain.PaymentCursor, error)
 	Payments(context.Context, chain.PaymentFilter, chain.PaymentRange) (api.PaymentPage, chain.PaymentsEnd, error)
@@ -119,6 +131,18 @@ type Ticket interface {
 	Reserve(ctx context.Context, bytes int) bool
 	// Shrink gives back what a message takes less.
 	Shrink(bytes int)
+	// Begin waits for a turn for long work of this client. It fails with the context's cause, or when the client has gone.
+	// End ends the turn, and charges the client for the time that it took.
+	Begin(ctx context.Context) error
+	End()
+	// Yield ends the turn and waits for the next one if the present one has lasted long enough and others wait. It is
+	// called between pieces of work of at most some milliseconds.
+	Yield(ctx context.Context) error
+	// Hold waits for so many bytes of memory, of the client's share of it first.
+	Hold(ctx context.Context, bytes int64) error
+	// Spend charges the client's rate for bytes that were written.
+	Spend(bytes int)
+	// Release gives back all memory.
 	Release()
 }
 
@@ -130,6 +154,11 @@ func (free) Charge(int)                        {}
 func (free) Take() time.Duration               { return 0 }
 func (free) Reserve(context.Context, int) bool { return true }
 func (free) Shrink(int)                        {}
+func (free) Begin(context.Context) error       { return nil }
+func (free) End()                              {}
+func (free) Yield(context.Context) error       { return nil }
+func (free) Hold(context.Context, int64) error { return nil }
+func (free) Spend(int)                         {}
 func (free) Release()                          {}
 
 // Stats are a Server's numbers.
@@ -142,11 +171,8 @@ type Stats struct {
 
 // Server is the http.Handler of the WebSocket endpoint.
 type Server struct {
-	config   Config
-	blocks   *cache[[]byte]
-	headers  *cache[[]byte]
-	events   *cache[[]renderedEvent]
-	payments *cache[*blockPayments]
+	config Config
+	cache  *cache
 
 	subscriptions, dropped, sent atomic.Uint64
 
@@ -159,10 +185,13 @@ type Server struct {
 // New returns a server.
 func New(config Config) *Server {
 	s := &Server{config: config.withDefaults(), connections: make(map[*connection]struct{})}
-	s.blocks = newCache(config.Chain, cachedBlocks, rendered(config.Source.Block))
-	s.headers = newCache(config.Chain, cachedBlocks, rendered(config.Source.BlockHeader))
-	s.events = newCache(config.Chain, cachedBlocks, s.renderEvents)
-	s.payments = newCache(config.Chain, paymentBlocks, s.readPayments)
+	source := config.Source
+	s.cache = newCache(config.Chain, cacheBytes, map[kind]renderer{
+		wholeBlocks: {cachedBlocks, rendered(source.Block)},
+		headers:     {cachedBlocks, rendered(source.BlockHeader)},
+		events:      {cachedBlocks, s.renderEvents},
+		payments:    {paymentBlocks, s.readPayments},
+	})
 	return s
 }
 

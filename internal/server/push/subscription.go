@@ -80,13 +80,15 @@ func (s *Server) prepare(sub *subscription, p api.SubscribeParams) error {
 	}
 	switch p.Topic {
 	case api.TopicBlocks:
-		from := s.blocks
+		of := wholeBlocks
 		if p.Filter.HeadersOnly {
-			from = s.headers
+			of = headers
 		}
 		sub.behind = sub.blocksBehind
 		sub.run = func(ctx context.Context) error {
-			return sub.follow(ctx, func(height types.Height) error { return sub.sendBlock(from, height) })
+			return sub.follow(ctx, func(height types.Height) (types.Height, error) {
+				return height + 1, sub.sendBlock(ctx, of, height)
+			})
 		}
 		return s.begin(sub, p.Filter.FromBlock)
 	case api.TopicEvents:
@@ -132,6 +134,7 @@ func checkMembers(p api.SubscribeParams) error {
 		{"headers_only", f.HeadersOnly, p.Topic == api.TopicBlocks},
 		{"contract_id", f.ContractID != nil, events},
 		{"event_name", f.EventName != nil, events},
+		{"progress", f.Progress, events},
 		{"topics", f.Topics != nil, events},
 		{"cursor", f.Cursor != "", events || payments},
 		{"accounts", f.Accounts != nil, payments},
@@ -157,38 +160,6 @@ func checkMembers(p api.SubscribeParams) error {
 	return nil
 }
 
-func (s *Server) prepareEvents(sub *subscription, f api.SubscriptionFilter) error {
-	from, after := f.FromBlock, int64(-1)
-	if f.Cursor != "" {
-		height, index, err := s.config.Source.EventPosition(f.Cursor)
-		if err != nil {
-			return err
-		}
-		from, after = &height, int64(index)
-	}
-	first := types.Height(0)
-	if from != nil {
-		first = *from
-	}
-	sub.behind = sub.blocksBehind
-	sub.run = func(ctx context.Context) error {
-		return sub.follow(ctx, func(height types.Height) error {
-			events, err := s.events.get(height)
-			if err != nil {
-				return err
-			}
-			for _, e := range events {
-				seen := height == first && int64(e.event.LogIndex) <= after
-				if !seen && f.Matches(&e.event) && !sub.notify(ctx, e.json) {
-					return context.Canceled
-				}
-			}
-			return nil
-		})
-	}
-	return s.begin(sub, from)
-}
-
 // begin sets a subscription to a height, or to the next block.
 func (s *Server) begin(sub *subscription, from *types.Height) error {
 	next := s.config.Chain.Head().Header.Height + 1
@@ -212,9 +183,9 @@ func (s *subscription) blocksBehind() uint64 {
 	return max(head+1, s.next.Load()) - s.next.Load()
 }
 
-// follow sends one height after another, and waits at the head. When a development chain is taken back it goes on after
-// the head as it is then.
-func (s *subscription) follow(ctx context.Context, send func(types.Height) error) error {
+// follow sends from one height after another, and waits at the head; send says at which to go on. When a development
+// chain is taken back it goes on after the head as it is then.
+func (s *subscription) follow(ctx context.Context, send func(types.Height) (types.Height, error)) error {
 	follows := s.connection.server.config.Chain
 	for ctx.Err() == nil {
 		seen := follows.HeadHash() // before the head: if that changes in between, the wait below is none
@@ -228,34 +199,54 @@ func (s *subscription) follow(ctx context.Context, send func(types.Height) error
 				return err
 			}
 		default:
-			err := send(next)
+			next, err := send(next)
 			if errors.Is(err, errGone) {
 				continue
 			}
 			if err != nil {
 				return err
 			}
-			s.next.Store(uint64(next) + 1)
+			s.next.Store(uint64(next))
 		}
 	}
 	return ctx.Err()
 }
 
-func (s *subscription) sendBlock(from *cache[[]byte], height types.Height) error {
-	block, err := from.get(height)
-	if err == nil && !s.notify(s.ctx, block) {
-		err = context.Canceled
+// What rendering a block takes at most, in bytes: for its header, and for each transaction's hash.
+const (
+	blockMemory = 16 << 10
+	hashMemory  = 320
+)
+
+// sendBlock sends what all share of a block, or renders it in a turn of the client's.
+func (s *subscription) sendBlock(ctx context.Context, of kind, height types.Height) error {
+	server := s.connection.server
+	block, ok, err := shared[[]byte](server.cache, of, height)
+	if err != nil {
+		return err
 	}
-	return err
+	if ok {
+		return s.notify(ctx, block)
+	}
+	count, err := server.config.Source.TransactionCount(height)
+	if err != nil {
+		return gone(err)
+	}
+	return s.turn(ctx, blockMemory+hashMemory*int64(count), func(context.Context) ([][]byte, error) {
+		block, _, err := server.cache.kinds[of].render(height)
+		if err != nil {
+			return nil, err
+		}
+		return [][]byte{block.([]byte)}, nil
+	})
 }
 
-// notify sends one result unless the subscription has ended, and reports whether it may go on.
-func (s *subscription) notify(ctx context.Context, result []byte) bool {
-	if ctx.Err() != nil || !s.connection.send(s.prefix, result, suffix) {
-		return false
+// gone makes errGone of the error of a block that is not there.
+func gone(err error) error {
+	if errors.Is(err, chain.ErrNotFound) {
+		return errGone
 	}
-	s.connection.server.sent.Add(1)
-	return true
+	return err
 }
 
 // sendPending sends the hashes of accepted transactions. There is no history of them: who falls behind the ring is
@@ -270,8 +261,8 @@ func (s *subscription) sendPending(ctx context.Context) error {
 			return context.Canceled
 		}
 		for _, id := range ids[:n] {
-			if !s.notify(ctx, fmt.Appendf(nil, "%q", id)) {
-				return context.Canceled
+			if err := s.notify(ctx, fmt.Appendf(nil, "%q", id)); err != nil {
+				return err
 			}
 			s.next.Add(1)
 		}
@@ -286,32 +277,44 @@ func (s *subscription) sendPending(ctx context.Context) error {
 	}
 }
 
+const (
+	// proofsLooked is how many heights a subscription to proofs looks up in one turn, and proofMemory what it takes to
+	// look at a proof.
+	proofsLooked = 64
+	proofMemory  = 2 << 20
+)
+
 // sendProofs tells of one proof after the other, in the order of heights, and passes over blocks that will have none.
 func (s *subscription) sendProofs(ctx context.Context) error {
-	source := s.connection.server.config.Source
-	return s.follow(ctx, func(height types.Height) error {
-		for {
-			changed := source.ProofsChanged() // before the look: a proof that comes in between is not missed
-			notice, waiting, err := source.ProofNotice(height)
-			switch {
-			case err != nil:
-				return err
-			case waiting:
-				select {
-				case <-changed:
-				case <-ctx.Done():
-					return ctx.Err()
+	server := s.connection.server
+	source := server.config.Source
+	return s.follow(ctx, func(height types.Height) (types.Height, error) {
+		changed := source.ProofsChanged() // before the look: a proof that comes in between is not missed
+		next, waiting := height, false
+		err := s.turn(ctx, proofMemory, func(ctx context.Context) ([][]byte, error) {
+			last := min(server.config.Chain.Head().Header.Height, height+proofsLooked-1)
+			for ; next <= last && ctx.Err() == nil; next++ {
+				var notice *api.ProofNotice
+				var err error
+				if notice, waiting, err = source.ProofNotice(next); err != nil || waiting {
+					return nil, err
 				}
-				continue
-			case notice == nil:
-				return nil
+				if notice != nil {
+					next++
+					result, err := json.Marshal(notice)
+					return [][]byte{result}, err
+				}
 			}
-			result, err := json.Marshal(notice)
-			if err == nil && !s.notify(ctx, result) {
-				err = context.Canceled
+			return nil, nil
+		})
+		if err == nil && waiting && next == height {
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				err = ctx.Err()
 			}
-			return err
 		}
+		return next, err
 	})
 }
 
@@ -354,8 +357,8 @@ func (s *subscription) sendChanges(ctx context.Context, of func() (any, error)) 
 			return err
 		}
 		if !bytes.Equal(result, last) {
-			if !s.notify(ctx, result) {
-				return context.Canceled
+			if err := s.notify(ctx, result); err != nil {
+				return err
 			}
 			last = result
 		}

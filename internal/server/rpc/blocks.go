@@ -66,39 +66,33 @@ func contentsOf(full, headersOnly bool) contents {
 
 // block is the block of a height as a client sees it; nil where there is none.
 func (r *blockReader) block(height types.Height, shown contents) (*api.Block, error) {
-	encoded, err := r.chain.EncodedBlock(height)
+	outline, err := r.chain.Outline(height, shown != none)
 	if errors.Is(err, chain.ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if shown == none {
-		block := newBlock(encoded, nil)
+	block := newBlock(outline)
+	if shown != whole {
 		return &block, nil
 	}
-	receipts, err := r.receipts(height, encoded.Count)
+	executed, err := r.executed(height)
 	if err != nil {
 		return nil, err
 	}
-	block := newBlock(encoded, receipts)
-	if shown == whole {
-		executed, err := types.DecodeBlock(encoded.Bytes)
-		if err != nil {
-			return nil, fmt.Errorf("block %d as it is stored: %w", height, err)
-		}
-		block.Transactions = api.BlockTransactions{Full: make([]api.Transaction, len(receipts))}
-		reasons, err := r.chain.Reasons(height)
-		if err == nil && len(reasons) != len(receipts) {
-			err = fmt.Errorf("block %d has %d receipts and %d reasons", height, len(receipts), len(reasons))
-		}
-		if err != nil {
-			return nil, err
-		}
-		for i, receipt := range receipts {
-			tx := &executed.Transactions[i]
-			block.Transactions.Full[i] = included(tx, receipt, reasons[i], place{executed.Header, block.Hash, uint32(i)})
-		}
+	reasons, err := r.chain.Reasons(height)
+	if err == nil && len(reasons) != len(executed.receipts) {
+		err = fmt.Errorf("block %d has %d receipts and %d reasons", height, len(executed.receipts), len(reasons))
+	}
+	if err != nil {
+		return nil, err
+	}
+	block.Transactions = api.BlockTransactions{Full: make([]api.Transaction, len(executed.receipts))}
+	at := place{header: executed.block.Header, hash: block.Hash}
+	for i, receipt := range executed.receipts {
+		at.index = uint32(i)
+		block.Transactions.Full[i] = included(&executed.block.Transactions[i], receipt, reasons[i], at)
 	}
 	return &block, nil
 }
@@ -126,18 +120,18 @@ func (r *blockReader) receipts(height types.Height, transactions int) ([]types.R
 	return receipts, err
 }
 
-// newBlock renders a block with its transactions as hashes, which come from its receipts; without these there are none.
-func newBlock(encoded chain.EncodedBlock, receipts []types.Receipt) api.Block {
-	header := encoded.Header.Header
-	hashes := make([]types.TxID, len(receipts))
-	for i := range receipts {
-		hashes[i] = receipts[i].Transaction
+// newBlock renders a block with its transactions as hashes, where its outline has them.
+func newBlock(outline chain.Outline) api.Block {
+	header := outline.Header.Header
+	hashes := outline.IDs
+	if hashes == nil {
+		hashes = []types.TxID{}
 	}
 	return api.Block{
 		Height:           header.Height,
 		Hash:             header.Hash(),
 		Timestamp:        header.Timestamp,
-		TxCount:          uint64(encoded.Count),
+		TxCount:          uint64(outline.Count),
 		StateRoot:        header.StateRoot,
 		Transactions:     api.BlockTransactions{Hashes: hashes},
 		ParentHash:       header.Parent,
@@ -147,8 +141,8 @@ func newBlock(encoded chain.EncodedBlock, receipts []types.Receipt) api.Block {
 		GasLimit:         api.Quantity(header.GasLimit),
 		BaseFee:          api.Quantity(header.BaseFee),
 		Producer:         header.Producer,
-		Signature:        encoded.Header.Signature[:],
-		Size:             uint64(len(encoded.Bytes)),
+		Signature:        outline.Header.Signature[:],
+		Size:             uint64(outline.Size),
 	}
 }
 
@@ -197,20 +191,20 @@ func (h *blockHandlers) blockItem(height types.Height, wanted api.BlockRange) (a
 		header, err := h.chain.Header(height)
 		return api.BlockItem{Raw: header.Encode()}, err
 	}
-	encoded, err := h.chain.EncodedBlock(height)
-	if err != nil || wanted.RawOnly {
-		return api.BlockItem{Raw: encoded.Bytes}, err
-	}
-	var receipts []types.Receipt
-	if !wanted.HeadersOnly {
-		if receipts, err = h.receipts(height, encoded.Count); err != nil {
-			return api.BlockItem{}, err
+	var item api.BlockItem
+	if wanted.IncludeTransactions {
+		encoded, err := h.chain.EncodedBlock(height)
+		if item.Raw = encoded.Bytes; err != nil || wanted.RawOnly {
+			return item, err
 		}
 	}
-	block := newBlock(encoded, receipts)
-	item := api.BlockItem{Block: &block, Raw: encoded.Bytes}
-	if !wanted.IncludeTransactions {
-		item.Raw = encoded.Header.Encode()
+	outline, err := h.chain.Outline(height, !wanted.HeadersOnly)
+	if err != nil {
+		return api.BlockItem{}, err
 	}
+	if !wanted.IncludeTransactions {
+		item.Raw = outline.Header.Encode()
+	}
+	item.Block = new(newBlock(outline))
 	return item, nil
 }

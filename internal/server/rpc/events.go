@@ -15,6 +15,9 @@ import (
 // eventBytes bounds the JSON of an event without its data, in bytes.
 const eventBytes = 1024
 
+// eventWork bounds what is read in one piece in search of events, in rows and events: about a millisecond's.
+const eventWork = 256
+
 type eventHandlers struct{ chain eventStore }
 
 func (h *eventHandlers) methods(e *clientErrors) []method {
@@ -28,26 +31,71 @@ func (h *eventHandlers) getEvents(ctx context.Context, p api.GetEventsParams) ([
 	if err != nil {
 		return nil, err
 	}
-	filter, possible, err := h.eventFilter(&p.Filter)
+	filter, possible, err := eventFilter(&p.Filter)
+	if err != nil {
+		return nil, err
+	}
+	in := chain.EventRange{From: p.Filter.FromBlock, To: p.Filter.ToBlock, Work: eventWork}
+	if p.Filter.Cursor != "" {
+		after, ok := parsePosition(p.Filter.Cursor)
+		if !ok {
+			return nil, withData(api.ErrBadCursor, "param", "filter", "member", "cursor")
+		}
+		in.After = &after
+	}
 	events := []api.Event{}
-	if err != nil || !possible {
-		return events, err
+	if !possible {
+		return events, nil
 	}
 	ctx, cancel := context.WithDeadline(ctx, request.Of(ctx).Until())
 	defer cancel()
 	size := 0
-	err = h.chain.Events(ctx, filter, func(e chain.Event) bool {
-		size += eventBytes + 2*len(e.Data)
-		if size > api.MaxPageBytes && len(events) > 0 {
-			return false
+	for full := false; !full; {
+		end, err := h.chain.Events(ctx, filter, in, func(e chain.Event) bool {
+			size += eventBytes + 2*len(e.Data)
+			if size > api.MaxPageBytes && len(events) > 0 {
+				full = true
+				return false
+			}
+			events = append(events, newEvent(newLog(e.Log, e.Height, e.LogIndex), e.Transaction, e.Index))
+			full = len(events) == count
+			return !full
+		})
+		if errors.Is(err, context.DeadlineExceeded) {
+			return nil, api.ErrTimeUp
 		}
-		events = append(events, newEvent(newLog(e.Log, e.Height, e.LogIndex), e.Transaction, e.Index))
-		return len(events) < count
-	})
-	if errors.Is(err, context.DeadlineExceeded) {
-		return nil, api.ErrTimeUp
+		if err != nil {
+			return nil, err
+		}
+		full = full || end.Complete
+		in.After = &end.Reached
 	}
-	return events, err
+	return events, nil
+}
+
+// eventPiece reads a piece of the events that a filter asks for, after a position: at most so many bytes of JSON, but
+// at least one if there is one.
+func (h *eventHandlers) eventPiece(
+	ctx context.Context, f *api.SubscriptionFilter, after chain.Position, bytes int,
+) ([]api.Event, chain.EventsEnd, error) {
+	filter, possible, err := eventFilter(&api.EventFilter{
+		ContractID: f.ContractID, EventName: f.EventName, Topics: f.Topics,
+	})
+	if err != nil || !possible {
+		head := chain.EndOfEvents(h.chain.Head().Header.Height)
+		return nil, chain.EventsEnd{Reached: head, Complete: true}, err
+	}
+	var events []api.Event
+	in, size := chain.EventRange{After: &after, Work: eventWork}, 0
+	end, err := h.chain.Events(ctx, filter, in, func(e chain.Event) bool {
+		event := newEvent(newLog(e.Log, e.Height, e.LogIndex), e.Transaction, e.Index)
+		if f.Matches(&event) { // the rows do not say how many topics an event has
+			size += eventBytes + 2*len(e.Data)
+			events = append(events, event)
+		}
+		return size < bytes
+	})
+	return events, end, err
 }
 
 // newEvent renders an event.
@@ -66,12 +114,12 @@ func newEvent(log api.Log, tx types.TxID, index uint32) api.Event {
 }
 
 // eventFilter translates a filter; possible is false where no event can match it.
-func (h *eventHandlers) eventFilter(f *api.EventFilter) (filter chain.EventFilter, possible bool, err error) {
+func eventFilter(f *api.EventFilter) (filter chain.EventFilter, possible bool, err error) {
 	if len(f.Topics) > api.MaxEventTopics {
 		return filter, false, jsonrpc.InvalidParam("filter", "an event has at most 4 topics", "reason", "out_of_range",
 			"member", "topics", "max", api.MaxEventTopics)
 	}
-	filter = chain.EventFilter{Contract: f.ContractID, From: h.chain.OldestHeight(), To: h.chain.Head().Header.Height}
+	filter.Contract = f.ContractID
 	if f.EventName != nil {
 		hash := sha256.Sum256([]byte(*f.EventName))
 		filter.NameHash = &hash
@@ -87,18 +135,5 @@ func (h *eventHandlers) eventFilter(f *api.EventFilter) (filter chain.EventFilte
 			filter.NameHash = (*[32]byte)(topic)
 		}
 	}
-	if f.FromBlock != nil {
-		filter.From = *f.FromBlock
-	}
-	if f.ToBlock != nil {
-		filter.To = min(filter.To, *f.ToBlock)
-	}
-	if f.Cursor != "" {
-		after, ok := parsePosition(f.Cursor)
-		if !ok {
-			return filter, false, withData(api.ErrBadCursor, "param", "filter", "member", "cursor")
-		}
-		filter.After = &after
-	}
-	return filter, filter.From <= filter.To, nil
+	return filter, true, nil
 }

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
@@ -68,11 +69,12 @@ func (r *paymentReader) refusal(err error, in chain.PaymentRange) error {
 	}
 }
 
-// page reads a page of at most count payments. The time may end before it is full.
+// page reads a page of at most count payments. The time may end before it is full, and the work: in.Work, or else
+// paymentWork.
 func (r *paymentReader) page(
 	ctx context.Context, f chain.PaymentFilter, in chain.PaymentRange, count int,
 ) (api.PaymentPage, chain.PaymentsEnd, error) {
-	in.Work = paymentWork
+	in.Work = cmp.Or(in.Work, paymentWork)
 	payments := []api.Payment{}
 	end, err := r.chain.Payments(ctx, f, in, func(p *chain.Payment, h *types.Header, hash types.BlockHash) bool {
 		payments = append(payments, newPayment(p, h, hash))

@@ -95,6 +95,7 @@ func (s *scenario) examples() []example {
 			params: []any{account(bob), map[string]any{"limit": 2}},
 		},
 		{name: "getBlockTransactions", method: "svc_getBlockTransactions", params: []any{1, map[string]any{"limit": 2}}},
+		{name: "getBlockReceipts", method: "svc_getBlockReceipts", params: []any{1, map[string]any{"limit": 2}}},
 		{name: "listRecentTransactions", method: "svc_listRecentTransactions", params: []any{2}},
 		{
 			name:   "getBlocks",
@@ -225,6 +226,7 @@ var specified = map[string]map[string]string{
 		"gasUsed": "hex", "contractAddress": "null", "logs": "array"},
 	"getTransactionsByAddress": {"": "array"},
 	"getBlockTransactions":     {"": "array"},
+	"getBlockReceipts":         {"": "array"},
 	"listRecentTransactions":   {"": "array"},
 	"getBlocks":                {"": "array"},
 	"sendRawTransaction":       {"": "hex"},

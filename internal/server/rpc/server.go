@@ -131,7 +131,7 @@ func (s *Server) addGroups(c Config, genesis types.Genesis) {
 	}
 	ranges := &blockHandlers{blockReader: blocks, files: files, followers: followers}
 	payments := &paymentReader{chain: c.Chain, network: genesis.Network, reverts: c.Developer != nil}
-	s.feed = &Feed{blocks: blocks, proofs: c.Proofs, chain: chain, payments: payments}
+	s.feed = &Feed{blocks, c.Proofs, chain, payments, &eventHandlers{c.Chain}}
 	s.groups = []group{
 		chain,
 		ranges,

@@ -38,6 +38,8 @@ type blockStore interface {
 	headers
 	Block(types.Height) (types.Block, error)
 	EncodedBlock(types.Height) (chain.EncodedBlock, error)
+	Outline(h types.Height, ids bool) (chain.Outline, error)
+	TransactionCount(types.Height) (int, error)
 	HeightOf(types.BlockHash) (types.Height, error)
 	Receipts(types.Height) ([]types.Receipt, error)
 	Reasons(types.Height) ([]exec.Reason, error)
@@ -47,7 +49,8 @@ type transactionStore interface {
 	headers
 	FindTransaction(types.TxID) (chain.Position, error)
 	Transaction(chain.Position) (chain.Included, error)
-	Receipts(types.Height) ([]types.Receipt, error)
+	FirstLog(chain.Position) (uint32, error)
+	TransactionsFrom(p chain.Position, yield func(chain.Included) bool) error
 	ByAccount(account types.Account, before chain.Position, limit int) ([]chain.Position, error)
 	Recent(limit int) ([]chain.Position, error)
 }
@@ -73,7 +76,9 @@ type proofStore interface {
 
 type eventStore interface {
 	headers
-	Events(ctx context.Context, filter chain.EventFilter, yield func(chain.Event) bool) error
+	Events(
+		ctx context.Context, f chain.EventFilter, in chain.EventRange, yield func(chain.Event) bool,
+	) (chain.EventsEnd, error)
 }
 
 type paymentStore interface {

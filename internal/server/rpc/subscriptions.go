@@ -49,6 +49,7 @@ type Feed struct {
 	proofs   Proofs
 	chain    *chainHandlers
 	payments *paymentReader
+	events   *eventHandlers
 }
 
 // SyncStatus tells how far the node is.
@@ -60,15 +61,13 @@ func (f *Feed) Block(height types.Height) (*api.Block, error) { return f.blocks.
 // BlockHeader renders the block of a height without its transactions; nil where there is none, chain.ErrPruned where it
 // is no longer kept.
 func (f *Feed) BlockHeader(height types.Height) (*api.Block, error) {
-	encoded, err := f.blocks.chain.EncodedBlock(height)
-	if errors.Is(err, chain.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	block := newBlock(encoded, nil)
-	return &block, nil
+	return f.blocks.block(height, none)
+}
+
+// TransactionCount is how many transactions a block has: chain.ErrNotFound where there is none, chain.ErrPruned where it
+// is no longer kept.
+func (f *Feed) TransactionCount(height types.Height) (int, error) {
+	return f.blocks.chain.TransactionCount(height)
 }
 
 // Events are all events of a block in their order; nil where there is none, chain.ErrPruned where it is no longer kept.
@@ -90,13 +89,27 @@ func (f *Feed) Events(height types.Height) ([]api.Event, error) {
 	return events, nil
 }
 
-// EventPosition is the block and the index in it that an event's cursor stands for.
-func (f *Feed) EventPosition(text string) (types.Height, uint32, error) {
+// EventPiece reads a piece of the events that a filter asks for, after a position: at most so many bytes of JSON, but at
+// least one if there is one. The work is bounded too: a piece may be empty and not the last. It returns chain.ErrPruned
+// where what comes after the position is no longer kept.
+func (f *Feed) EventPiece(
+	ctx context.Context, filter *api.SubscriptionFilter, after chain.Position, bytes int,
+) ([]api.Event, chain.EventsEnd, error) {
+	return f.events.eventPiece(ctx, filter, after, bytes)
+}
+
+// EventPosition is what an event's cursor stands for.
+func (f *Feed) EventPosition(text string) (chain.Position, error) {
 	p, ok := parsePosition(text)
 	if !ok {
-		return 0, 0, withData(api.ErrBadCursor, "param", "filter", "member", "cursor")
+		return p, withData(api.ErrBadCursor, "param", "filter", "member", "cursor")
 	}
-	return p.Height, p.Index, nil
+	return p, nil
+}
+
+// EventProgress renders how far a subscription to events is.
+func (f *Feed) EventProgress(reached chain.Position) api.EventProgress {
+	return api.EventProgress{BlockHeight: reached.Height, Cursor: cursor(reached)}
 }
 
 // ProofNotice implements pusf.Source.

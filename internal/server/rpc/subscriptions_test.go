@@ -3,10 +3,12 @@ package rpc
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -98,8 +100,8 @@ func TestEventsOfABlock(t *testing.T) {
 		}) {
 			t.Errorf("event %d: topics %x, want %x", i, e.Topics, topics)
 		}
-		if at, index, err := c.server.feed.EventPosition(e.Cursor); at != height || index != uint32(i) || err != nil {
-			t.Errorf("event %d: its cursor stands for %d in block %d, %v", i, index, at, err)
+		if at, err := c.server.feed.EventPosition(e.Cursor); at != (chain.Position{Height: height, Index: uint32(i)}) || err != nil {
+			t.Errorf("event %d: its cursor stands for %+v, %v", i, at, err)
 		}
 		// The receipt of its transaction shows the same.
 		receipt := must(groupOf[*transactionHandlers](c).getTransactionReceipt(
@@ -120,9 +122,69 @@ func TestEventsOfABlock(t *testing.T) {
 		t.Errorf("a block that is not there: %v", events)
 	}
 	for _, text := range []string{"", "00", events[0].Cursor + "00", "zz" + events[0].Cursor[2:]} {
-		if _, _, err := c.server.feed.EventPosition(text); !errors.Is(err, api.ErrBadCursor) {
+		if _, err := c.server.feed.EventPosition(text); !errors.Is(err, api.ErrBadCursor) {
 			t.Errorf("cursor %q: %v", text, err)
 		}
+	}
+}
+
+// TestBlockReceipts reads the receipts of a block by pages, and holds them to those of its transactions.
+func TestBlockReceipts(t *testing.T) {
+	c := newTestChain(t)
+	height := c.appendLogs(someLogs()...)
+	var want []api.Receipt
+	for _, tx := range must(c.store.Block(height))(t).Transactions {
+		want = append(want, call[api.Receipt](c, "svc_getTransactionReceipt", tx.ID()))
+	}
+	if last := want[len(want)-1]; len(last.Logs) != 1 || last.Logs[0].LogIndex != 2 {
+		t.Errorf("the last receipt's logs: got %+v, want number 2 alone", last.Logs)
+	}
+	for _, size := range []int{1, 2, 1000} {
+		got := []api.Receipt{}
+		for {
+			page := call[[]api.Receipt](
+				c, "svc_getBlockReceipts", height, map[string]any{"from": len(got), "limit": size},
+			)
+			if len(page) == 0 {
+				break
+			}
+			if len(page) > size {
+				t.Fatalf("a page of %d: got %d receipts", size, len(page))
+			}
+			got = append(got, page...)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("pages of %d: got %+v, want %+v", size, got, want)
+		}
+	}
+	for _, params := range [][]any{{0}, {height + 1}, {height, map[string]any{"from": 1 << 40}}} {
+		if got := call[[]api.Receipt](c, "svc_getBlockReceipts", params...); len(got) != 0 {
+			t.Errorf("%v: got %+v, want none", params, got)
+		}
+	}
+	c.refused(api.ErrOutOfRange, "svc_getBlockReceipts", 1, map[string]any{"limit": api.MaxReceiptsPage + 1})
+}
+
+// A page of receipts ends at 8 MiB.
+func TestPagesOfReceiptsAreBounded(t *testing.T) {
+	c := newTestChain(t)
+	logs := make([][]types.Log, 300)
+	for i := range logs {
+		logs[i] = []types.Log{{Name: "Large", Data: make([]byte, types.MaxLogDataBytes)}}
+	}
+	height := c.appendLogs(logs...)
+	raw, failure := c.post("svc_getBlockReceipts", height)
+	if failure != nil {
+		t.Fatal(failure)
+	}
+	var page []api.Receipt
+	check(t, json.Unmarshal(raw, &page))
+	if len(raw) > api.MaxPageBytes || len(page) < 200 || len(page) == 300 {
+		t.Errorf("got a page of %d receipts and %d bytes, want at most %d bytes", len(page), len(raw), api.MaxPageBytes)
+	}
+	rest := call[[]api.Receipt](c, "svc_getBlockReceipts", height, map[string]any{"from": len(page)})
+	if len(page)+len(rest) != 300 || rest[0].Logs[0].LogIndex != uint32(len(page)) {
+		t.Errorf("got %d and %d receipts, want 300 in all", len(page), len(rest))
 	}
 }
 
@@ -135,8 +197,47 @@ func TestEventsThatArePruned(t *testing.T) {
 	if _, err := c.server.feed.Events(1); !errors.Is(err, chain.ErrPruned) {
 		t.Errorf("pruned: %v", err)
 	}
+	cursor := func(p chain.Position) string { return c.server.feed.EventProgress(p).Cursor }
+	for _, filter := range []map[string]any{
+		{"from_block": 1}, {"to_block": 1}, {"cursor": cursor(chain.Position{Height: 1})},
+	} {
+		if data := c.refused(api.ErrPruned, "svc_getEvents", filter); data["oldestHeight"] != float64(c.store.OldestHeight()) {
+			t.Errorf("%v: got %v, want the oldest height %d", filter, data, c.store.OldestHeight())
+		}
+	}
+	end := map[string]any{"cursor": cursor(chain.EndOfEvents(c.store.OldestHeight() - 1))}
+	if events := call[[]api.Event](c, "svc_getEvents", end); len(events) == 0 {
+		t.Error("after all that is pruned: got no events, want those that are kept")
+	}
 	if events := must(c.server.feed.Events(5))(t); len(events) != 3 {
 		t.Errorf("the newest: %v", events)
+	}
+}
+
+// TestEventPiecesAreBounded looks for what two indices have and no event: each piece is bounded and goes on.
+func TestEventPiecesAreBounded(t *testing.T) {
+	c := newTestChain(t)
+	const blocks = 3 * eventWork
+	for range blocks {
+		c.appendLogs([]types.Log{
+			{Contract: tokenContract, Name: "Transfer", Topics: [][32]byte{fromTopic}},
+			{Contract: otherContract, Name: "Approval", Topics: [][32]byte{toTopic}},
+		})
+	}
+	filter := &api.SubscriptionFilter{ContractID: new(tokenContract), Topics: []*types.Digest{nil, new(types.Digest(toTopic))}}
+	pieces, end := 0, chain.EventsEnd{Reached: chain.EndOfEvents(0)}
+	for ; !end.Complete; pieces++ {
+		before := end.Reached
+		var events []api.Event
+		var err error
+		events, end, err = c.server.feed.EventPiece(t.Context(), filter, before, 1)
+		if check(t, err); len(events) > 0 || end.Reached.Compare(before) <= 0 || end.Reached.Height-before.Height > eventWork {
+			t.Fatalf("a piece after %v: got %d events up to %v, want none of at most %d blocks", before, len(events),
+				end.Reached, eventWork)
+		}
+	}
+	if end.Reached != chain.EndOfEvents(blocks) || pieces < blocks*2/eventWork {
+		t.Errorf("got %d pieces up to %v, want block %d in %d at least", pieces, end.Reached, blocks, blocks*2/eventWork)
 	}
 }
 

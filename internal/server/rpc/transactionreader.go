@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/cairn-chain/cairn/api"
@@ -53,9 +54,23 @@ func (r *transactionReader) at(position chain.Position, neighbour *foundTransact
 	return found, nil
 }
 
+// receipt renders the receipt of an included transaction. What it costs does not grow with the block.
 func (r *transactionReader) receipt(found *foundTransaction) (*api.Receipt, error) {
+	first := uint32(0)
+	if len(found.receipt.Logs) > 0 {
+		var err error
+		if first, err = r.chain.FirstLog(chain.Position{Height: found.header.Height, Index: found.index}); err != nil {
+			return nil, absent(err)
+		}
+	}
+	receipt := newReceipt(found, first)
+	return &receipt, nil
+}
+
+// newReceipt renders the receipt of a transaction. Its logs are numbered from first on.
+func newReceipt(found *foundTransaction, first uint32) api.Receipt {
 	to, _ := recipient(&found.tx.Transaction)
-	receipt := &api.Receipt{
+	receipt := api.Receipt{
 		TransactionHash:   found.receipt.Transaction,
 		BlockHeight:       found.header.Height,
 		BlockHash:         found.hash,
@@ -70,21 +85,45 @@ func (r *transactionReader) receipt(found *foundTransaction) (*api.Receipt, erro
 		From:              found.tx.Sender,
 		To:                to,
 	}
-	if len(receipt.Logs) == 0 {
-		return receipt, nil
-	}
-	receipts, err := r.chain.Receipts(found.header.Height)
-	if err != nil {
-		return nil, absent(err)
-	}
-	before := 0
-	for _, r := range receipts[:found.index] {
-		before += len(r.Logs)
-	}
 	for i, log := range found.receipt.Logs {
-		receipt.Logs[i] = newLog(log, found.header.Height, uint32(before+i))
+		receipt.Logs[i] = newLog(log, found.header.Height, first+uint32(i))
 	}
-	return receipt, nil
+	return receipt
+}
+
+// receiptBytes bounds the JSON of a receipt without its logs and return data, in bytes.
+const receiptBytes = 1024
+
+// receipts renders at most limit receipts of the block with a header, from an index on, up to the size of a page but
+// at least one. It reads them one after the other, once.
+func (r *transactionReader) receipts(
+	ctx context.Context, header types.Header, from uint32, limit int,
+) ([]api.Receipt, error) {
+	receipts, size, logs, numbered := []api.Receipt{}, 0, uint32(0), false
+	found := &foundTransaction{place: place{header: header, hash: header.Hash(), index: from}}
+	var failed error
+	err := r.chain.TransactionsFrom(chain.Position{Height: header.Height, Index: from}, func(i chain.Included) bool {
+		if failed = ctx.Err(); failed != nil {
+			return false
+		}
+		if len(i.Receipt.Logs) > 0 && !numbered {
+			logs, failed = r.chain.FirstLog(chain.Position{Height: header.Height, Index: found.index})
+			numbered = true
+		}
+		size += receiptBytes + 2*len(i.Receipt.Output)
+		for j := range i.Receipt.Logs {
+			size += eventBytes + 2*len(i.Receipt.Logs[j].Data)
+		}
+		if failed != nil || size > api.MaxPageBytes && len(receipts) > 0 {
+			return false
+		}
+		found.tx, found.receipt, found.reason = i.Transaction, i.Receipt, i.Reason
+		receipts = append(receipts, newReceipt(found, logs))
+		logs += uint32(len(i.Receipt.Logs))
+		found.index++
+		return len(receipts) < limit
+	})
+	return receipts, cmp.Or(failed, err)
 }
 
 // transactionBytes bounds the JSON of a transaction without the arguments of its payload, in bytes.

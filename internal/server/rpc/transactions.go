@@ -30,6 +30,7 @@ func (h *transactionHandlers) methods(e *clientErrors) []method {
 		bind(e, api.GetTransactionsByAddress, h.getTransactionsByAddress),
 		bind(e, api.GetTransactionByNonce, h.getTransactionByNonce),
 		bind(e, api.GetBlockTransactions, h.getBlockTransactions),
+		bind(e, api.GetBlockReceipts, h.getBlockReceipts),
 		bind(e, api.ListRecentTransactions, h.listRecentTransactions),
 	}
 }
@@ -311,6 +312,31 @@ func (h *transactionHandlers) getBlockTransactions(
 		positions = append(positions, chain.Position{Height: height, Index: uint32(index)})
 	}
 	return h.list(ctx, positions)
+}
+
+func (h *transactionHandlers) getBlockReceipts(
+	ctx context.Context, p api.GetBlockReceiptsParams,
+) ([]api.Receipt, error) {
+	count, err := memberLimit("page", p.Page.Limit, api.DefaultReceiptsPage, api.MaxReceiptsPage)
+	if err != nil {
+		return nil, err
+	}
+	head := h.chain.Head().Header.Height
+	height := p.Block.Resolve(head)
+	if height > head || p.Page.From > math.MaxUint32 {
+		return []api.Receipt{}, nil
+	}
+	header, err := h.chain.Header(height)
+	if err == nil {
+		var receipts []api.Receipt
+		if receipts, err = h.receipts(ctx, header.Header, uint32(p.Page.From), count); err == nil {
+			return receipts, nil
+		}
+	}
+	if errors.Is(err, chain.ErrNotFound) { // undone meanwhile
+		return []api.Receipt{}, nil
+	}
+	return nil, err
 }
 
 func (h *transactionHandlers) listRecentTransactions(

@@ -77,6 +77,70 @@ func (s *Store) EncodedBlock(h types.Height) (EncodedBlock, error) {
 	})
 }
 
+// Outline is a block with nothing of its transactions but their number and IDs.
+type Outline struct {
+	Header types.SignedHeader
+	Count  int          // of transactions
+	Size   int          // of bincode(Block)
+	IDs    []types.TxID // nil unless they were asked for
+}
+
+// Outline returns the outline of a block, with [Store.Block]'s errors. It decodes neither transactions nor receipts.
+func (s *Store) Outline(h types.Height, ids bool) (Outline, error) {
+	return ofBlock(s, h, func(r kv.Reader) (o Outline, err error) {
+		if o.Header, err = readHeader(r, h); err != nil {
+			return o, err
+		}
+		o.Size = len(types.JoinBlock(o.Header, nil))
+		lower, upper := tableTransactions.heightBounds(h)
+		err = kv.Scan(r, lower, upper, func(_, row []byte) error {
+			items, err := splitItems(row)
+			for _, tx := range items {
+				o.Size += len(tx)
+			}
+			o.Count += len(items)
+			return err
+		})
+		if err != nil || !ids {
+			return o, err
+		}
+		o.IDs, err = readReceiptIDs(r, h, o.Count)
+		return o, err
+	})
+}
+
+// readReceiptIDs reads which transactions the receipts of a block are of, which has so many.
+func readReceiptIDs(r kv.Reader, h types.Height, count int) ([]types.TxID, error) {
+	ids := make([]types.TxID, 0, count)
+	lower, upper := tableReceipts.heightBounds(h)
+	err := kv.Scan(r, lower, upper, func(_, row []byte) error {
+		items, err := splitItems(row)
+		for _, receipt := range items {
+			if len(receipt) < len(types.TxID{}) {
+				return fmt.Errorf("%w: a receipt of %d bytes", ErrCorrupt, len(receipt))
+			}
+			ids = append(ids, types.TxID(receipt[:len(types.TxID{})])) // bincode(Receipt) begins with it
+		}
+		return err
+	})
+	if err == nil && len(ids) != count {
+		err = fmt.Errorf("%w: block %d has %d transactions and %d receipts", ErrCorrupt, h, count, len(ids))
+	}
+	return ids, err
+}
+
+// TransactionCount is how many transactions a block has, with [Store.Block]'s errors. It reads one row.
+func (s *Store) TransactionCount(h types.Height) (int, error) {
+	return ofBlock(s, h, func(r kv.Reader) (int, error) {
+		txs, err := newItemReader(r, tableTransactions)
+		if err != nil {
+			return 0, err
+		}
+		count, err := txs.count(h)
+		return int(count), errors.Join(err, txs.close())
+	})
+}
+
 // HeightOf returns the height of a block that is kept, else [ErrNotFound].
 func (s *Store) HeightOf(hash types.BlockHash) (types.Height, error) {
 	return read(s, func(v *view) (types.Height, error) {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"math"
 	"math/big"
 	"math/rand/v2"
 	"reflect"
@@ -32,10 +33,10 @@ func naiveEvents(c *toyChain, oldest types.Height) (events []Event) {
 }
 
 // naiveMatch compares an event with a filter member by member.
-func naiveMatch(f EventFilter, e Event) bool {
+func naiveMatch(f EventFilter, in EventRange, e Event) bool {
 	if f.Contract != nil && e.Contract != *f.Contract ||
 		f.NameHash != nil && sha256.Sum256([]byte(e.Name)) != *f.NameHash ||
-		e.Height < f.From || e.Height > f.To {
+		e.Height < *in.From || e.Height > *in.To {
 		return false
 	}
 	for i, topic := range f.Topics {
@@ -43,18 +44,21 @@ func naiveMatch(f EventFilter, e Event) bool {
 			return false
 		}
 	}
-	return f.After == nil || e.Height > f.After.Height || e.Height == f.After.Height && e.LogIndex > f.After.Index
+	return true
 }
 
 // randomFilter asks for some of what an event has, so that something is found, or for something that no event has.
-func randomFilter(r *rand.Rand, events []Event, oldest, head types.Height) EventFilter {
-	f := EventFilter{From: oldest, To: head}
+func randomFilter(r *rand.Rand, events []Event, oldest, head types.Height) (f EventFilter, in EventRange) {
+	in.From, in.To = &oldest, &head
 	if r.IntN(3) == 0 {
-		f.From += types.Height(r.IntN(int(head-oldest) + 1))
-		f.To = f.From + types.Height(r.IntN(4))
+		in.From = new(oldest + types.Height(r.IntN(int(head-oldest)+1)))
+		in.To = new(*in.From + types.Height(r.IntN(4)))
+	}
+	if r.IntN(2) == 0 {
+		in.Work = 1 + r.IntN(20)
 	}
 	if len(events) == 0 {
-		return f
+		return f, in
 	}
 	like := events[r.IntN(len(events))]
 	if r.IntN(2) == 0 {
@@ -72,7 +76,7 @@ func randomFilter(r *rand.Rand, events []Event, oldest, head types.Height) Event
 	if r.IntN(10) == 0 {
 		f.Topics[r.IntN(3)] = &[32]byte{31: 9}
 	}
-	return f
+	return f, in
 }
 
 // requireEvents compares what random filters find, whole and in pages, with a look at all events.
@@ -80,32 +84,99 @@ func requireEvents(t tester, s *Store, c *toyChain, oldest types.Height, r *rand
 	t.Helper()
 	all, head := naiveEvents(c, oldest), c.head().Header.Height
 	for range 20 {
-		f := randomFilter(r, all, oldest, head)
-		want := slices.DeleteFunc(slices.Clone(all), func(e Event) bool { return !naiveMatch(f, e) })
+		f, in := randomFilter(r, all, oldest, head)
+		want := slices.DeleteFunc(slices.Clone(all), func(e Event) bool { return !naiveMatch(f, in, e) })
 		limit := 1 + r.IntN(5)
 		var got []Event
-		for {
-			page := 0
-			must(t, s.Events(context.Background(), f, func(e Event) bool {
+		for complete := false; !complete; {
+			page, before := 0, in.After
+			end, err := s.Events(context.Background(), f, in, func(e Event) bool {
 				got = append(got, e)
 				page++
 				return page < limit
-			}))
-			if page == 0 {
-				break
+			})
+			must(t, err)
+			if before != nil && !end.Complete && end.Reached.Compare(*before) <= 0 {
+				t.Fatalf("%+v goes on at %v after %v", f, end.Reached, before)
 			}
-			last := got[len(got)-1]
-			f.After = &Position{last.Height, last.LogIndex}
+			complete, in.After = end.Complete, &end.Reached
 		}
 		if len(got) != len(want) || len(got) > 0 && !reflect.DeepEqual(got, want) {
 			t.Fatalf("%+v finds %d events in pages of %d, want %d:\n%+v\n%+v", f, len(got), limit, len(want), got, want)
 		}
 	}
 	if oldest > 0 {
-		if err := s.Events(context.Background(), EventFilter{From: oldest - 1, To: head}, nil); !errors.Is(err, ErrPruned) {
-			t.Fatalf("events from %d: %v, want ErrPruned", oldest-1, err)
+		below := oldest - 1
+		for _, in := range []EventRange{{From: &below}, {To: &below}, {After: &Position{below, 0}}} {
+			if _, err := s.Events(context.Background(), EventFilter{}, in, nil); !errors.Is(err, ErrPruned) {
+				t.Fatalf("events of %+v: got %v, want ErrPruned", in, err)
+			}
+		}
+		after := EndOfEvents(below)
+		if _, err := s.Events(context.Background(), EventFilter{}, EventRange{After: &after}, func(Event) bool {
+			return false
+		}); err != nil {
+			t.Fatalf("events after all of block %d: got %v, want those of the first kept", below, err)
 		}
 	}
+}
+
+// requireReceipts compares what is read of blocks one transaction after the other, and the numbers of their logs.
+func requireReceipts(t tester, s *Store, c *toyChain, oldest types.Height, r *rand.Rand) {
+	t.Helper()
+	for _, b := range c.blocks[oldest:] {
+		h, logs := b.Header.Height, uint32(0)
+		for i, receipt := range b.Receipts {
+			if len(receipt.Logs) == 0 {
+				continue
+			}
+			if first, err := s.FirstLog(Position{h, uint32(i)}); err != nil || first != logs {
+				t.Fatalf("block %d, transaction %d: the first log is %d, %v, want %d", h, i, first, err, logs)
+			}
+			logs += uint32(len(receipt.Logs))
+		}
+		from, limit := r.IntN(len(b.Receipts)+2), 1+r.IntN(5)
+		var got []Included
+		must(t, s.TransactionsFrom(Position{h, uint32(from)}, func(i Included) bool {
+			got = append(got, i)
+			return len(got) < limit
+		}))
+		if want := max(0, min(limit, len(b.Receipts)-from)); len(got) != want {
+			t.Fatalf("block %d from %d on: %d transactions, want %d", h, from, len(got), want)
+		}
+		for i, found := range got {
+			want, err := s.Transaction(Position{h, uint32(from + i)})
+			if must(t, err); !reflect.DeepEqual(found, want) {
+				t.Fatalf("block %d, %d: got %+v, want %+v", h, from+i, found, want)
+			}
+		}
+	}
+}
+
+// The number of a log is found without any receipt.
+func TestFirstLogReadsNoReceipt(t *testing.T) {
+	s, c := newStore(t, Options{}, 30)
+	b := s.db.NewBatch(0)
+	b.DeleteRange(tableReceipts.bounds())
+	must(t, s.db.Commit(b, true))
+	again, err := Open(s.db, s.options)
+	must(t, err)
+	found := 0
+	for _, e := range naiveEvents(c, 0) {
+		first, err := again.FirstLog(e.Position)
+		must(t, err)
+		if first > e.LogIndex {
+			t.Errorf("block %d, transaction %d: the first log is %d, and %d is of it", e.Height, e.Index, first, e.LogIndex)
+		}
+		found++
+	}
+	if found == 0 {
+		t.Error("the chain has no events")
+	}
+	if _, err := again.FirstLog(Position{1, math.MaxUint32}); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("of a transaction that has none: got %v, want ErrCorrupt", err)
+	}
+	must(t, again.Close())
 }
 
 // requireContracts compares the list of contracts, whole, in pages and at earlier heights.

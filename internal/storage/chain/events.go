@@ -1,13 +1,11 @@
 package chain
 
 import (
-	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"slices"
+	"math"
+	"sort"
 
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
@@ -39,6 +37,34 @@ type eventPlace struct {
 func (p eventPlace) appendTo(row []byte) []byte {
 	row = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(row, p.transaction), p.index)
 	return binary.BigEndian.AppendUint16(row, p.log)
+}
+
+// FirstLog returns the index, within its block, of the first log of the transaction at a position, which has logs. It
+// looks it up in the row of all the block's events, and decodes no other receipt. Its errors are those of
+// [Store.Transaction].
+func (s *Store) FirstLog(p Position) (uint32, error) {
+	return ofBlock(s, p.Height, func(r kv.Reader) (first uint32, err error) {
+		key := appendEventRow(nil, anyEvent, &noName, p.Height)
+		it, err := r.NewIter(key, append(key, 0))
+		if err != nil {
+			return 0, err
+		}
+		var row []byte // not copied: that of a full block has a megabyte
+		if it.First() {
+			row = it.Value()
+		}
+		count := len(row) / eventPlaceSize
+		transaction := func(i int) uint32 { return binary.BigEndian.Uint32(row[eventPlaceSize*i:]) }
+		if i := sort.Search(count, func(i int) bool { return transaction(i) >= p.Index }); i < count && transaction(i) == p.Index {
+			first = binary.BigEndian.Uint32(row[eventPlaceSize*i+4:])
+		} else {
+			err = fmt.Errorf("%w: the events of block %d, transaction %d are in no row", ErrCorrupt, p.Height, p.Index)
+		}
+		if closeErr := it.Close(); closeErr != nil { // what was read is not what is stored
+			return 0, closeErr
+		}
+		return first, err
+	})
 }
 
 func decodeEventPlaces(row []byte) ([]eventPlace, error) {
@@ -160,9 +186,33 @@ type EventFilter struct {
 	Contract *types.ContractID
 	NameHash *[32]byte                     // SHA-256 of the event's name
 	Topics   [types.MaxLogTopics]*[32]byte // the event's own
-	From, To types.Height                  // both included
-	// After leaves out the events up to this one, which is given by its index within the block.
+}
+
+// EventRange says where events are looked for.
+type EventRange struct {
+	From, To *types.Height // both included; nil: the oldest that is kept, the head
+	// After leaves out the events up to this one, which is given by its index within the block; [EndOfEvents] is all of
+	// the block's.
 	After *Position
+	// Work bounds what is read, in rows and events; at least a block is got over. 0 is no bound.
+	Work int
+}
+
+// EndOfEvents is the position after all events of a block.
+func EndOfEvents(h types.Height) Position { return Position{h, lastPlace} }
+
+// NextEvent is the first height of which there may be events after the one at a position.
+func (p Position) NextEvent() types.Height {
+	if p.Index == lastPlace && p.Height < math.MaxUint64 {
+		return p.Height + 1
+	}
+	return p.Height
+}
+
+// EventsEnd says how far a list of events came.
+type EventsEnd struct {
+	Reached  Position // all events up to it that match were given
+	Complete bool     // there is nothing more in the range at present
 }
 
 // Event is a log of an included transaction.
@@ -194,165 +244,4 @@ func (f *EventFilter) lists() (prefixes [][]byte) {
 		list(anyEvent, &noName)
 	}
 	return prefixes
-}
-
-// Events calls yield for the kept events that match a filter, in the chain's order, until it returns false. It returns
-// [ErrPruned] where the filter begins below the oldest height. What it takes grows with the blocks that hold events of
-// every member of the filter, not with the chain.
-func (s *Store) Events(ctx context.Context, f EventFilter, yield func(Event) bool) error {
-	if f.After != nil {
-		f.From = max(f.From, f.After.Height)
-	}
-	_, err := read(s, func(v *view) (_ struct{}, err error) {
-		if v.empty || f.From < v.oldest {
-			return struct{}{}, fmt.Errorf("events from block %d: %w: the oldest kept is %d", f.From, ErrPruned, v.oldest)
-		}
-		w, err := newEventWalk(v.snapshot, f)
-		if err == nil {
-			err = w.run(ctx, yield)
-		}
-		return struct{}{}, errors.Join(err, w.close())
-	})
-	return err
-}
-
-// eventWalk walks along several lists of events together.
-type eventWalk struct {
-	filter   EventFilter
-	lists    []eventList
-	key      []byte
-	receipts *itemReader
-	receipt  *types.Receipt // at position, unless it is nil
-	position Position
-}
-
-// eventList is the rows with a prefix.
-type eventList struct {
-	prefix []byte
-	rows   *kv.Iter
-}
-
-func newEventWalk(r kv.Reader, f EventFilter) (*eventWalk, error) {
-	w := &eventWalk{filter: f}
-	for _, prefix := range f.lists() {
-		rows, err := r.NewIter(prefix, kv.PrefixEnd(prefix))
-		if err != nil {
-			return w, err
-		}
-		w.lists = append(w.lists, eventList{prefix, rows})
-	}
-	var err error
-	w.receipts, err = newItemReader(r, tableReceipts)
-	return w, err
-}
-
-func (w *eventWalk) close() error {
-	var errs []error
-	for _, list := range w.lists {
-		errs = append(errs, list.rows.Close())
-	}
-	return errors.Join(append(errs, w.receipts.close())...)
-}
-
-// run gives the events of one common block after another.
-func (w *eventWalk) run(ctx context.Context, yield func(Event) bool) error {
-	for h := w.filter.From; h <= w.filter.To; h++ {
-		var more bool
-		var err error
-		if h, more, err = w.align(ctx, h); err != nil || !more || h > w.filter.To {
-			return err // that of an iterator shows when it is closed
-		}
-		if more, err = w.block(h, yield); err != nil || !more {
-			return err
-		}
-	}
-	return nil
-}
-
-// align moves all lists to the first block from h on that each of them has.
-func (w *eventWalk) align(ctx context.Context, h types.Height) (types.Height, bool, error) {
-	for i := 0; i < len(w.lists); {
-		if err := ctx.Err(); err != nil {
-			return 0, false, err
-		}
-		list := w.lists[i]
-		w.key = binary.BigEndian.AppendUint64(append(w.key[:0], list.prefix...), uint64(h))
-		if !list.rows.SeekGE(w.key) {
-			return 0, false, nil
-		}
-		at, err := heightAtEnd(list.rows.Key())
-		if err != nil {
-			return 0, false, err
-		}
-		if at > h && i > 0 {
-			h, i = at, 0 // those before must come along
-			continue
-		}
-		h = at
-		i++
-	}
-	return h, true, nil
-}
-
-// block gives the events of a block that are in every list; all lists are at it.
-func (w *eventWalk) block(h types.Height, yield func(Event) bool) (more bool, err error) {
-	// The shortest first: where it has nothing in common with the next, the long ones are not decoded.
-	slices.SortFunc(w.lists, func(a, b eventList) int { return cmp.Compare(len(a.rows.Value()), len(b.rows.Value())) })
-	var common []eventPlace
-	for i, list := range w.lists {
-		places, err := decodeEventPlaces(list.rows.Value())
-		if err != nil {
-			return false, err
-		}
-		if i == 0 {
-			common = places
-		} else if common = intersect(common, places); len(common) == 0 {
-			return true, nil
-		}
-	}
-	for _, place := range common {
-		if after := w.filter.After; after != nil && after.Height == h && place.index <= after.Index {
-			continue
-		}
-		event, err := w.event(h, place)
-		if err != nil || !yield(event) {
-			return false, err
-		}
-	}
-	return true, nil
-}
-
-// intersect keeps the places that are in both lists, which ascend.
-func intersect(a, b []eventPlace) []eventPlace {
-	common := a[:0]
-	for len(a) > 0 && len(b) > 0 {
-		switch {
-		case a[0].index < b[0].index:
-			a = a[1:]
-		case a[0].index > b[0].index:
-			b = b[1:]
-		default:
-			common = append(common, a[0])
-			a, b = a[1:], b[1:]
-		}
-	}
-	return common
-}
-
-// event reads an event out of its receipt.
-func (w *eventWalk) event(h types.Height, place eventPlace) (Event, error) {
-	p := Position{h, place.transaction}
-	if w.receipt == nil || w.position != p {
-		receipt, err := readNext(w.receipts, p, types.DecodeReceipt)
-		if err != nil {
-			return Event{}, err
-		}
-		w.receipt, w.position = &receipt, p
-	}
-	if int(place.log) >= len(w.receipt.Logs) {
-		return Event{}, fmt.Errorf("%w: block %d, transaction %d has no log %d", ErrCorrupt, h, p.Index, place.log)
-	}
-	return Event{
-		Log: w.receipt.Logs[place.log], Position: p, Transaction: w.receipt.Transaction, LogIndex: place.index,
-	}, nil
 }

@@ -51,6 +51,41 @@ func (s *Store) Transaction(p Position) (Included, error) {
 	})
 }
 
+// TransactionsFrom calls yield for the transactions of a block from a position on, in their order, until it returns
+// false. Behind the last one there is none. Its errors are those of [Store.Block].
+func (s *Store) TransactionsFrom(p Position, yield func(Included) bool) error {
+	_, err := ofBlock(s, p.Height, func(r kv.Reader) (_ struct{}, err error) {
+		var txs, receipts *itemReader
+		defer func() { err = errors.Join(err, txs.close(), receipts.close()) }()
+		if txs, err = newItemReader(r, tableTransactions); err != nil {
+			return struct{}{}, err
+		}
+		if receipts, err = newItemReader(r, tableReceipts); err != nil {
+			return struct{}{}, err
+		}
+		count, err := txs.count(p.Height)
+		for more := true; more && err == nil && p.Index < count; p.Index++ {
+			var i Included
+			if i, err = readIncluded(r, txs, receipts, p); err == nil {
+				more = yield(i)
+			}
+		}
+		return struct{}{}, err
+	})
+	return err
+}
+
+func readIncluded(r kv.Reader, txs, receipts *itemReader, p Position) (i Included, err error) {
+	if i.Transaction, err = readNext(txs, p, types.DecodeSignedTransaction); err != nil {
+		return i, err
+	}
+	if i.Receipt, err = readNext(receipts, p, types.DecodeReceipt); err != nil {
+		return i, err
+	}
+	i.Reason, err = readReason(r, p, i.Receipt)
+	return i, err
+}
+
 func decodeItem[T any](r kv.Reader, t table, p Position, decode func([]byte) (T, error)) (T, error) {
 	item, err := readItem(r, t, p)
 	if err != nil {

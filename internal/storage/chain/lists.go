@@ -173,6 +173,21 @@ func (r *itemReader) close() error {
 	return r.rows.Close()
 }
 
+// count is how many items the list of a height has.
+func (r *itemReader) count(h types.Height) (uint32, error) {
+	r.items = nil
+	lower, upper := r.table.heightBounds(h)
+	if !r.rows.SeekLT(upper) || !bytes.HasPrefix(r.rows.Key(), lower) { // to the last run
+		return 0, r.rows.Err()
+	}
+	begins, err := decodePosition(r.rows.Key()[1:])
+	if err != nil {
+		return 0, err
+	}
+	items, err := splitItems(r.rows.Value())
+	return begins.Index + uint32(len(items)), err
+}
+
 // readNext decodes the item at a position, which must be there.
 func readNext[T any](r *itemReader, p Position, decode func([]byte) (T, error)) (T, error) {
 	item, err := r.item(p)

@@ -76,6 +76,7 @@ func requireModel(t tester, s *Store, c *toyChain, oldest types.Height, r *rand.
 	}
 	requireLists(t, s, c, oldest, r)
 	requireEvents(t, s, c, oldest, r)
+	requireReceipts(t, s, c, oldest, r)
 	requirePayments(t, s, c, oldest, r)
 	requireContracts(t, s, c, 1+r.IntN(5))
 	requireHolders(t, s, c, 1+r.IntN(5))

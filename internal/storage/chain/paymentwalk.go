@@ -253,16 +253,11 @@ func (w *paymentWalk) row(prefix []byte, h types.Height) ([]uint32, error) {
 		}
 		return decodeIndices(row)
 	}
-	_, upper := tableTransactions.heightBounds(h)
-	if !w.rows.SeekLT(upper) { // the last run
-		return nil, errors.Join(fmt.Errorf("%w: block %d has no transactions", ErrCorrupt, h), w.rows.Err())
+	count, err := w.txs.count(h)
+	if err == nil && count == 0 {
+		err = fmt.Errorf("%w: block %d has no transactions", ErrCorrupt, h)
 	}
-	begins, err := decodePosition(w.rows.Key()[1:])
-	if err != nil {
-		return nil, err
-	}
-	items, err := splitItems(w.rows.Value())
-	indices := make([]uint32, int(begins.Index)+len(items))
+	indices := make([]uint32, count)
 	for i := range indices {
 		indices[i] = uint32(i)
 	}

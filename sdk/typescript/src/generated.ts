@@ -210,6 +210,13 @@ export interface BlockRange {
   to_height: number;
 }
 
+export interface BlockReceiptsPage {
+  /** the index of the first transaction, 0 by default */
+  from?: number | null | undefined;
+  /** at most so many, 1 to 10,000; 1,000 by default; fewer if they are large */
+  limit?: number | null | undefined;
+}
+
 export interface BlockTransactionsPage {
   /** the index of the first, 0 by default */
   from?: number | null | undefined;
@@ -988,6 +995,8 @@ export interface Methods {
   svc_getBlockByHash: { params: [hash: Hash, full?: boolean | null, headers_only?: boolean | null]; result: Block | null };
   /** The block of a height; null above the head. */
   svc_getBlockByNumber: { params: [block: BlockRef, full?: boolean | null, headers_only?: boolean | null]; result: Block | null };
+  /** The receipts of a block in the order of its transactions, from an index on: at most 8 MiB, but at least one when there is one. Empty behind the last, and above the head. */
+  svc_getBlockReceipts: { params: [block: BlockRef, page?: BlockReceiptsPage | null]; result: (Receipt)[] };
   /** The transactions of a block in their order, from an index on; empty behind the last, and above the head. */
   svc_getBlockTransactions: { params: [block: BlockRef, page?: BlockTransactionsPage | null]; result: (Transaction)[] };
   /** The blocks of a range, ascending: at most 256 or 16 MiB, but at least one when there is one. As bytes at GET /blocks/FROM-TO. */
@@ -1193,6 +1202,7 @@ export const results: Record<string, string> = {
   svc_getBalance: "q",
   svc_getBlockByHash: "Block",
   svc_getBlockByNumber: "Block",
+  svc_getBlockReceipts: "[Receipt",
   svc_getBlockTransactions: "[Transaction",
   svc_getBlocks: "[BlockItem",
   svc_getContract: "Contract",

@@ -59,17 +59,28 @@ export function watchBlocks(client: Client, from: number, options: StreamOptions
  */
 export function watchEvents(client: Client, filter: Omit<EventFilter, "to_block" | "limit">, options: StreamOptions = {}): Stream<Event> {
   let asked: EventFilter = filter;
+  let last = 0; // the height of the last event
   return stream(client, options, {
     topic: "events",
     filter: async () => {
-      if (asked.cursor || asked.from_block !== undefined && asked.from_block !== null) return asked;
-      return { ...asked, from_block: (await client.call("svc_getNodeInfo")).oldestHeight };
+      if (asked.cursor || asked.from_block !== undefined && asked.from_block !== null) return { ...asked, progress: true };
+      return { ...asked, from_block: (await client.call("svc_getNodeInfo")).oldestHeight, progress: true };
     },
-    taken: ({ cursor }) => {
+    taken: ({ cursor, block_height }) => {
       const { from_block: _, ...rest } = asked;
       asked = { ...rest, cursor };
+      last = block_height;
     },
-    page: () => client.call("svc_getEvents", asked),
+    silent: ({ topics }) => topics === undefined, // it only says how far the node has come
+    page: async () => {
+      const head = Number(await client.call("svc_blockNumber"));
+      const found = await client.call("svc_getEvents", { ...asked, to_block: head });
+      if (found.length === 0 && head >= last) {
+        const { cursor: _, ...rest } = asked; // nothing comes after it up to the head, and the node may prune its block
+        asked = { ...rest, from_block: Math.max(head + 1, asked.from_block ?? 0) };
+      }
+      return found;
+    },
   });
 }
 
@@ -155,6 +166,8 @@ interface Source<T> {
   page(): Promise<T[]>;
   /** is told of each item once it was taken */
   taken(item: T): void;
+  /** reports whether an item is not for who reads the stream */
+  silent?(item: T): boolean;
   /** reports whether asking again may help, where that is not so of every stream */
   passes?(error: unknown): boolean;
   /** reports whether to subscribe again with another filter */
@@ -193,7 +206,7 @@ function stream<T>(client: Client, options: StreamOptions, source: Source<T>): S
         for (const item of found) {
           if (signal?.aborted) return;
           source.taken(item);
-          yield item;
+          if (!source.silent?.(item)) yield item;
         }
       }
     } finally {

@@ -1,0 +1,246 @@
+package push
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/types"
+)
+
+const (
+	// quietBlocks is how many blocks with nothing for it a subscription passes at most until it tells how far it is.
+	quietBlocks = 256
+	// eventPieceBytes bounds the events that a subscriber that is behind gets in one turn, as JSON, and eventPieceMemory
+	// what it takes to read and render them: one more event may come, with all else of its receipt.
+	eventPieceBytes  = 128 << 10
+	eventPieceMemory = 4 * eventPieceBytes
+	// freeMatches is how many events of a block a subscriber compares without a turn of its client's.
+	freeMatches = 512
+)
+
+// blockEvents are all events of a block, and their JSON, with what finds those of a contract or name.
+type blockEvents struct {
+	events     []renderedEvent
+	ofContract map[types.ContractID][]uint32
+	ofName     map[string][]uint32
+}
+
+type renderedEvent struct {
+	event api.Event
+	json  []byte
+}
+
+// eventOverhead is about what a renderedEvent takes besides its JSON and data, in bytes.
+const eventOverhead = 640
+
+func (s *Server) renderEvents(height types.Height) (any, int, error) {
+	events, err := s.config.Source.Events(height)
+	if err != nil {
+		return nil, 0, err
+	}
+	if events == nil {
+		return nil, 0, errGone
+	}
+	b := &blockEvents{
+		events:     make([]renderedEvent, len(events)),
+		ofContract: make(map[types.ContractID][]uint32),
+		ofName:     make(map[string][]uint32),
+	}
+	bytes := 0
+	for i, event := range events {
+		text, err := json.Marshal(event)
+		if err != nil {
+			return nil, 0, err
+		}
+		b.events[i] = renderedEvent{event, text}
+		b.ofContract[event.ContractID] = append(b.ofContract[event.ContractID], uint32(i))
+		b.ofName[event.EventName] = append(b.ofName[event.EventName], uint32(i))
+		bytes += eventOverhead + cap(text) + len(event.Data)
+	}
+	return b, bytes, nil
+}
+
+// candidates are the places of the events that may match a filter; all is true where every one may.
+func (b *blockEvents) candidates(f *api.SubscriptionFilter) (places []uint32, all bool) {
+	all = true
+	if f.ContractID != nil {
+		places, all = b.ofContract[*f.ContractID], false
+	}
+	if f.EventName != nil {
+		if named := b.ofName[*f.EventName]; all || len(named) < len(places) {
+			places, all = named, false
+		}
+	}
+	return places, all
+}
+
+// matching are the places of the events that match a filter.
+func (b *blockEvents) matching(f *api.SubscriptionFilter) (found []uint32) {
+	places, all := b.candidates(f)
+	count := len(places)
+	if all {
+		count = len(b.events)
+	}
+	for i := range count {
+		place := uint32(i)
+		if !all {
+			place = places[i]
+		}
+		if f.Matches(&b.events[place].event) {
+			found = append(found, place)
+		}
+	}
+	return found
+}
+
+// eventFeed is a subscription to events.
+type eventFeed struct {
+	*subscription
+	filter api.SubscriptionFilter
+	after  chain.Position // all up to it that matches was sent
+	told   types.Height   // that the client knows it has come to
+	live   bool           // it has been at the head
+}
+
+func (s *Server) prepareEvents(sub *subscription, f api.SubscriptionFilter) error {
+	feed := &eventFeed{subscription: sub, filter: f}
+	from := f.FromBlock
+	if f.Cursor != "" {
+		var err error
+		if feed.after, err = s.config.Source.EventPosition(f.Cursor); err != nil {
+			return err
+		}
+		from = new(feed.after.NextEvent())
+	}
+	if err := s.begin(sub, from); err != nil {
+		return err
+	}
+	if f.Cursor == "" { // block 0 has no events
+		feed.after = chain.EndOfEvents(types.Height(max(1, sub.next.Load())) - 1)
+	}
+	feed.told = feed.after.Height
+	sub.behind, sub.run = sub.blocksBehind, feed.run
+	return nil
+}
+
+// run sends what there is, and what comes. When a development chain is taken back it goes on after the head as it is
+// then.
+func (f *eventFeed) run(ctx context.Context) error {
+	follows := f.connection.server.config.Chain
+	for ctx.Err() == nil {
+		seen := follows.HeadHash() // before the head: if that changes in between, the wait below is none
+		head, next := follows.Head().Header.Height, f.after.NextEvent()
+		f.next.Store(uint64(next))
+		var err error
+		switch {
+		case next > head+1:
+			f.after = chain.EndOfEvents(head)
+			f.told = min(f.told, head)
+		case next == head+1:
+			if err = f.tell(ctx, !f.live); err == nil {
+				f.live = true
+				err = follows.WaitHead(ctx, seen)
+			}
+		default:
+			err = f.goOn(ctx, next)
+		}
+		if err != nil && !errors.Is(err, errGone) {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// tell sends how far the subscription is, if it is asked to and the client has not heard for long.
+func (f *eventFeed) tell(ctx context.Context, now bool) error {
+	reached := f.after.Height
+	if !f.filter.Progress || reached <= f.told || f.after != chain.EndOfEvents(reached) ||
+		!now && reached < f.told+f.connection.server.quiet() {
+		return nil
+	}
+	result, err := json.Marshal(f.connection.server.config.Source.EventProgress(f.after))
+	if err == nil {
+		err = f.notify(ctx, result)
+	}
+	f.told = reached
+	return err
+}
+
+// quiet is how many blocks a subscription passes until it tells how far it is. Where blocks are pruned they are few
+// enough that whoever comes back some blocks later still finds what comes next.
+func (s *Server) quiet() types.Height {
+	head, oldest := s.config.Chain.Head().Header.Height, s.config.Chain.OldestHeight()
+	if oldest == 0 {
+		return quietBlocks
+	}
+	return max(1, min(quietBlocks, (head-min(head, oldest))/4))
+}
+
+// goOn sends a piece of what there is from a block on: what all share of that block, or what an index has.
+func (f *eventFeed) goOn(ctx context.Context, next types.Height) error {
+	block, ok, err := shared[*blockEvents](f.connection.server.cache, events, next)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return f.catchUp(ctx)
+	}
+	found, err := f.matching(ctx, block)
+	if err != nil {
+		return err
+	}
+	for _, place := range found {
+		e := &block.events[place]
+		if f.after.Height == next && f.after.Index >= e.event.LogIndex {
+			continue
+		}
+		if err := f.notify(ctx, e.json); err != nil {
+			return err
+		}
+		f.after, f.told = chain.Position{Height: next, Index: e.event.LogIndex}, next
+	}
+	f.after = chain.EndOfEvents(next)
+	return f.tell(ctx, false)
+}
+
+// matching are the events of a shared block that match, looked for in a turn of the client's where there are many.
+func (f *eventFeed) matching(ctx context.Context, block *blockEvents) ([]uint32, error) {
+	places, all := block.candidates(&f.filter)
+	if len(places) <= freeMatches && (!all || len(block.events) <= freeMatches) {
+		return block.matching(&f.filter), nil
+	}
+	ticket := f.connection.server.config.Ticket(f.connection.request)
+	defer ticket.Release()
+	return inTurn(ctx, ticket, 0, func(context.Context) ([]uint32, error) { return block.matching(&f.filter), nil })
+}
+
+// catchUp sends a piece of what an index of events has, which may be nothing.
+func (f *eventFeed) catchUp(ctx context.Context) error {
+	var reached chain.Position
+	found := 0
+	err := f.turn(ctx, eventPieceMemory, func(ctx context.Context) ([][]byte, error) {
+		source := f.connection.server.config.Source
+		events, end, err := source.EventPiece(ctx, &f.filter, f.after, eventPieceBytes)
+		if err != nil {
+			return nil, err
+		}
+		results := make([][]byte, len(events))
+		for i, event := range events {
+			if results[i], err = json.Marshal(event); err != nil {
+				return nil, err
+			}
+		}
+		reached, found = end.Reached, len(results)
+		return results, nil
+	})
+	if err != nil {
+		return err
+	}
+	if f.after = reached; found > 0 {
+		f.told = reached.Height
+	}
+	return f.tell(ctx, false)
+}
