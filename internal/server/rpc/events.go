@@ -47,10 +47,11 @@ func (h *eventHandlers) getEvents(ctx context.Context, p api.GetEventsParams) ([
 	if !possible {
 		return events, nil
 	}
-	ctx, cancel := context.WithDeadline(ctx, request.Of(ctx).Until())
+	r := request.Of(ctx)
+	ctx, cancel := context.WithDeadline(ctx, r.Until())
 	defer cancel()
 	size := 0
-	for full := false; !full; {
+	for full := false; ; {
 		end, err := h.chain.Events(ctx, filter, in, func(e chain.Event) bool {
 			size += eventBytes + 2*len(e.Data)
 			if size > api.MaxPageBytes && len(events) > 0 {
@@ -67,7 +68,12 @@ func (h *eventHandlers) getEvents(ctx context.Context, p api.GetEventsParams) ([
 		if err != nil {
 			return nil, err
 		}
-		full = full || end.Complete
+		if full = full || end.Complete; full {
+			break
+		}
+		if err := r.Stop(ctx); err != nil {
+			return nil, err
+		}
 		in.After = &end.Reached
 	}
 	return events, nil

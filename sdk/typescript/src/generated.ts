@@ -711,7 +711,7 @@ export interface SubscriptionFilter {
   accounts?: (string)[] | null | undefined;
   /** of events: only of this contract */
   contract_id?: Hash | null | undefined;
-  /** of events: the cursor of the last item seen, of payments that of the last page or payment, instead of from_block */
+  /** of events: the cursor of the last event or EventProgress seen, of payments that of the last page or payment, instead of from_block */
   cursor?: string | null | undefined;
   /** of payments: only those that the accounts get, or only those that they make; by default both */
   direction?: "in" | "out" | "both" | null | undefined;
@@ -723,6 +723,8 @@ export interface SubscriptionFilter {
   headers_only?: boolean | null | undefined;
   /** of payments: only of these kinds; by default all */
   kinds?: ("transfer" | "deploy" | "call" | "contract")[] | null | undefined;
+  /** of events: whether an EventProgress comes too, now and then, while no event matches; false by default */
+  progress?: boolean | null | undefined;
   /** of events: the topics that they begin with; null stands for any */
   topics?: (Hash | null)[] | null | undefined;
 }
@@ -1067,7 +1069,7 @@ export interface Methods {
   svc_sendRawTransaction: { params: [transaction: Hex]; result: Hash };
   /** Submits a signed transaction, or takes one already known, and waits for its receipt, 30 s at most. */
   svc_sendRawTransactionSync: { params: [transaction: Hex]; result: Receipt };
-  /** Over WebSocket (/ws): begins to send a topic as notifications of the method svc_subscription, and gives the subscription's id, which is the connection's own. Each has params {subscription, result}. The result is of newBlocks a Block with hashes, of newPendingTransactions a hash, of events an Event, of syncStatus a SyncStatus, of proofs a ProofNotice, of payments a PaymentPage. Of rangeProofs it is an array of RangeProofs. */
+  /** Over WebSocket (/ws): begins to send a topic as notifications of the method svc_subscription, and gives the subscription's id, which is the connection's own. Each has params {subscription, result}. The result is of newBlocks a Block with hashes, of newPendingTransactions a hash, of events an Event, of syncStatus a SyncStatus, of proofs a ProofNotice, of payments a PaymentPage. Of rangeProofs it is an array of RangeProofs, and of events with progress an EventProgress too. */
   svc_subscribe: { params: [topic: "newBlocks" | "newPendingTransactions" | "events" | "syncStatus" | "proofs" | "rangeProofs" | "payments", filter?: SubscriptionFilter | null]; result: bigint };
   /** What an included transaction did, call by call; null when it is not included. Its block is executed again up to it. */
   svc_traceTransaction: { params: [hash: Hash, places?: boolean | null]; result: Trace | null };
