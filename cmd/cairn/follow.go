@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/node"
-	"github.com/cairn-chain/cairn/internal/server/front"
+	"github.com/cairn-chain/cairn/internal/secret"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -56,7 +56,7 @@ func (s followSettings) config() (node.Follow, error) {
 		Upstreams: datadir.Upstreams{URLs: s.Upstream, CAFile: s.UpstreamCAFile}, Refuse: !s.Forward, MaxLag: s.MaxLag,
 	}
 	if s.UpstreamKeyFile != "" {
-		content, err := front.ReadSecret(s.UpstreamKeyFile)
+		content, err := secret.Read(s.UpstreamKeyFile)
 		if err != nil {
 			return node.Follow{}, output.Usage(fmt.Errorf("--upstream-key-file: %w", err))
 		}

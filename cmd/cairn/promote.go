@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/cli"
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
-	"github.com/cairn-chain/cairn/internal/server/front"
+	"github.com/cairn-chain/cairn/internal/secret"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -94,7 +94,7 @@ func (d deadPrimary) promote(command *cobra.Command, yes bool) error {
 	}
 	replicas := datadir.Upstreams{URLs: d.replicas, CAFile: d.roots}
 	if d.tokens != "" {
-		content, err := front.ReadSecret(d.tokens)
+		content, err := secret.Read(d.tokens)
 		if err != nil {
 			return output.Usage(fmt.Errorf("--upstream-key-file: %w", err))
 		}

@@ -134,8 +134,8 @@ var rows = map[string][]string{
 	"internal/server/sources":   {"api", "internal/contractbuild", "internal/storage/kv"},
 	"internal/server/provers":   {"types", "internal/engine/proving", "internal/protocol/blockproof"},
 	"internal/server/explorer":  {},
-	"internal/server/front": {"internal/machine", "internal/server/admission", "internal/server/request",
-		"jsonrpc"}, // whether a connection's other end is there
+	"internal/server/front": {"internal/machine", "internal/secret", "internal/server/admission",
+		"internal/server/request", "jsonrpc"}, // whether a connection's other end is there
 	"internal/server/telemetry": {"internal/build"},
 
 	// The wiring and the commands.
@@ -143,9 +143,10 @@ var rows = map[string][]string{
 	"internal/contractbuild": {"contracts", "types", "internal/protocol/..."},
 	"internal/bindings":      {"abi"},
 	"internal/config":        {},
+	"internal/secret":        {}, // files that only their owner may read
 	"internal/machine":       {"crypto/bip340", "internal/proof/poseidon"},
 	"internal/datadir": {"api", "client", "crypto", "types", "wallet", "internal/engine/...", "internal/machine",
-		"internal/protocol/...", "internal/storage/...", "internal/upstream"},
+		"internal/protocol/...", "internal/secret", "internal/storage/...", "internal/upstream"},
 	"internal/node":    {"..."},
 	"internal/loadgen": {"contracts", "client", "api", "types", "crypto", "crypto/bip340"},
 	"internal/cli": {"internal/bindings", "internal/build", "internal/contractbuild", "abi", "proof",
@@ -161,7 +162,8 @@ var rows = map[string][]string{
 		"internal/server/explorer",
 		"internal/server/admin", "internal/server/front", "internal/server/members", "internal/server/provers",
 		"internal/server/rpc",
-		"internal/cli/...", "internal/config", "internal/protocol/params", "internal/signer", "api", "types", "crypto"},
+		"internal/cli/...", "internal/config", "internal/protocol/params", "internal/secret",
+		"internal/signer", "api", "types", "crypto"},
 
 	// Make the files of a release and the site of the documentation; a module of its own.
 	"tools/release":      {},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
 	"github.com/cairn-chain/cairn/internal/machine"
+	"github.com/cairn-chain/cairn/internal/secret"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/internal/storage/slots"
 )
@@ -63,7 +64,7 @@ func (d *Dir) makeIdentity() (link.Identity, error) {
 	if err != nil {
 		return identity, err
 	}
-	if err := writeSecret(d.file(memberKeyFile), key); err != nil {
+	if err := secret.Write(d.file(memberKeyFile), key); err != nil {
 		return identity, err
 	}
 	path, member := d.file(memberIDFile), identity.Pin().Member()
@@ -75,21 +76,6 @@ func (d *Dir) makeIdentity() (link.Identity, error) {
 		return identity, err
 	}
 	return identity, d.writePlace(place{member, inode, born, 1})
-}
-
-// writeSecret makes a file that only its owner can read, instead of one that is there.
-func writeSecret(path string, content []byte) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	if _, err = file.Write(content); err == nil {
-		err = file.Sync()
-	}
-	return errors.Join(err, file.Close())
 }
 
 func (d *Dir) writePlace(p place) error {

@@ -8,13 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/cairn-chain/cairn/internal/secret"
 )
 
 // minKeySize is the length in bytes of the shortest API key or JWT secret that is no invitation to guess.
@@ -37,7 +38,7 @@ type keys map[[sha256.Size]byte]*key
 // the key has a limit of its own of N calls a second and 2N at once. Empty lines and those that begin with # are
 // skipped.
 func readKeys(file string) (keys, error) {
-	content, err := ReadSecret(file)
+	content, err := secret.Read(file)
 	if err != nil {
 		return nil, err
 	}
@@ -68,30 +69,30 @@ func readKeys(file string) (keys, error) {
 
 func parseKey(line string) (*key, [sha256.Size]byte, error) {
 	fields := strings.Fields(line)
-	name, secret, ok := strings.Cut(fields[0], ":")
+	name, text, ok := strings.Cut(fields[0], ":")
 	if !ok || name == "" || len(fields) > 2 {
 		return nil, [32]byte{}, errors.New("this is not name:key, with rate=N after a space")
 	}
 	k := &key{name: name}
 	if len(fields) == 2 {
-		text, ok := strings.CutPrefix(fields[1], "rate=")
-		rate, err := strconv.ParseFloat(text, 64)
+		number, ok := strings.CutPrefix(fields[1], "rate=")
+		rate, err := strconv.ParseFloat(number, 64)
 		if !ok || err != nil || !(rate >= 1) || math.IsInf(rate, 1) {
 			return nil, [32]byte{}, errors.New("what follows the key is not rate=N with N of at least 1")
 		}
 		k.rate = Rate{PerSecond: rate, Burst: 2 * rate}
 	}
-	if text, ok := strings.CutPrefix(secret, "sha256:"); ok {
-		digest, err := hex.DecodeString(text)
+	if digits, ok := strings.CutPrefix(text, "sha256:"); ok {
+		digest, err := hex.DecodeString(digits)
 		if err != nil || len(digest) != sha256.Size {
 			return nil, [32]byte{}, errors.New("sha256: is followed by 64 hex digits")
 		}
 		return k, [32]byte(digest), nil
 	}
-	if len(secret) < minKeySize {
+	if len(text) < minKeySize {
 		return nil, [32]byte{}, fmt.Errorf("the key has less than %d characters", minKeySize)
 	}
-	return k, sha256.Sum256([]byte(secret)), nil
+	return k, sha256.Sum256([]byte(text)), nil
 }
 
 // take takes cost calls from the key's own rate, where it has one.
@@ -107,51 +108,26 @@ func (k *key) spend(cost float64) {
 	k.bucket.spend(cost)
 }
 
-// maxSecretBytes bounds a file with a secret.
-const maxSecretBytes = 1 << 20
-
-// ReadSecret reads a file of at most 1 MiB that only its owner may read.
-func ReadSecret(file string) ([]byte, error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		return nil, err
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("%s may be read by others than its owner: chmod 600 it", file)
-	}
-	if info.Size() > maxSecretBytes {
-		return nil, fmt.Errorf("%s is larger than 1 MiB", file)
-	}
-	return os.ReadFile(file)
-}
-
-// readJWTSecret reads the secret of HS256 tokens: 32 bytes in hex, 0x or not (the form of Ethereum's engine API).
+// readJWTSecret reads the secret of HS256 tokens.
 func readJWTSecret(file string) ([]byte, error) {
-	content, err := ReadSecret(file)
-	if err != nil {
-		return nil, err
-	}
-	secret, err := hex.DecodeString(strings.TrimPrefix(strings.TrimSpace(string(content)), "0x"))
-	if err != nil || len(secret) != 32 {
-		return nil, fmt.Errorf("%s is not 64 hex digits", file)
-	}
-	return secret, nil
+	key, err := secret.ReadHex(file)
+	return key[:], err
 }
 
 // issuedWithin is how far a token's time of issue may be from now where it does not say when it expires.
 const issuedWithin = time.Minute
 
-// checkJWT reports whether a token (RFC 7519) is signed with the secret (HS256) and of now: it has not expired, or,
+// checkJWT reports whether a token (RFC 7519) is signed with the key (HS256) and of now: it has not expired, or,
 // without an expiry, it was issued within a minute.
-func checkJWT(token string, secret []byte, now func() time.Time) bool {
+func checkJWT(token string, key []byte, now func() time.Time) bool {
 	var claims jwt.RegisteredClaims
-	key := func(t *jwt.Token) (any, error) {
+	find := func(t *jwt.Token) (any, error) {
 		if _, ok := t.Header["crit"]; ok {
 			return nil, jwt.ErrTokenUnverifiable // it asks for what is not understood here (RFC 7515, 4.1.11)
 		}
-		return secret, nil
+		return key, nil
 	}
-	_, err := jwt.ParseWithClaims(token, &claims, key,
+	_, err := jwt.ParseWithClaims(token, &claims, find,
 		jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}), jwt.WithTimeFunc(now))
 	switch {
 	case err != nil:

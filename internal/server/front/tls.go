@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"github.com/cairn-chain/cairn/internal/secret"
 )
 
 // watchCertificate loads the certificate, and again when its files change.
@@ -16,9 +18,9 @@ func watchCertificate(config Config) (*watched[tls.Certificate], error) {
 // loadCertificate reads a certificate, and its key, which only its owner may read.
 func loadCertificate(certificateFile, keyFile string) (certificate tls.Certificate, err error) {
 	public, err := os.ReadFile(certificateFile)
-	secret, secretErr := ReadSecret(keyFile)
-	if err = errors.Join(err, secretErr); err == nil {
-		certificate, err = tls.X509KeyPair(public, secret)
+	private, privateErr := secret.Read(keyFile)
+	if err = errors.Join(err, privateErr); err == nil {
+		certificate, err = tls.X509KeyPair(public, private)
 	}
 	if err != nil {
 		err = fmt.Errorf("certificate %s with key %s: %w", certificateFile, keyFile, err)
