@@ -134,7 +134,7 @@ func scrape(t *testing.T) map[string][]string {
 	}
 	exported := map[string][]string{}
 	for _, n := range []*node.Node{member, follower, n} {
-		response, err := http.Get(n.AdminURL() + "/metrics")
+		response, err := http.Get(n.Admin().URL + "/metrics")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -75,7 +75,7 @@ func (w *world) replace(ctx context.Context) error {
 	if err := os.RemoveAll(lost.dir); err != nil {
 		return err
 	}
-	if err := w.cairn(nil, "cluster", "remove", lost.name, "--admin", leader.admin().URL); err != nil {
+	if err := w.remove(leader, lost); err != nil {
 		return err
 	}
 	if _, err := w.join(ctx); err != nil {
@@ -127,7 +127,7 @@ func (w *world) grow(ctx context.Context) error {
 		return err
 	}
 	w.drop(m)
-	if err := w.cairn(nil, "cluster", "remove", m.name, "--admin", leader.admin().URL); err != nil {
+	if err := w.remove(leader, m); err != nil {
 		return err
 	}
 	m.kill() // it is told that it was removed, and ends by itself

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/server/admin"
 	"github.com/cairn-chain/cairn/internal/server/members"
 	"github.com/cairn-chain/cairn/internal/testkit/program"
 	"github.com/cairn-chain/cairn/types"
@@ -56,7 +57,13 @@ type member struct {
 
 func (m *member) address(port string) string { return addressOf(m.number) + ":" + port }
 func (m *member) rpc() string                { return "http://" + m.address(rpcPort) }
-func (m *member) admin() members.Client      { return members.Client{URL: "http://" + m.address(adminPort)} }
+func (m *member) adminURL() string           { return "http://" + m.address(adminPort) }
+func (m *member) tokenFile() string          { return filepath.Join(m.dir, "admin.token") }
+
+// admin asks the member's admin address.
+func (m *member) admin() members.Client {
+	return members.Client{Node: admin.Client{URL: m.adminURL(), TokenFile: m.tokenFile()}}
+}
 
 // cairn runs a command of the program, and decodes what it prints into result unless that is nil.
 func (c *cluster) cairn(result any, args ...string) error {
@@ -184,7 +191,7 @@ func (c *cluster) join(ctx context.Context) (*member, error) {
 	}
 	m.pin = made.Pin
 	err = c.cairn(nil, "cluster", "add", m.name, "--address", m.address(linkPort), "--pin", m.pin,
-		"--admin", leader.admin().URL)
+		"--admin", leader.adminURL(), "--admin-token-file", leader.tokenFile())
 	if err != nil {
 		return nil, err
 	}
@@ -203,6 +210,12 @@ func (c *cluster) join(ctx context.Context) (*member, error) {
 		}
 		return false
 	})
+}
+
+// remove has the leader remove a member.
+func (c *cluster) remove(leader, m *member) error {
+	return c.cairn(nil, "cluster", "remove", m.name,
+		"--admin", leader.adminURL(), "--admin-token-file", leader.tokenFile())
 }
 
 // start starts a member on what its directory has, and returns once it serves.
@@ -289,7 +302,7 @@ func (c *cluster) ready(ctx context.Context, m *member) error {
 
 // ok tells whether a path of the member's admin address answers 200.
 func (m *member) ok(ctx context.Context, path string) bool {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, m.admin().URL+path, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, m.adminURL()+path, nil)
 	if err != nil {
 		return false
 	}

@@ -40,9 +40,9 @@ func startNode(ctx context.Context, s settings, mode string) (n *node, err error
 	}
 	n = &node{Node: served, dir: dir}
 	if mode == elsewhere {
-		n.prover, err = program.Start(program.Command{Args: []string{
-			s.binary, "prove", "--admin", n.Admin, "--proof-bits", bits, "--quiet",
-		}})
+		n.prover, err = program.Start(program.Command{
+			Args: append([]string{s.binary, "prove", "--proof-bits", bits, "--quiet"}, n.AdminFlags()...),
+		})
 		if err != nil {
 			return nil, errors.Join(err, n.stop())
 		}

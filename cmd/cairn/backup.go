@@ -8,14 +8,11 @@ import (
 	"github.com/cairn-chain/cairn/internal/cli"
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
-	"github.com/cairn-chain/cairn/internal/server/admin"
 	"github.com/cairn-chain/cairn/types"
 )
 
 func newDBBackup() *cobra.Command {
-	settings := struct {
-		Admin string `setting:"admin" usage:"admin address of the node, which runs on this machine"`
-	}{"http://" + defaultAdminAddr}
+	settings := defaultAdmin()
 	return withSettings(&cobra.Command{
 		Use:   "backup",
 		Short: "Copy the chain of a node that runs",
@@ -24,9 +21,9 @@ func newDBBackup() *cobra.Command {
 			"compare every byte of the copy with its checksum. The node goes on meanwhile. The directory is a data directory " +
 			"that has the chain\n" +
 			"and no key. Move it to another disk: nobody writes to it any more.",
-		Example: "  cairn db backup --admin http://127.0.0.1:8778",
+		Example: "  cairn db backup --admin-token-file ./mychain/admin.token",
 	}, &settings, func(command *cobra.Command) error {
-		path, err := admin.AskBackup(command.Context(), settings.Admin)
+		path, err := settings.client().Backup(command.Context())
 		if err != nil {
 			return fmt.Errorf("no backup was made: %w", err)
 		}

@@ -40,13 +40,6 @@ type memberDir struct {
 	DataDir string `setting:"data-dir" usage:"data directory of a node that does not run"`
 }
 
-// memberAdmin is the setting of commands that ask a member.
-type memberAdmin struct {
-	Admin string `setting:"admin" usage:"admin address of a node of the cluster"`
-}
-
-func defaultMemberAdmin() memberAdmin { return memberAdmin{"http://" + defaultAdminAddr} }
-
 var memberName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 
 // checkMember refuses names and addresses that a member cannot have.
@@ -221,10 +214,10 @@ func onMember(
 	args cobra.PositionalArgs,
 	do func(context.Context, *cobra.Command, members.Client, []string) error,
 ) *cobra.Command {
-	settings := defaultMemberAdmin()
+	settings := defaultAdmin()
 	var words []string
 	withSettings(command, &settings, func(command *cobra.Command) error {
-		return do(command.Context(), command, members.Client{URL: settings.Admin}, words)
+		return do(command.Context(), command, members.Client{Node: settings.client()}, words)
 	})
 	run := command.RunE
 	command.Args = args

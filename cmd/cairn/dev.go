@@ -78,7 +78,7 @@ func runDev(command *cobra.Command, settings devSettings) error {
 	if err != nil {
 		return output.Usage(err)
 	}
-	http, err := settings.httpSettings.config()
+	serving, err := settings.serving(settings.RPCAddr, settings.AdminAddr)
 	if err != nil {
 		return err
 	}
@@ -96,14 +96,6 @@ func runDev(command *cobra.Command, settings devSettings) error {
 	proofs, err := settings.proofSettings.set(&options, aloneProvers, true, log)
 	if err != nil {
 		return err
-	}
-	serving := node.Serving{
-		RPCAddr:    settings.RPCAddr,
-		HTTP:       http,
-		SlowReader: settings.SlowReader,
-		Explorer:   settings.Explorer,
-		AdminAddr:  settings.AdminAddr,
-		AdminHosts: settings.AdminHost,
 	}
 	if err := settings.contractSettings.set(&options, &serving); err != nil {
 		return err
@@ -204,7 +196,7 @@ func printDev(
 		ChainID  uint64               `json:"chainId"`
 		DataDir  string               `json:"dataDir"`
 		Accounts []developmentAccount `json:"accounts"`
-	}{n.RPCURL(), n.AdminURL(), api.DevelopmentChainID, dir, accounts}
+	}{n.RPCURL(), n.Admin().URL, api.DevelopmentChainID, dir, accounts}
 	return printer.Result(result, func(t *output.Text) {
 		t.Line("Cairn %s, development chain\n", build.Read().Version)
 		name, hint := "dev%d", "Try: cairn send dev1 1.5 --from dev0"

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/internal/server/front"
 )
 
@@ -32,6 +33,7 @@ type httpSettings struct {
 	CORSOrigin     []string      `setting:"cors-origin" usage:"origin whose web pages may call, or *; may be repeated"`
 	AllowedHost    []string      `setting:"allowed-host" usage:"name under which the node is called, or *; may be repeated (default: local names where --rpc-addr is local, else any)"`
 	Explorer       bool          `setting:"explorer" usage:"serve the block explorer under /explorer/ on the address of JSON-RPC"`
+	AdminTokenFile string        `setting:"admin-token-file" usage:"file with the token (64 hex digits) that the admin address asks for before it changes something (default DATA-DIR/admin.token, which is made at the first start)"`
 	AdminHost      []string      `setting:"admin-host" usage:"name under which the admin address is called, beside local names and addresses, or *; may be repeated"`
 	TrustedProxy   []string      `setting:"trusted-proxy" usage:"address or network of a proxy whose X-Forwarded-For is believed; may be repeated"`
 }
@@ -45,6 +47,20 @@ func defaultHTTP() httpSettings {
 		RequestTime:    30 * time.Second,
 		SlowReader:     20 * time.Second,
 	}
+}
+
+// serving is what a node serves on two addresses.
+func (s httpSettings) serving(rpc, admin string) (node.Serving, error) {
+	config, err := s.config()
+	return node.Serving{
+		RPCAddr:        rpc,
+		HTTP:           config,
+		SlowReader:     s.SlowReader,
+		Explorer:       s.Explorer,
+		AdminAddr:      admin,
+		AdminHosts:     s.AdminHost,
+		AdminTokenFile: s.AdminTokenFile,
+	}, err
 }
 
 // config checks the settings.

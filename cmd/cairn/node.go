@@ -133,7 +133,7 @@ func runNode(command *cobra.Command, settings nodeSettings) error {
 		ChainID     uint64 `json:"chainId"`
 		GenesisHash string `json:"genesisHash"`
 		DataDir     string `json:"dataDir"`
-	}{n.RPCURL(), n.AdminURL(), nodeConfig.Chain.Genesis.ChainID, hash.String(), settings.DataDir}
+	}{n.RPCURL(), n.Admin().URL, nodeConfig.Chain.Genesis.ChainID, hash.String(), settings.DataDir}
 	if err := cli.PrinterOf(command).Result(result, func(t *output.Text) {
 		t.Fields(output.Field{Name: "JSON-RPC", Value: result.RPC}, output.Field{Name: "health", Value: result.Admin +
 			"/health"},

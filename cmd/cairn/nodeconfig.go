@@ -28,9 +28,6 @@ func (s nodeSettings) config(log *slog.Logger) (options datadir.Options, config 
 		SyncJournal: s.Journal == "sync",
 		Log:         log,
 	}
-	config.Serving = node.Serving{
-		RPCAddr: s.RPCAddr, SlowReader: s.SlowReader, Explorer: s.Explorer, AdminAddr: s.AdminAddr, AdminHosts: s.AdminHost,
-	}
 	config.Snapshots.Interval, config.Snapshots.Count = s.Snapshots, int(s.SnapshotsOf)
 	config.Traces.Endpoint, config.Traces.Every = s.OTLP, s.TraceEvery
 	if err := s.check(); err != nil {
@@ -49,7 +46,7 @@ func (s nodeSettings) config(log *slog.Logger) (options datadir.Options, config 
 		return options, config, output.Usage(errors.New("a node that keeps no state makes neither blocks nor snapshots: " +
 			"--protocol-key and --snapshot-interval are not for --verify stateless"))
 	}
-	if config.HTTP, err = s.httpSettings.config(); err != nil {
+	if config.Serving, err = s.serving(s.RPCAddr, s.AdminAddr); err != nil {
 		return options, config, err
 	}
 	if err := s.contractSettings.set(&options, &config.Serving); err != nil {

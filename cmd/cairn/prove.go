@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
 	"os"
 	"os/exec"
 	"runtime/debug"
@@ -25,6 +24,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/proving"
 	"github.com/cairn-chain/cairn/internal/machine"
 	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/internal/server/admin"
 	"github.com/cairn-chain/cairn/internal/server/provers"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -60,7 +60,7 @@ func (s proofSettings) set(
 	options *datadir.Options, provers []string, produces bool, log *slog.Logger,
 ) (node.Proofs, error) {
 	prover := cmp.Or(s.Prove, provers[0])
-	prove := func(ctx context.Context, url string) error { return runProver(ctx, url, s.ProofBits, log) }
+	prove := func(ctx context.Context, node admin.Client) error { return runProver(ctx, node, s.ProofBits, log) }
 	config := node.Proofs{Bits: s.ProofBits}
 	options.WitnessBytes, options.ProofRetention = s.WitnessMiB<<20, s.ProofRetention
 	switch {
@@ -98,15 +98,16 @@ func (s proofSettings) set(
 // isLongest tells that 2^log blocks are the longest range that the settings want.
 func (s proofSettings) isLongest(log int) bool { return s.RangeBlocks == 1<<log }
 
-// runProver runs `cairn prove` for the queue at url until ctx ends. The process ends with this one, however that ends:
-// it reads the standard input, which closes.
-func runProver(ctx context.Context, url string, bits int, log *slog.Logger) error {
+// runProver runs `cairn prove` for a node until ctx ends. The process ends with this one, however that ends: it reads
+// the standard input, which closes.
+func runProver(ctx context.Context, node admin.Client, bits int, log *slog.Logger) error {
 	program, err := os.Executable()
 	if err != nil {
 		return err
 	}
 	command := exec.CommandContext(
-		ctx, program, "prove", "--admin", url, "--proof-bits", strconv.Itoa(bits), "--while-input", "--quiet",
+		ctx, program, "prove", "--admin", node.URL, "--admin-token-file", node.TokenFile,
+		"--proof-bits", strconv.Itoa(bits), "--while-input", "--quiet",
 	)
 	input, err := command.StdinPipe()
 	if err != nil {
@@ -123,14 +124,14 @@ func runProver(ctx context.Context, url string, bits int, log *slog.Logger) erro
 
 // proveSettings are the settings of `cairn prove`.
 type proveSettings struct {
-	Admin      string `setting:"admin" usage:"admin address of the node whose blocks are proven"`
-	ProofBits  int    `setting:"proof-bits" usage:"proven bits of security of the proofs: 100 or 128"`
-	WhileInput bool   `setting:"while-input" usage:"end when the standard input does"`
-	Quiet      bool   `setting:"quiet" usage:"print no line for each proof"`
+	adminSettings
+	ProofBits  int  `setting:"proof-bits" usage:"proven bits of security of the proofs: 100 or 128"`
+	WhileInput bool `setting:"while-input" usage:"end when the standard input does"`
+	Quiet      bool `setting:"quiet" usage:"print no line for each proof"`
 }
 
 func newProve() *cobra.Command {
-	settings := proveSettings{Admin: "http://" + defaultAdminAddr, ProofBits: 128}
+	settings := proveSettings{adminSettings: defaultAdmin(), ProofBits: 128}
 	return withSettings(&cobra.Command{
 		Use:   "prove",
 		Short: "Prove the blocks of a node, on this machine or another",
@@ -167,7 +168,7 @@ func runProve(command *cobra.Command, settings proveSettings) error {
 			_, _ = io.Copy(io.Discard, command.InOrStdin()) // an error ends it as well
 		}()
 	}
-	worker := provers.Worker{URL: settings.Admin, Prover: prover, Client: new(http.Client), Log: log}
+	worker := provers.Worker{Node: settings.client(), Prover: prover, Log: log}
 	if !settings.Quiet {
 		printer := cli.PrinterOf(command)
 		worker.OnProof = func(first, last types.Height, accesses, size int, took time.Duration) {

@@ -140,13 +140,15 @@ func run(ctx context.Context, n *node.Node, readyFile string, accounts []develop
 type ready struct {
 	RPC      string               `json:"rpc"`
 	Admin    string               `json:"admin"`
+	Token    string               `json:"adminTokenFile"`
 	PID      int                  `json:"pid"`
 	Accounts []developmentAccount `json:"accounts,omitempty"`
 }
 
 // writeReadyFile writes the file whole or not at all: a script may be polling for it.
 func writeReadyFile(path string, n *node.Node, accounts []developmentAccount) error {
-	content, err := json.MarshalIndent(ready{n.RPCURL(), n.AdminURL(), os.Getpid(), accounts}, "", "  ")
+	admin := n.Admin()
+	content, err := json.MarshalIndent(ready{n.RPCURL(), admin.URL, admin.TokenFile, os.Getpid(), accounts}, "", "  ")
 	if err != nil {
 		return err
 	}

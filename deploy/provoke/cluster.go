@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -127,18 +128,20 @@ func (st *stage) whole(ctx context.Context) error {
 	})
 }
 
-// admin is the URL of the node's admin address.
-func (st *stage) admin() string { return fmt.Sprintf("http://127.0.0.1:%d", st.port+1) }
-
-// leader is the URL of the leader's admin address, empty where none is heard of.
-func (st *stage) leader(ctx context.Context) (string, error) {
-	admins := map[string]string{"a": st.admin()}
+// leader is the member that leads, nil where none is heard of.
+func (st *stage) leader(ctx context.Context) (*node, error) {
+	all := map[string]*node{"a": &st.node}
 	for _, n := range st.members {
-		admins[n.name] = fmt.Sprintf("http://127.0.0.1:%d", n.port+1)
+		all[n.name] = n
 	}
 	var status clusterStatus
 	err := st.asks(ctx, &status, "cluster", "status", "--admin", st.admin())
-	return admins[status.Leader], err
+	return all[status.Leader], err
+}
+
+// asLeader runs a command of cairn cluster that asks a leader.
+func (st *stage) asLeader(ctx context.Context, leader *node, command ...string) error {
+	return st.cairn(ctx, slices.Concat([]string{"cluster"}, command, leader.adminFlags())...)
 }
 
 // tell has the leader change the cluster. Who leads may change before it is told.
@@ -147,10 +150,10 @@ func (st *stage) tell(ctx context.Context, command ...string) (refused error) {
 	defer cancel()
 	err := every(ctx, scrape, func() (bool, error) {
 		leader, err := st.leader(ctx)
-		if err != nil || leader == "" {
+		if err != nil || leader == nil {
 			return false, err
 		}
-		refused = st.cairn(ctx, append(append([]string{"cluster"}, command...), "--admin", leader)...)
+		refused = st.asLeader(ctx, leader, command...)
 		return refused == nil, nil
 	})
 	return errors.Join(err, refused)
@@ -185,10 +188,10 @@ func hangMember(ctx context.Context, st *stage) error {
 func changeLeaders(ctx context.Context, st *stage) error {
 	return asAsked(ctx, every(ctx, time.Second/4, func() (bool, error) {
 		leader, err := st.leader(ctx)
-		if err != nil || leader == "" {
+		if err != nil || leader == nil {
 			return false, err
 		}
-		err = st.cairn(ctx, "cluster", "transfer", "--admin", leader)
+		err = st.asLeader(ctx, leader, "transfer")
 		if ctx.Err() == nil && err != nil {
 			return false, nil // it was not done in time, or another one leads by now
 		}

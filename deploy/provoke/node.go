@@ -22,7 +22,13 @@ type node struct {
 	under     []string // a command that runs it
 }
 
-func (n *node) url() string { return fmt.Sprintf("http://127.0.0.1:%d", n.port) }
+func (n *node) url() string   { return fmt.Sprintf("http://127.0.0.1:%d", n.port) }
+func (n *node) admin() string { return fmt.Sprintf("http://127.0.0.1:%d", n.port+1) }
+
+// adminFlags are the flags of a command that changes something at the node's admin address.
+func (n *node) adminFlags() []string {
+	return []string{"--admin", n.admin(), "--admin-token-file", filepath.Join(n.data, "admin.token")}
+}
 
 // start runs the node and returns once it serves.
 func (n *node) start(ctx context.Context, args ...string) (err error) {

@@ -49,6 +49,7 @@ type settings struct {
 	PasswordFile string        `setting:"password-file" usage:"file whose first line is the password of the keystore's key"`
 	Network      string        `setting:"network" usage:"mainnet, testnet or regtest"`
 	Admin        string        `setting:"admin" usage:"admin address of the node"`
+	AdminToken   string        `setting:"admin-token-file" usage:"file with the node's admin token (default that of the node in the home directory)"`
 	From         string        `setting:"from" usage:"the account that sends: a named key, or dev0 to dev9 on a development chain"`
 }
 
@@ -59,7 +60,7 @@ const DefaultAdminAddr = "127.0.0.1:8778"
 var (
 	nodeSettings    = []string{"rpc-url", "api-key-file", "ca-file", "timeout"}
 	senderSettings  = append([]string{"from", "password-file"}, nodeSettings...)
-	publishSettings = append([]string{"admin"}, nodeSettings...)
+	publishSettings = append([]string{"admin", "admin-token-file"}, nodeSettings...)
 )
 
 // asker asks the person at the terminal; it fails with terminal.ErrNone where there is none.

@@ -27,8 +27,8 @@ func (a *app) newContractPublish() *cobra.Command {
 explorer links it. The code must say the hash of its source, as cairn contract build has it do: so whoever fetches the archive
 knows that it is the one meant, and the node need not be trusted.
 
-The node compiles nothing. It keeps what its operator hands to its admin address, 64 MiB in all, in DATA-DIR/sources; a node
-in memory keeps none. Other nodes do not get it: publish at each that is to serve it.`,
+The node compiles nothing. It keeps what its operator hands to its admin address with its admin token, 64 MiB in all, in
+DATA-DIR/sources; a node in memory keeps none. Other nodes do not get it: publish at each that is to serve it.`,
 		Example: "  cairn contract publish gold --source build/nep20.source.tar",
 		Args:    exactly("CONTRACT"),
 	}, publishSettings, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
@@ -49,7 +49,7 @@ in memory keeps none. Other nodes do not get it: publish at each that is to serv
 		case claimed != hash:
 			return fmt.Errorf("the code says the source %s, and the archive is %s", claimed, hash)
 		}
-		if err := sources.Publish(ctx, s.settings.Admin, archive); err != nil {
+		if err := sources.Publish(ctx, Admin(s.settings.Admin, s.settings.AdminToken), archive); err != nil {
 			return fmt.Errorf("not published: %w", err)
 		}
 		// The admin address may be another node's.

@@ -38,6 +38,7 @@ const (
 	ProtocolKeyFile = "protocol.key"
 	SignerLinkFile  = "signer-link.key" // what the node is known by to its signer
 	SettingsFile    = "cairn.toml"
+	AdminTokenFile  = "admin.token" // what the admin address asks for before it changes something
 )
 
 var (
@@ -92,7 +93,8 @@ type Dir struct {
 	lock  io.Closer // nil in memory
 	db    *kv.DB    // nil before there is a database
 	store *chain.Store
-	lost  error // the chain lacks a block that a key of this directory signed, or that is not known
+	lost  error  // the chain lacks a block that a key of this directory signed, or that is not known
+	token string // file of the admin token of a chain in memory, empty before it is asked for
 
 	damages []kv.Damage // that CheckFiles found
 }
@@ -220,6 +222,10 @@ func (d *Dir) Close() error {
 	if d.lock != nil {
 		err = errors.Join(err, d.lock.Close())
 		d.lock = nil
+	}
+	if d.token != "" {
+		err = errors.Join(err, os.Remove(d.token))
+		d.token = ""
 	}
 	return err
 }

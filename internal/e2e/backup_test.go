@@ -30,7 +30,7 @@ func TestBackup(t *testing.T) {
 		Path   string
 		Height types.Height
 	}
-	u.succeeds(&made, "db", "backup", "--admin", node.Admin)
+	u.succeeds(&made, append([]string{"db", "backup"}, node.AdminFlags()...)...)
 	if made.Height < head || filepath.Dir(made.Path) != filepath.Join(dir, "backups") {
 		t.Errorf("%+v, of a node with block %d", made, head)
 	}

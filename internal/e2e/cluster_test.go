@@ -12,6 +12,7 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/server/admin"
 	"github.com/cairn-chain/cairn/internal/server/members"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -100,9 +101,8 @@ func (c *clusterOfNodes) join(name, peer string) {
 		"--peer-pin",
 		pin,
 	)
-	u.succeeds(
-		nil, "cluster", "add", name, "--address", c.links[name], "--pin", made.Pin, "--admin", c.nodes[c.leader(peer)].Admin,
-	)
+	add := []string{"cluster", "add", name, "--address", c.links[name], "--pin", made.Pin}
+	u.succeeds(nil, append(add, c.nodes[c.leader(peer)].AdminFlags()...)...)
 	c.start(name)
 	c.await(name+" has a vote", func() bool {
 		for _, m := range c.status(peer).Members {
@@ -115,7 +115,7 @@ func (c *clusterOfNodes) join(name, peer string) {
 }
 
 func (c *clusterOfNodes) status(of string) members.Status {
-	s, err := members.Client{URL: c.nodes[of].Admin}.Status(c.t.Context())
+	s, err := members.Client{Node: admin.Client{URL: c.nodes[of].Admin}}.Status(c.t.Context())
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -289,7 +289,7 @@ func TestCluster(t *testing.T) {
 	c.await("leadership is handed over", func() bool { // a member on a slow machine may lose it a moment before
 		leader = c.leader(taker)
 		u := newUser(t)
-		r := u.run("cluster", "transfer", "--admin", c.nodes[leader].Admin, "--json")
+		r := u.run(append([]string{"cluster", "transfer", "--json"}, c.nodes[leader].AdminFlags()...)...)
 		return r.code == exitDone && json.Unmarshal(u.document(r).Result, &transferred) == nil
 	})
 	if transferred.Leader == "" || transferred.Leader == leader {
@@ -300,7 +300,7 @@ func TestCluster(t *testing.T) {
 	if err := os.RemoveAll(c.dirs[lost]); err != nil {
 		t.Fatal(err)
 	}
-	newUser(t).succeeds(nil, "cluster", "remove", lost, "--admin", c.nodes[c.leader(taker)].Admin)
+	newUser(t).succeeds(nil, append([]string{"cluster", "remove", lost}, c.nodes[c.leader(taker)].AdminFlags()...)...)
 	c.join("d", taker)
 	c.checkOneHeader(types.Height(c.status(taker).Height))
 	t.Logf("%d transactions acknowledged, block %d", l.acknowledged(), c.status(taker).Height)

@@ -89,7 +89,7 @@ func TestProverElsewhere(t *testing.T) {
 	}
 	startProver := func() *program.Process {
 		prover, err := program.Start(program.Command{
-			Args: []string{buildBinary(t), "prove", "--admin", node.Admin, "--proof-bits", "100"}, Env: environment(),
+			Args: append([]string{buildBinary(t), "prove", "--proof-bits", "100"}, node.AdminFlags()...), Env: environment(),
 			Log: filepath.Join(t.TempDir(), "log"), Patience: stopTimeout,
 		})
 		if err != nil {

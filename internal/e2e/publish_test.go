@@ -56,6 +56,8 @@ func TestPublishedSourceIsFound(t *testing.T) {
 	refused("was not published at this node", "contract", "verify", "said", "--yes")
 	refused("the code says no source", publish("silent", tar)...)
 	refused("and the archive is 0x", publish("said", other)...)
+	refused("--admin-token-file", publish("said", tar)...)
+	u.environment = append(u.environment, "CAIRN_ADMIN_TOKEN_FILE="+node.Token)
 	var result struct{ SourceHash, Path string }
 	u.succeeds(&result, publish("said", tar)...)
 
@@ -71,5 +73,5 @@ func TestPublishedSourceIsFound(t *testing.T) {
 	}
 	refused("not checked", "contract", "verify", "said", "--yes") // it was found, and its toolchain is nowhere
 	memory := startDev(t, "--block-time", "0", "--ephemeral")
-	refused("in memory only", append(publish("said", tar), "--admin", memory.Admin)...)
+	refused("in memory only", append(publish("said", tar), memory.AdminFlags()...)...)
 }

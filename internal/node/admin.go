@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -24,15 +25,34 @@ func (n *Node) adminConfig() admin.Config {
 	config := admin.Config{
 		Ready:     n.ready,
 		Metrics:   n.telemetry.Handler(),
-		Proving:   provers.Handler(n.queue),
-		Sources:   sources.PublishHandler(n.sources),
 		Backup:    func() (string, error) { return n.dir.Backup(time.Now()) },
+		Parts:     append(provers.Routes(n.queue), sources.Publishing(n.sources)),
 		AllowHost: front.NewHosts(n.config.AdminHosts, true).Allow,
+		Token:     n.adminToken,
 	}
 	if n.member != nil {
-		config.Leads, config.Cluster = n.member.leads, members.Handler(operator{n.member})
+		config.Leads = n.member.leads
+		config.Parts = append(config.Parts, members.Routes(operator{n.member})...)
 	}
 	return config
+}
+
+// openToken reads the admin token, and makes one where none is named.
+func (n *Node) openToken() (err error) {
+	if n.config.AdminTokenFile == "" {
+		if n.config.AdminTokenFile, err = n.dir.AdminToken(); err != nil {
+			return fmt.Errorf("the admin token: %w", err)
+		}
+	}
+	if n.adminToken, err = admin.ReadToken(n.config.AdminTokenFile); err != nil {
+		return fmt.Errorf("the admin token (--admin-token-file): %w", err)
+	}
+	return nil
+}
+
+// Admin is how this machine asks the node's admin address.
+func (n *Node) Admin() admin.Client {
+	return admin.Client{URL: "http://" + n.listeners.admin.Addr().String(), TokenFile: n.config.AdminTokenFile}
 }
 
 // serve serves the admin address.

@@ -19,6 +19,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/engine/snapshot"
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
+	"github.com/cairn-chain/cairn/internal/server/admin"
 	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/server/front"
 	"github.com/cairn-chain/cairn/internal/server/push"
@@ -77,6 +78,8 @@ type Serving struct {
 	ViewGas    types.Gas     // execution gas of a call that is not sent, 0 for the default
 	AdminAddr  string
 	AdminHosts []string // names that the admin address answers to beside local names and addresses, or "*"
+	// AdminTokenFile has the token that the admin address asks for before it changes something; empty: the directory's.
+	AdminTokenFile string
 }
 
 // Node is a running node, or one about to run.
@@ -126,6 +129,8 @@ type servers struct {
 	sources   *sources.Directory
 	admission *admission.Scheduler // of what nobody pays for
 	listeners struct{ rpc, admin net.Listener }
+
+	adminToken admin.Token
 }
 
 // RPCURL is where JSON-RPC is served.
@@ -136,9 +141,6 @@ func (n *Node) RPCURL() string {
 	}
 	return scheme + n.listeners.rpc.Addr().String()
 }
-
-// AdminURL is where health, readiness, metrics and profiles are served.
-func (n *Node) AdminURL() string { return "http://" + n.listeners.admin.Addr().String() }
 
 // Reload reads the files of the public server again where they have changed: certificate, API keys and JWT secret.
 func (n *Node) Reload() { n.front.Reload() }

@@ -37,6 +37,9 @@ func New(dir *datadir.Dir, config Config) (_ *Node, err error) {
 	if n.book, err = dir.Book(); err != nil {
 		return nil, err
 	}
+	if err := n.openToken(); err != nil {
+		return nil, err
+	}
 	if err := n.openEngines(); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/cairn-chain/cairn/internal/engine/pause"
+	"github.com/cairn-chain/cairn/internal/server/admin"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 )
@@ -23,9 +24,9 @@ type Proofs struct {
 	// Relay has a node take the proofs of its blocks from those that it follows, while it does.
 	Relay bool
 
-	// Prove, unless nil, runs a prover for the queue that the admin address at url serves, until ctx ends. With Relay it
+	// Prove, unless nil, runs a prover for the queue that the node serves, until ctx ends. With Relay it
 	// runs while the node makes the blocks.
-	Prove func(ctx context.Context, url string) error
+	Prove func(ctx context.Context, node admin.Client) error
 
 	// Off says that the node's blocks are to have no proofs.
 	Off bool
@@ -50,7 +51,7 @@ func (n *Node) prove(ctx context.Context) error {
 			_ = pause.For(ctx, proverPause) // the loop looks at the context
 			continue
 		}
-		err := runUntil(ctx, func(ctx context.Context) error { return proofs.Prove(ctx, n.AdminURL()) }, over)
+		err := runUntil(ctx, func(ctx context.Context) error { return proofs.Prove(ctx, n.Admin()) }, over)
 		if ctx.Err() != nil || over() {
 			continue
 		}

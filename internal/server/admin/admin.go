@@ -1,5 +1,6 @@
 // Package admin serves what an operator's tools ask: is the process alive, may it be sent traffic, how does it do. It
-// listens on an address of its own, and health and readiness take no lock of the chain.
+// listens on an address of its own, and health and readiness take no lock of the chain. [New] is the one door of that
+// address: it says who may do what, whichever package serves it.
 package admin
 
 import (
@@ -11,50 +12,67 @@ import (
 // Ready reports whether the node serves what it should, and if not, why.
 type Ready func() (ok bool, reason string)
 
-// Config is what the admin address serves.
+// Route is something that the admin address serves.
+type Route struct {
+	Pattern string // of [http.ServeMux], with the method
+	// Open tells that no token is needed: it only reads, and what it reads is no secret.
+	Open  bool
+	Serve http.HandlerFunc
+}
+
+// Config is what the admin address serves, and to whom.
 type Config struct {
 	Ready   Ready
 	Metrics http.Handler
-	Proving http.Handler // what provers ask, below /proving/
-	Sources http.Handler // what a publisher of a contract's source hands in, by PUT /sources
-	Backup  Backup       // what POST /backup does
-	// Leads reports whether the node leads the cluster that it is a member of, and Cluster is what an operator's commands
-	// ask, below /cluster/. Both are nil of a node that is of no cluster.
-	Leads   Ready
-	Cluster http.Handler
+	Backup  Backup // what POST /backup does
+	// Leads reports whether the node leads the cluster that it is a member of. It is nil of a node that is of no cluster.
+	Leads Ready
+	Parts []Route // of the parts of the node that serve below paths of their own
 	// AllowHost tells whether a Host is allowed: no web page is to read profiles under a name that was pointed here.
 	AllowHost func(host string) bool
+	Token     Token
 }
 
 // New returns the handler of the admin address. /health answers 200 while the process runs, /ready and /leader 200 or
-// 503 with the reason. /backup has a backup made, and /debug/pprof/ has the profiles of net/http/pprof. A Host that is
-// not allowed is answered 403.
+// 503 with the reason. /backup has a backup made, and /debug/pprof/ has the profiles of net/http/pprof.
+//
+// A request of a web page, and one with a Host that is not allowed, is answered 403. Whoever wants more than to read
+// the node's state must send the token, or is answered 401. A POST must be JSON, or is answered 415.
 func New(c Config) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusOK, status{Status: "ok"})
-	})
-	mux.HandleFunc("GET /ready", tell(c.Ready, "ready"))
-	if c.Cluster != nil {
-		mux.HandleFunc("GET /leader", tell(c.Leads, "leader"))
-		mux.Handle("/cluster/", c.Cluster)
+	for _, route := range c.Routes() {
+		mux.HandleFunc(route.Pattern, c.guard(route))
 	}
-	mux.Handle("GET /metrics", c.Metrics)
-	mux.Handle("/proving/", c.Proving)
-	mux.Handle("/sources", c.Sources)
-	mux.HandleFunc("POST "+backupPath, serveBackup(c.Backup))
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index) // and the named profiles: heap, goroutine, …
-	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
-	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !c.AllowHost(r.Host) {
+		switch {
+		case !c.AllowHost(r.Host):
 			http.Error(w, "This address does not answer to that Host: see --admin-host.", http.StatusForbidden)
-			return
+		case fromPage(r.Header):
+			http.Error(w, "This address does not answer web pages.", http.StatusForbidden)
+		default:
+			mux.ServeHTTP(w, r)
 		}
-		mux.ServeHTTP(w, r)
 	})
+}
+
+// Routes are all that is served.
+func (c Config) Routes() []Route {
+	health := func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, status{Status: "ok"}) }
+	routes := []Route{
+		{"GET /health", true, health},
+		{"GET /ready", true, tell(c.Ready, "ready")},
+		{"GET /metrics", true, c.Metrics.ServeHTTP},
+		{"POST " + backupPath, false, serveBackup(c.Backup)},
+		{"GET /debug/pprof/", false, pprof.Index}, // and the named profiles: heap, goroutine, …
+		{"GET /debug/pprof/cmdline", false, pprof.Cmdline},
+		{"GET /debug/pprof/profile", false, pprof.Profile},
+		{"GET /debug/pprof/symbol", false, pprof.Symbol},
+		{"GET /debug/pprof/trace", false, pprof.Trace},
+	}
+	if c.Leads != nil {
+		routes = append(routes, Route{"GET /leader", true, tell(c.Leads, "leader")})
+	}
+	return append(routes, c.Parts...)
 }
 
 // tell answers whether something is so, by its name.
@@ -74,7 +92,7 @@ type status struct {
 }
 
 func answer(w http.ResponseWriter, code int, s status) {
-	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Type", JSON)
 	w.WriteHeader(code)
 	_ = json.NewEncoder(w).Encode(s) // a client that has gone away is no fault
 }

@@ -4,27 +4,38 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cairn-chain/cairn/internal/secret"
 )
 
 func testConfig(ready Ready) Config {
 	return Config{
 		Ready:     ready,
 		Metrics:   http.NotFoundHandler(),
-		Proving:   http.NotFoundHandler(),
-		Sources:   http.NotFoundHandler(),
 		AllowHost: func(string) bool { return true },
+		Token:     testToken,
 	}
 }
 
-// A node that is of no cluster leads none, and says nothing below /cluster/.
+var testToken = Token{1, 2, 3}
+
+// asked is a request with the token.
+func asked(method, path string) *http.Request {
+	r := httptest.NewRequest(method, path, nil)
+	r.Header.Set("Authorization", "Bearer "+testToken.String())
+	return r
+}
+
+// A node that is of no cluster leads none.
 func TestCluster(t *testing.T) {
 	leads := false
 	config := testConfig(func() (bool, string) { return true, "" })
 	alone := New(config)
 	config.Leads = func() (bool, string) { return leads, "b leads" }
-	config.Cluster = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
 	member := New(config)
 	for _, tc := range []struct {
 		handler http.Handler
@@ -33,10 +44,8 @@ func TestCluster(t *testing.T) {
 		code    int
 	}{
 		{alone, "/leader", true, 404},
-		{alone, "/cluster/status", true, 404},
 		{member, "/leader", true, 200},
 		{member, "/leader", false, 503},
-		{member, "/cluster/status", false, http.StatusTeapot},
 	} {
 		leads = tc.leads
 		w := httptest.NewRecorder()
@@ -76,7 +85,7 @@ func TestMetricsAndProfiles(t *testing.T) {
 		"/debug/pprof/cmdline": "admin",
 	} {
 		w := httptest.NewRecorder()
-		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		handler.ServeHTTP(w, asked(http.MethodGet, path))
 		if w.Code != 200 || !strings.Contains(w.Body.String(), part) {
 			t.Errorf("GET %s: %d %.200s", path, w.Code, w.Body)
 		}
@@ -90,7 +99,7 @@ func TestHost(t *testing.T) {
 	handler := New(config)
 	for host, code := range map[string]int{"node:1": 200, "evil.example": 403, "": 403} {
 		for _, path := range []string{"/health", "/ready", "/debug/pprof/cmdline"} {
-			w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil)
+			w, r := httptest.NewRecorder(), asked(http.MethodGet, path)
 			r.Host = host
 			if handler.ServeHTTP(w, r); w.Code != code || code == 403 && !strings.Contains(w.Body.String(), "--admin-host") {
 				t.Errorf("%q %s: %d %s", host, path, w.Code, w.Body)
@@ -109,21 +118,46 @@ func TestBackup(t *testing.T) {
 	config.Backup = func() (string, error) { return "/data/backups/1", fail }
 	server := httptest.NewServer(New(config))
 	defer server.Close()
-	if directory, err := AskBackup(t.Context(), server.URL+"/"); err != nil || directory != "/data/backups/1" {
-		t.Errorf("%q, %v", directory, err)
-	}
-	fail = errors.New("the disk is full")
-	if _, err := AskBackup(t.Context(), server.URL); err == nil || err.Error() != "the disk is full" {
-		t.Errorf("a backup that fails: %v", err)
-	}
-	if _, err := AskBackup(t.Context(), server.URL+"/elsewhere"); err == nil {
-		t.Error("there is nothing at that path")
-	}
-	form, err := http.Post(server.URL+"/backup", "application/x-www-form-urlencoded", nil)
-	if err != nil {
+	file := filepath.Join(t.TempDir(), "token")
+	if err := secret.Write(file, []byte(testToken.String())); err != nil {
 		t.Fatal(err)
 	}
-	if err := form.Body.Close(); err != nil || form.StatusCode != http.StatusUnsupportedMediaType {
-		t.Errorf("a web page's form: %s, %v", form.Status, err)
+	client := Client{URL: server.URL + "/", TokenFile: file}
+	if directory, err := client.Backup(t.Context()); err != nil || directory != "/data/backups/1" {
+		t.Errorf("%q, %v; want /data/backups/1", directory, err)
+	}
+	fail = errors.New("the disk is full")
+	if _, err := client.Backup(t.Context()); err == nil || err.Error() != "the disk is full" {
+		t.Errorf("a backup that fails: %v", err)
+	}
+	client.URL = server.URL + "/elsewhere"
+	if _, err := client.Backup(t.Context()); err == nil {
+		t.Error("there is nothing at that path")
+	}
+}
+
+// Who is refused for want of the token is told which file was looked at, and which flag names it.
+func TestClientSaysWhereTheTokenIs(t *testing.T) {
+	config := testConfig(func() (bool, string) { return true, "" })
+	config.Backup = func() (string, error) { t.Error("a backup was made"); return "", nil }
+	server := httptest.NewServer(New(config))
+	defer server.Close()
+	dir := t.TempDir()
+	other, readable := filepath.Join(dir, "other"), filepath.Join(dir, "readable")
+	if err := secret.Write(other, []byte(Token{9}.String())); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(readable, []byte(testToken.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{
+		"": "no file is named", other: other + " has another token", readable: readable + " may be read by others",
+		filepath.Join(dir, "none"): "none: no such file",
+	} {
+		_, err := Client{URL: server.URL, TokenFile: file}.Backup(t.Context())
+		if !errors.Is(err, ErrToken) || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "--admin-token-file") {
+			t.Errorf("with %q: %v; want %v with %q", file, err, ErrToken, want)
+		}
 	}
 }

@@ -7,14 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 )
 
-const (
-	backupPath = "/backup"
-	jsonType   = "application/json"
-	maxAnswer  = 16 << 10
-)
+const backupPath = "/backup"
 
 // Backup makes a copy of the node's database and tells in which directory.
 type Backup func() (directory string, err error)
@@ -24,31 +19,23 @@ type made struct {
 	Error     string `json:"error,omitempty"`
 }
 
-// serveBackup makes a backup. The request must say that it is JSON: a form on a web page cannot.
+// serveBackup makes a backup.
 func serveBackup(backup Backup) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", jsonType)
+	return func(w http.ResponseWriter, _ *http.Request) {
 		code, answer := http.StatusOK, made{}
-		if r.Header.Get("Content-Type") != jsonType {
-			code, answer.Error = http.StatusUnsupportedMediaType, "the request must be of type "+jsonType
-		} else if directory, err := backup(); err != nil {
-			code, answer.Error = http.StatusConflict, err.Error()
-		} else {
-			answer.Directory = directory
+		directory, err := backup()
+		if answer.Directory = directory; err != nil {
+			code, answer = http.StatusConflict, made{Error: err.Error()}
 		}
+		w.Header().Set("Content-Type", JSON)
 		w.WriteHeader(code)
 		_ = json.NewEncoder(w).Encode(answer) // a client that has gone away is no fault
 	}
 }
 
-// AskBackup has the node of an admin address make a backup, and tells in which directory of its machine.
-func AskBackup(ctx context.Context, url string) (directory string, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(url, "/")+backupPath, nil)
-	if err != nil {
-		return "", err
-	}
-	r.Header.Set("Content-Type", jsonType)
-	response, err := http.DefaultClient.Do(r)
+// Backup has the node make a backup, and tells in which directory of its machine.
+func (c Client) Backup(ctx context.Context) (directory string, err error) {
+	response, err := c.Do(ctx, http.MethodPost, backupPath, JSON, nil)
 	if err != nil {
 		return "", err
 	}

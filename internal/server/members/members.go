@@ -1,5 +1,5 @@
 // Package members is how an operator's commands and a cluster's member speak to each other: JSON over HTTP, below
-// /cluster/ of the node's admin address. [Handler] is the node's end, [Client] the command's.
+// /cluster/ of the node's admin address. [Routes] is the node's end, [Client] the command's.
 package members
 
 import (
@@ -10,8 +10,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"time"
+
+	"github.com/cairn-chain/cairn/internal/server/admin"
 )
 
 // Status is what a member knows of its cluster.
@@ -84,22 +85,20 @@ const (
 	maxAnswer  = 1 << 20
 	// changeTime is how long a change may take, until most members have it.
 	changeTime = 20 * time.Second
-	jsonType   = "application/json"
 )
 
-// Handler serves a cluster: GET /cluster/status, and POST /cluster/add, remove and transfer, whose body must say that
-// it is JSON: a form on a web page cannot. An answer of 409 has why nothing was changed.
-func Handler(c Cluster) http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+statusPath, func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusOK, c.Status())
-	})
-	mux.HandleFunc("POST "+addPath, change(c.Add))
-	mux.HandleFunc("POST "+removePath, change(func(ctx context.Context, n named) error { return c.Remove(ctx, n.Name) }))
-	mux.HandleFunc(
-		"POST "+transferPath, change(func(ctx context.Context, n named) error { return c.Transfer(ctx, n.Name) }),
-	)
-	return mux
+// Routes serve a cluster: GET /cluster/status, and POST /cluster/add, remove and transfer. An answer of 409 has why
+// nothing was changed.
+func Routes(c Cluster) []admin.Route {
+	status := func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, c.Status()) }
+	remove := func(ctx context.Context, n named) error { return c.Remove(ctx, n.Name) }
+	transfer := func(ctx context.Context, n named) error { return c.Transfer(ctx, n.Name) }
+	return []admin.Route{
+		{Pattern: "GET " + statusPath, Open: true, Serve: status},
+		{Pattern: "POST " + addPath, Serve: change(c.Add)},
+		{Pattern: "POST " + removePath, Serve: change(remove)},
+		{Pattern: "POST " + transferPath, Serve: change(transfer)},
+	}
 }
 
 type failure struct {
@@ -109,10 +108,6 @@ type failure struct {
 // change serves a change.
 func change[T any](do func(context.Context, T) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Content-Type") != jsonType {
-			answer(w, http.StatusUnsupportedMediaType, failure{"the body must be of type " + jsonType})
-			return
-		}
 		var request T
 		decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest))
 		decoder.DisallowUnknownFields()
@@ -131,13 +126,13 @@ func change[T any](do func(context.Context, T) error) http.HandlerFunc {
 }
 
 func answer(w http.ResponseWriter, code int, value any) {
-	w.Header().Set("Content-Type", jsonType)
+	w.Header().Set("Content-Type", admin.JSON)
 	w.WriteHeader(code)
 	_ = json.NewEncoder(w).Encode(value) // a client that has gone away is no fault
 }
 
 // Client asks a node's admin address.
-type Client struct{ URL string }
+type Client struct{ Node admin.Client }
 
 // Status asks what the node knows of its cluster.
 func (c Client) Status(ctx context.Context) (s Status, err error) {
@@ -173,12 +168,7 @@ func (c Client) ask(ctx context.Context, method, path string, request, result an
 		}
 		body = bytes.NewReader(content)
 	}
-	r, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.URL, "/")+path, body)
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Content-Type", jsonType)
-	response, err := http.DefaultClient.Do(r)
+	response, err := c.Node.Do(ctx, method, path, admin.JSON, body)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/cairn-chain/cairn/internal/server/admin"
 )
 
 // noted notes what it was asked.
@@ -31,11 +33,20 @@ func (n *noted) Transfer(_ context.Context, name string) error {
 	return n.fail
 }
 
+// served serves a cluster, without the door of the admin address.
+func served(c Cluster) *httptest.Server {
+	mux := http.NewServeMux()
+	for _, route := range Routes(c) {
+		mux.HandleFunc(route.Pattern, route.Serve)
+	}
+	return httptest.NewServer(mux)
+}
+
 func TestCommands(t *testing.T) {
 	n := new(noted)
-	server := httptest.NewServer(Handler(n))
+	server := served(n)
 	defer server.Close()
-	c, ctx := Client{server.URL + "/"}, t.Context()
+	c, ctx := Client{admin.Client{URL: server.URL + "/"}}, t.Context()
 	if s, err := c.Status(ctx); err != nil || s.Self != "a" || len(s.Members) != 1 || !s.Members[0].Voter {
 		t.Errorf("status %+v, %v", s, err)
 	}
@@ -57,18 +68,17 @@ func TestCommands(t *testing.T) {
 
 func TestWhatIsNoRequest(t *testing.T) {
 	n := new(noted)
-	server := httptest.NewServer(Handler(n))
+	server := served(n)
 	defer server.Close()
 	for name, tc := range map[string]struct {
-		kind, body string
-		want       int
+		body string
+		want int
 	}{
-		"a form":        {"application/x-www-form-urlencoded", "name=b", http.StatusUnsupportedMediaType},
-		"no JSON":       {jsonType, "name", http.StatusBadRequest},
-		"another field": {jsonType, `{"nam":"b"}`, http.StatusBadRequest},
-		"a long one":    {jsonType, `{"name":"` + strings.Repeat("b", maxRequest) + `"}`, http.StatusBadRequest},
+		"no JSON":       {"name", http.StatusBadRequest},
+		"another field": {`{"nam":"b"}`, http.StatusBadRequest},
+		"a long one":    {`{"name":"` + strings.Repeat("b", maxRequest) + `"}`, http.StatusBadRequest},
 	} {
-		response, err := http.Post(server.URL+removePath, tc.kind, strings.NewReader(tc.body))
+		response, err := http.Post(server.URL+removePath, admin.JSON, strings.NewReader(tc.body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +89,7 @@ func TestWhatIsNoRequest(t *testing.T) {
 	}
 	empty := httptest.NewServer(http.NotFoundHandler())
 	defer empty.Close()
-	if _, err := (Client{empty.URL}).Status(t.Context()); !errors.Is(err, ErrNoCluster) {
+	if _, err := (Client{admin.Client{URL: empty.URL}}).Status(t.Context()); !errors.Is(err, ErrNoCluster) {
 		t.Errorf("a node of no cluster: %v", err)
 	}
 }

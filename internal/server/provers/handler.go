@@ -1,5 +1,5 @@
 // Package provers is how a node's queue of blocks without a proof and the processes that prove them speak to each
-// other. They speak over HTTP, below /proving/ of the node's admin address. [Handler] is the node's end, [Worker] the
+// other. They speak over HTTP, below /proving/ of the node's admin address. [Routes] are the node's end, [Worker] the
 // prover's.
 package provers
 
@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/engine/proving"
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
+	"github.com/cairn-chain/cairn/internal/server/admin"
 )
 
 // The paths under which a queue is served, on the node's admin address.
@@ -27,17 +28,17 @@ const waitForTask = 20 * time.Second
 // handler serves a queue.
 type handler struct{ queue *proving.Queue }
 
-// Handler serves a queue to provers. GET /proving/next answers with the next task, or 204 if none comes in time. PUT
-// /proving/block/HEIGHT takes the block's proof, and answers 422 with the reason if the proof does not hold. DELETE
-// gives the block back, or with ?refuse=1 up. SPAN is the number of a blockproof.Span, that is the height where it is
-// one block.
-func Handler(q *proving.Queue) http.Handler {
+// Routes serve a queue to provers. POST /proving/next answers with the next task, which is leased to whoever asks, or
+// 204 if none comes in time. PUT /proving/block/SPAN takes the proof, and answers 422 with the reason if it does not
+// hold. DELETE gives the blocks back, or with ?refuse=1 up. SPAN is the number of a blockproof.Span, that is the height
+// where it is one block.
+func Routes(q *proving.Queue) []admin.Route {
 	h := handler{q}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+nextPath, h.serveNext)
-	mux.HandleFunc("PUT "+spanPath+"{span}", h.serveProof)
-	mux.HandleFunc("DELETE "+spanPath+"{span}", h.serveReturn)
-	return mux
+	return []admin.Route{
+		{Pattern: "POST " + nextPath, Serve: h.serveNext},
+		{Pattern: "PUT " + spanPath + "{span}", Serve: h.serveProof},
+		{Pattern: "DELETE " + spanPath + "{span}", Serve: h.serveReturn},
+	}
 }
 
 func (h handler) serveNext(w http.ResponseWriter, r *http.Request) {

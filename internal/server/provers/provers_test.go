@@ -15,6 +15,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/proving"
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/server/admin"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
@@ -107,6 +108,15 @@ func inOrder(count int, f func(i int)) {
 
 const testBits = 100
 
+// served serves a queue, without the door of the admin address.
+func served(q *proving.Queue) http.Handler {
+	mux := http.NewServeMux()
+	for _, route := range Routes(q) {
+		mux.HandleFunc(route.Pattern, route.Serve)
+	}
+	return mux
+}
+
 func newTestProver(t *testing.T) *proving.Prover {
 	t.Helper()
 	p, err := proving.NewProver(testBits, inOrder)
@@ -129,12 +139,12 @@ func TestWorkerProvesBlocks(t *testing.T) {
 	}
 	q := proving.NewQueue(n.Store(), testBits)
 	requireStatus(t, q, 3, proving.Queued, 2)
-	server := httptest.NewServer(Handler(q))
+	server := httptest.NewServer(served(q))
 	defer server.Close()
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	proven := make(chan types.Height)
-	w := Worker{URL: server.URL, Prover: newTestProver(t), Client: server.Client(), Log: slog.New(slog.DiscardHandler)}
+	w := Worker{Node: admin.Client{URL: server.URL}, Prover: newTestProver(t), Log: slog.New(slog.DiscardHandler)}
 	w.OnProof = func(_, last types.Height, _, _ int, _ time.Duration) { proven <- last }
 	ended := make(chan error)
 	go func() { ended <- w.Run(ctx) }()
@@ -180,9 +190,10 @@ func TestHandlerErrors(t *testing.T) {
 		{http.MethodDelete, spanPath + "x", http.StatusBadRequest},
 		{http.MethodDelete, spanPath + "1?refuse=1", http.StatusNoContent},
 		{http.MethodGet, spanPath + "1", http.StatusMethodNotAllowed},
+		{http.MethodGet, nextPath, http.StatusMethodNotAllowed},
 	} {
 		w := httptest.NewRecorder()
-		Handler(q).ServeHTTP(w, httptest.NewRequest(c.method, c.path, nil))
+		served(q).ServeHTTP(w, httptest.NewRequest(c.method, c.path, nil))
 		if w.Code != c.code {
 			t.Errorf("%s %s: %d %s, want %d", c.method, c.path, w.Code, w.Body, c.code)
 		}

@@ -13,14 +13,14 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/proving"
+	"github.com/cairn-chain/cairn/internal/server/admin"
 	"github.com/cairn-chain/cairn/types"
 )
 
 // Worker proves blocks of a node's queue.
 type Worker struct {
-	URL    string // of the node's admin address
+	Node   admin.Client
 	Prover *proving.Prover
-	Client *http.Client
 	Log    *slog.Logger
 
 	// OnProof, unless nil, is told of each proof that the node has taken, of one block or several.
@@ -34,7 +34,7 @@ const retryAfter = time.Second
 func (w *Worker) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if err := w.proveNext(ctx); err != nil && ctx.Err() == nil {
-			w.Log.Warn("proving failed", "node", w.URL, "error", err)
+			w.Log.Warn("proving failed", "node", w.Node.URL, "error", err)
 			select {
 			case <-time.After(retryAfter):
 			case <-ctx.Done():
@@ -46,7 +46,7 @@ func (w *Worker) Run(ctx context.Context) error {
 
 // proveNext waits for a task and hands its proof in.
 func (w *Worker) proveNext(ctx context.Context) error {
-	encoded, err := w.do(ctx, http.MethodGet, nextPath, nil)
+	encoded, err := w.do(ctx, http.MethodPost, nextPath, admin.JSON, nil)
 	if err != nil || len(encoded) == 0 {
 		return err
 	}
@@ -58,11 +58,11 @@ func (w *Worker) proveNext(ctx context.Context) error {
 	path := spanPath + strconv.FormatUint(uint64(span), 10)
 	proof, accesses, err := work.ProveWith(w.Prover)
 	if err != nil {
-		_, refusal := w.do(ctx, http.MethodDelete, path+"?refuse=1", nil)
+		_, refusal := w.do(ctx, http.MethodDelete, path+"?refuse=1", "", nil)
 		return errors.Join(fmt.Errorf("blocks %d to %d cannot be proven: %w", span.First(), span.Last(), err), refusal)
 	}
 	took := time.Since(start)
-	if _, err := w.do(ctx, http.MethodPut, path, proof); err != nil {
+	if _, err := w.do(ctx, http.MethodPut, path, "application/octet-stream", proof); err != nil {
 		return fmt.Errorf("hand in the proof of blocks %d to %d: %w", span.First(), span.Last(), err)
 	}
 	if w.OnProof != nil {
@@ -72,12 +72,8 @@ func (w *Worker) proveNext(ctx context.Context) error {
 }
 
 // do sends a request and returns what answers it; an answer that is no success is an error with its text.
-func (w *Worker) do(ctx context.Context, method, path string, body []byte) (answer []byte, err error) {
-	r, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(w.URL, "/")+path, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	response, err := w.Client.Do(r)
+func (w *Worker) do(ctx context.Context, method, path, media string, body []byte) (answer []byte, err error) {
+	response, err := w.Node.Do(ctx, method, path, media, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/contractbuild"
+	"github.com/cairn-chain/cairn/internal/server/admin"
 )
 
 // PublishPath is where on the admin address an archive is handed in.
@@ -57,12 +58,11 @@ func Handler(d *Directory) http.Handler {
 	return mux
 }
 
-// PublishHandler takes an archive by PUT. It answers 204 when the archive is on disk, and 415 if it is not said to be
-// one. It answers 422 with the reason if it is not one that [contractbuild.Source.Archive] writes. It answers 507 if
-// there is no room, and 409 of a node in memory.
-func PublishHandler(d *Directory) http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("PUT "+PublishPath, func(w http.ResponseWriter, r *http.Request) {
+// Publishing takes an archive by PUT. It answers 204 when the archive is on disk, and 415 if it is not said to be one.
+// It answers 422 with the reason if it is not one that [contractbuild.Source.Archive] writes. It answers 507 if there
+// is no room, and 409 of a node in memory.
+func Publishing(d *Directory) admin.Route {
+	return admin.Route{Pattern: "PUT " + PublishPath, Serve: func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Content-Type") != archiveType {
 			http.Error(w, "the request must be of type "+archiveType, http.StatusUnsupportedMediaType)
 			return
@@ -84,22 +84,15 @@ func PublishHandler(d *Directory) http.Handler {
 		default:
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 		}
-	})
-	return mux
+	}}
 }
 
 // maxAnswer bounds what is read of a refusal.
 const maxAnswer = 4 << 10
 
-// Publish hands an archive to the node of an admin address. The error is what the node says.
-func Publish(ctx context.Context, admin string, archive []byte) error {
-	url := strings.TrimSuffix(admin, "/") + PublishPath
-	request, err := http.NewRequestWithContext(ctx, http.MethodPut, url, bytes.NewReader(archive))
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Content-Type", archiveType)
-	response, err := http.DefaultClient.Do(request)
+// Publish hands an archive to a node. The error is what the node says.
+func Publish(ctx context.Context, node admin.Client, archive []byte) error {
+	response, err := node.Do(ctx, http.MethodPut, PublishPath, archiveType, bytes.NewReader(archive))
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/contractbuild"
+	"github.com/cairn-chain/cairn/internal/server/admin"
 )
 
 // archive is one whose file has n bytes.
@@ -31,7 +32,7 @@ func archive(t *testing.T, n int) []byte {
 func served(t *testing.T, d *Directory) string {
 	t.Helper()
 	mux := http.NewServeMux()
-	mux.Handle(PublishPath, PublishHandler(d))
+	mux.HandleFunc(Publishing(d).Pattern, Publishing(d).Serve)
 	mux.Handle(api.SourcesPath, Handler(d))
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
@@ -50,7 +51,7 @@ func TestPublishedIsServed(t *testing.T) {
 		t.Fatal("it is there before it was published")
 	}
 	for range 2 { // a second time changes nothing
-		if err := Publish(t.Context(), url+"/", content); err != nil {
+		if err := Publish(t.Context(), admin.Client{URL: url + "/"}, content); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -129,7 +130,7 @@ func TestPublishIsRefused(t *testing.T) {
 		request := httptest.NewRequest(http.MethodPut, PublishPath, bytes.NewReader(c.content))
 		request.Header.Set("Content-Type", c.kind)
 		answer := httptest.NewRecorder()
-		PublishHandler(c.to).ServeHTTP(answer, request)
+		Publishing(c.to).Serve(answer, request)
 		if answer.Code != c.want {
 			t.Errorf("%s: %d %s", name, answer.Code, answer.Body)
 		}
@@ -138,7 +139,7 @@ func TestPublishIsRefused(t *testing.T) {
 	if err != nil || len(files) != 1 || files[0].Name() != contractbuild.HashOf(first).String()+".tar" {
 		t.Errorf("%v, %v", files, err)
 	}
-	if err := Publish(t.Context(), served(t, small), archive(t, 10)); err == nil ||
+	if err := Publish(t.Context(), admin.Client{URL: served(t, small)}, archive(t, 10)); err == nil ||
 		!strings.Contains(err.Error(), ErrFull.Error()) {
 		t.Errorf("the reason is not told: %v", err)
 	}

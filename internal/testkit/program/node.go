@@ -17,6 +17,7 @@ type Node struct {
 
 	RPC   string `json:"rpc"`   // the URL of its JSON-RPC
 	Admin string `json:"admin"` // the URL of its admin address
+	Token string `json:"adminTokenFile"`
 }
 
 // Serve starts a node, whose command gets a further argument for its ready file, and returns once it serves. A ready
@@ -35,6 +36,11 @@ func Serve(ctx context.Context, c Command, ready string) (*Node, error) {
 		return nil, errors.Join(fmt.Errorf("the node: %w", err), process.End(syscall.SIGTERM))
 	}
 	return n, nil
+}
+
+// AdminFlags are the flags of a command that asks the node's admin address.
+func (n *Node) AdminFlags() []string {
+	return []string{"--admin", n.Admin, "--admin-token-file", n.Token}
 }
 
 // Metrics returns the node's metrics that have no labels, by name. It fails where one of names is missing.

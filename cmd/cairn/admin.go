@@ -1,0 +1,17 @@
+package main
+
+import (
+	"github.com/cairn-chain/cairn/internal/cli"
+	"github.com/cairn-chain/cairn/internal/server/admin"
+)
+
+// adminSettings are those of commands that ask a node's admin address.
+type adminSettings struct {
+	Admin          string `setting:"admin" usage:"admin address of the node"`
+	AdminTokenFile string `setting:"admin-token-file" usage:"file with the node's admin token (default that of the node in the home directory)"`
+}
+
+func defaultAdmin() adminSettings { return adminSettings{Admin: "http://" + defaultAdminAddr} }
+
+// client asks the node of the settings.
+func (s adminSettings) client() admin.Client { return cli.Admin(s.Admin, s.AdminTokenFile) }

@@ -1,0 +1,56 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// maxAnswer bounds what is read of a refusal.
+const maxAnswer = 16 << 10
+
+// Client asks a node's admin address.
+type Client struct {
+	URL       string
+	TokenFile string // with the node's admin token; empty: none is sent
+}
+
+// ErrToken is the error of what the node refuses without its admin token.
+var ErrToken = errors.New("the node does this only for who has its admin token: name the token's file with " +
+	"--admin-token-file; it is DATA-DIR/admin.token of the node, and elsewhere a copy of that")
+
+// Do sends a request with a body of a media type, both of which may be empty. The caller closes the answer's body.
+// Where the node refuses whoever asks, the error says what to do.
+func (c Client) Do(ctx context.Context, method, path, media string, body io.Reader) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.URL, "/")+path, body)
+	if err != nil {
+		return nil, err
+	}
+	if media != "" {
+		r.Header.Set("Content-Type", media)
+	}
+	why := errors.New("no file is named")
+	if c.TokenFile != "" {
+		var token Token
+		if token, why = ReadToken(c.TokenFile); why == nil { // else it may do without
+			r.Header.Set("Authorization", scheme+token.String())
+			why = fmt.Errorf("%s has another token", c.TokenFile)
+		}
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	switch response.StatusCode {
+	case http.StatusUnauthorized:
+		return nil, errors.Join(fmt.Errorf("%w (%w)", ErrToken, why), response.Body.Close())
+	case http.StatusForbidden, http.StatusUnsupportedMediaType:
+		text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+		refusal := fmt.Errorf("the node answers %s: %s", response.Status, strings.TrimSpace(string(text)))
+		return nil, errors.Join(refusal, err, response.Body.Close())
+	}
+	return response, nil
+}
