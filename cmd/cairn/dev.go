@@ -100,6 +100,9 @@ func runDev(command *cobra.Command, settings devSettings) error {
 	if err := settings.contractSettings.set(&options, &serving); err != nil {
 		return err
 	}
+	if err := shareFiles(&options, &serving, log); err != nil {
+		return err
+	}
 	data, err := datadir.Open(dir, options)
 	if err != nil {
 		return err

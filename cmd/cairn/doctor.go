@@ -54,7 +54,7 @@ func newDoctor() *cobra.Command {
 			"--upstream http://127.0.0.1:8777",
 	}, &settings, func(command *cobra.Command) error {
 		here := lookAt(settings.DataDir)
-		findings := []finding{checkSettings(settings, here), checkProcessor(), checkFiles()}
+		findings := []finding{checkSettings(settings, here), checkProcessor(), checkFiles(settings.httpSettings)}
 		findings = append(findings, checkDataDir(settings, here)...)
 		findings = append(findings, checkUpstreams(command.Context(), settings, here)...)
 		for _, address := range []string{settings.RPCAddr, settings.AdminAddr} {
@@ -213,21 +213,6 @@ func checkProcessor() finding {
 	}
 	if runtime.NumCPU() < 2 {
 		f.State, f.Advice = stateWarning, "signatures and execution share one core: give the node two"
-	}
-	return f
-}
-
-// minOpenFiles is what the database and 10,000 connections need.
-const minOpenFiles = 12_000
-
-func checkFiles() finding {
-	limit, err := machine.OpenFilesLimit()
-	if err != nil {
-		return finding{Check: "open files", State: stateWarning, Detail: "the limit is not known: " + err.Error()}
-	}
-	f := finding{Check: "open files", State: stateOK, Detail: fmt.Sprintf("at most %d", limit)}
-	if limit < minOpenFiles {
-		f.State, f.Advice = stateWarning, fmt.Sprintf("raise it for many connections: ulimit -n %d", minOpenFiles)
 	}
 	return f
 }

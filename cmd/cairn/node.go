@@ -170,6 +170,9 @@ func (s nodeSettings) begin(
 	if err != nil {
 		return nil, config, err
 	}
+	if err := shareFiles(&options, &config.Serving, log); err != nil {
+		return nil, config, err
+	}
 	dir, err := datadir.Open(s.DataDir, options)
 	if err != nil {
 		return nil, config, adviseArchive(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairn-chain/cairn/internal/accept"
 	"github.com/cairn-chain/cairn/internal/cli"
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
@@ -202,7 +203,7 @@ func runSigner(command *cobra.Command, settings signerRun) (err error) {
 	}); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	return server.Serve(command.Context(), listener)
+	return server.Serve(command.Context(), accept.Patient(listener, log))
 }
 
 // signerSettings say which signer has the producer's key of a node.

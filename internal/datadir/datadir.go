@@ -67,6 +67,7 @@ type Options struct {
 	CacheBytes  int64 // of the database, 0 for its default
 	TableBytes  int   // that the database gathers before it makes a file, 0 for its default
 	MaxUnmerged int   // levels of unmerged files of the database before blocks wait, 0 for its default
+	OpenTables  int   // files that the database keeps open, 0 for its default
 	CodeMemory  int   // bytes that contracts' compiled code and idle instances take, about; 0 for [DefaultCodeMemory]
 	CodeDisk    int64 // bytes of contracts' machine code on disk, 0 for [DefaultCodeDisk]
 
@@ -179,6 +180,7 @@ func (d *Dir) open() (err error) {
 		CacheBytes:    d.options.CacheBytes,
 		MemTableBytes: d.options.TableBytes,
 		MaxUnmerged:   d.options.MaxUnmerged,
+		OpenTables:    d.options.OpenTables,
 		Logger:        d.options.Log,
 	}
 	if d.path == "" {

@@ -2,18 +2,13 @@
 
 package machine
 
-import (
-	"errors"
-	"syscall"
-)
+import "syscall"
 
-var errUnknown = errors.New("not known on this system")
-
-// OpenFilesLimit is how many files the process may have open.
-func OpenFilesLimit() (uint64, error) { return 0, errUnknown }
+// openFilesLimit is how many files the process may have open.
+func openFilesLimit() (uint64, error) { return 0, ErrUnknown }
 
 // Disk tells the size of the directory's file system in bytes, and how much of it is left for this user.
-func Disk(string) (size, free uint64, err error) { return 0, 0, errUnknown }
+func Disk(string) (size, free uint64, err error) { return 0, 0, ErrUnknown }
 
 // Gone reports whether the other end of a connection has closed it: not known on this system.
 func Gone(syscall.Conn) bool { return false }

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OpenFilesLimit is how many files the process may have open.
-func OpenFilesLimit() (uint64, error) {
+// openFilesLimit is how many files the process may have open.
+func openFilesLimit() (uint64, error) {
 	var limit unix.Rlimit
 	err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit)
 	return uint64(limit.Cur), err

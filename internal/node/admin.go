@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/internal/machine"
 	"github.com/cairn-chain/cairn/internal/server/admin"
 	"github.com/cairn-chain/cairn/internal/server/front"
 	"github.com/cairn-chain/cairn/internal/server/members"
@@ -67,6 +68,7 @@ func (n *Node) serve(group *errgroup.Group, listener net.Listener, handler http.
 		WriteTimeout:      2 * time.Minute,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
+		ConnState:         admin.NewConnections(machine.AdminConnections).Note,
 		ErrorLog:          slog.NewLogLogger(n.config.Log.Handler(), slog.LevelDebug),
 	}
 	server.RegisterOnShutdown(cancel)

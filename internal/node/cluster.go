@@ -102,7 +102,7 @@ func (n *Node) newMember() (err error) {
 	m.leases = newLeases(m.identity.Pin().Member(), m.alive)
 	n.queue.Share(m.mayProve)
 	telemetry.Register(n.telemetry, func() *member { return m }, clusterMetrics()...)
-	m.listener, err = listen(n.config.Cluster.Addr, "--cluster-addr")
+	m.listener, err = n.listen(n.config.Cluster.Addr, "--cluster-addr")
 	return err
 }
 

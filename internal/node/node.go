@@ -76,6 +76,7 @@ type Serving struct {
 	SlowReader time.Duration // that a subscriber may take to read a message, 0 for the default
 	Explorer   bool          // whether the public address serves the block explorer
 	ViewGas    types.Gas     // execution gas of a call that is not sent, 0 for the default
+	FileReads  int           // files that are read for clients at a time, 0 for any number
 	AdminAddr  string
 	AdminHosts []string // names that the admin address answers to beside local names and addresses, or "*"
 	// AdminTokenFile has the token that the admin address asks for before it changes something; empty: the directory's.

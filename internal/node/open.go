@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/accept"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/engine/proving"
@@ -77,10 +78,10 @@ func New(dir *datadir.Dir, config Config) (_ *Node, err error) {
 	if n.front, err = n.newFront(); err != nil {
 		return nil, err
 	}
-	if n.listeners.rpc, err = listen(config.RPCAddr, "--rpc-addr"); err != nil {
+	if n.listeners.rpc, err = n.listen(config.RPCAddr, "--rpc-addr"); err != nil {
 		return nil, err
 	}
-	n.listeners.admin, err = listen(config.AdminAddr, "--admin-addr")
+	n.listeners.admin, err = n.listen(config.AdminAddr, "--admin-addr")
 	return n, err
 }
 
@@ -114,7 +115,7 @@ func (n *Node) openPool() (err error) {
 }
 
 // listen listens on an address that the flag sets.
-func listen(address, flag string) (net.Listener, error) {
+func (n *Node) listen(address, flag string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf(
@@ -124,7 +125,7 @@ func listen(address, flag string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
-	return listener, nil
+	return accept.Patient(listener, n.config.Log), nil
 }
 
 // tipLedger is the chain's tip, with its state or without.

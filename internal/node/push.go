@@ -33,12 +33,13 @@ func (n *Node) newPush() *push.Server {
 
 // public is what the public address serves beside POST /.
 func (n *Node) public() (http.Handler, error) {
+	files := make(fileReads, n.config.FileReads)
 	mux := http.NewServeMux()
 	mux.Handle("/ws", n.push)
 	if n.snapshots != nil {
-		mux.Handle(snapshot.PathPrefix, snapshots.Handler(n.snapshots))
+		mux.Handle(snapshot.PathPrefix, files.bound(snapshots.Handler(n.snapshots)))
 	}
-	mux.Handle(api.SourcesPath, sources.Handler(n.sources))
+	mux.Handle(api.SourcesPath, files.bound(sources.Handler(n.sources)))
 	mux.Handle("/", n.rpc)
 	if n.config.Explorer {
 		pages, err := explorer.New()
@@ -49,4 +50,24 @@ func (n *Node) public() (http.Handler, error) {
 		mux.Handle("/{$}", explorer.Front(n.rpc))
 	}
 	return mux, nil
+}
+
+// fileReads has a place for each file that is read for a client: it is open for as long as the client takes it.
+type fileReads chan struct{}
+
+// bound has a handler that serves a file from disk wait for none: without a place the answer is 503.
+func (f fileReads) bound(h http.Handler) http.Handler {
+	if cap(f) == 0 {
+		return h
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case f <- struct{}{}:
+			defer func() { <-f }()
+			h.ServeHTTP(w, r)
+		default:
+			w.Header().Set("Retry-After", "5")
+			http.Error(w, "The server is busy: too many files are being read at present.", http.StatusServiceUnavailable)
+		}
+	})
 }

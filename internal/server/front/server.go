@@ -102,10 +102,7 @@ func (s *Server) Stats() Stats {
 	}
 }
 
-// maxAcceptPause bounds the pauses after a failed accept, such as for want of file descriptors.
-const maxAcceptPause = time.Second
-
-// Serve accepts connections until Shutdown, after which it returns nil, or until the listener fails for good. It is to
+// Serve accepts connections until Shutdown, after which it returns nil, or until the listener fails. It is to
 // be called once. After Shutdown it closes the listener and returns nil: a process may be told to end as it begins.
 func (s *Server) Serve(listener net.Listener) error {
 	s.setHosts(listener.Addr())
@@ -115,27 +112,15 @@ func (s *Server) Serve(listener net.Listener) error {
 	failed := make(chan error, 1)
 	go func() { failed <- s.fallback.Serve(&s.handed) }()
 	defer func() { <-failed }() // it ends when Shutdown closes the listener of what is handed over
-	pause := time.Duration(0)
 	for {
 		netConn, err := listener.Accept()
 		if err != nil {
 			if s.draining.Load() {
 				return nil
 			}
-			var temporary interface{ Temporary() bool }
-			if !errors.As(err, &temporary) || !temporary.Temporary() {
-				_ = s.handed.Close() // never fails
-				return err
-			}
-			pause = min(max(2*pause, 5*time.Millisecond), maxAcceptPause)
-			s.config.Log.Warn("a connection could not be accepted", "error", err)
-			select {
-			case <-time.After(pause):
-			case <-s.context.Done():
-			}
-			continue
+			_ = s.handed.Close() // never fails
+			return err
 		}
-		pause = 0
 		if c := s.accept(netConn); c != nil {
 			go s.serve(c)
 		}

@@ -48,6 +48,7 @@ type Options struct {
 	// MaxUnmerged is how many levels of unmerged files there may be before writing waits; 0: [DefaultMaxUnmerged]. A read
 	// may have to ask each of them.
 	MaxUnmerged int
+	OpenTables  int          // files that are kept open; 0: about 1,000
 	Logger      *slog.Logger // nil: slog.Default(). Routine news is at debug level
 }
 
@@ -203,6 +204,7 @@ func (db *DB) pebbleOptions(options Options, files vfs.FS) *pebble.Options {
 		o.L0StopWritesThreshold = options.MaxUnmerged
 		o.L0CompactionThreshold = min(mergeAt, options.MaxUnmerged) // or writing would wait for ever
 	}
+	o.MaxOpenFiles = options.OpenTables // 0: Pebble's own choice
 	o.Levels[0].Compression = func() *sstable.CompressionProfile { return sstable.NoCompression }
 	o.Levels[1].Compression = func() *sstable.CompressionProfile { return sstable.SnappyCompression } // and below
 	for i := range o.Levels {

@@ -1,0 +1,53 @@
+package admin
+
+import (
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+)
+
+// Connections bounds how many connections a server has open: one more displaces the one that has been without a whole
+// request for longest. If there is none, the new one is closed.
+type Connections struct {
+	most int
+
+	mu      sync.Mutex
+	open    map[net.Conn]bool
+	waiting []net.Conn // for the end of a request's header, the longest first
+}
+
+// NewConnections lets so many be open at a time.
+func NewConnections(most int) *Connections {
+	return &Connections{most: most, open: make(map[net.Conn]bool)}
+}
+
+// Note is for [http.Server].ConnState.
+func (c *Connections) Note(conn net.Conn, state http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waiting = slices.DeleteFunc(c.waiting, func(w net.Conn) bool { return w == conn })
+	switch state {
+	case http.StateNew:
+		if c.open[conn] = true; len(c.open) > c.most {
+			c.displace(conn)
+		}
+		if c.open[conn] {
+			c.waiting = append(c.waiting, conn)
+		}
+	case http.StateIdle:
+		c.waiting = append(c.waiting, conn)
+	case http.StateClosed, http.StateHijacked:
+		delete(c.open, conn)
+	}
+}
+
+// displace closes a connection. The caller has mu.
+func (c *Connections) displace(by net.Conn) {
+	if len(c.waiting) > 0 {
+		by = c.waiting[0]
+		c.waiting = c.waiting[1:]
+	}
+	delete(c.open, by)
+	_ = by.Close() // who serves it notices
+}
