@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -108,6 +107,7 @@ func runDev(command *cobra.Command, settings devSettings) error {
 		return err
 	}
 	genesis := developmentGenesis(development, data)
+	lines := &devLines{to: command.ErrOrStderr()}
 	n, err := node.New(data, node.Config{
 		Build: build.Read(),
 		Chain: datadir.Chain{Genesis: &genesis},
@@ -115,12 +115,12 @@ func runDev(command *cobra.Command, settings devSettings) error {
 			Key:         node.LocalKey(development.Producer),
 			BlockTime:   settings.BlockTime,
 			Development: development,
-			OnDebug:     debugLines(command.ErrOrStderr()),
+			OnDebug:     lines.debug,
 		},
 		Serving: serving,
 		Proofs:  proofs,
 		Log:     log,
-		OnBlock: blockLines(command.ErrOrStderr()),
+		OnBlock: lines.block,
 	})
 	if err != nil {
 		return err
@@ -223,22 +223,6 @@ func printDev(
 			output.Field{Name: "chain id", Value: result.ChainID}, output.Field{Name: "data", Value: where})...)
 		t.Line("\nThese keys are public: never send anything of value to them. %s\n", hint)
 	})
-}
-
-// blockLines prints a line for each block.
-func blockLines(to io.Writer) func(types.SignedHeader, int) {
-	return func(h types.SignedHeader, txs int) {
-		when := time.Unix(int64(h.Header.Timestamp), 0).UTC().Format(time.TimeOnly)
-		_, _ = fmt.Fprintf(to, "%s  block %-6d %s  %d tx  %d gas  base fee %d\n", // a closed terminal is no reason to stop
-			when, h.Header.Height, h.Header.Hash(), txs, h.Header.GasUsed, h.Header.BaseFee)
-	}
-}
-
-// debugLines prints what contracts say, quoted: it may be any bytes.
-func debugLines(to io.Writer) func(types.TxID, types.ContractID, []byte) {
-	return func(tx types.TxID, contract types.ContractID, message []byte) {
-		_, _ = fmt.Fprintf(to, "debug %q  of %s in transaction %s\n", message, contract, tx) // as for blocks
-	}
 }
 
 // dataHome is a directory of the user's for data (XDG base directory specification), empty where there is no home.

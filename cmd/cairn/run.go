@@ -19,6 +19,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/config"
 	"github.com/cairn-chain/cairn/internal/datadir"
+	"github.com/cairn-chain/cairn/internal/logs"
 	"github.com/cairn-chain/cairn/internal/node"
 )
 
@@ -92,7 +93,8 @@ func withSettingsFile(command *cobra.Command, settings any, run func(*cobra.Comm
 	})
 }
 
-// newLogger logs to the standard error what is at least of a level: debug, info, warn or error, as text or json.
+// newLogger logs to the standard error what is at least of a level: debug, info, warn or error, as text or json. It is
+// bounded, whatever clients do.
 func newLogger(to io.Writer, level, format string) (*slog.Logger, error) {
 	var options slog.HandlerOptions
 	var least slog.Level
@@ -102,9 +104,9 @@ func newLogger(to io.Writer, level, format string) (*slog.Logger, error) {
 	options.Level = least
 	switch format {
 	case "text":
-		return slog.New(slog.NewTextHandler(to, &options)), nil
+		return slog.New(logs.Bound(slog.NewTextHandler(to, &options))), nil
 	case "json":
-		return slog.New(slog.NewJSONHandler(to, &options)), nil
+		return slog.New(logs.Bound(slog.NewJSONHandler(to, &options))), nil
 	default:
 		return nil, output.Usage(fmt.Errorf("--log-format is text or json, not %q", format))
 	}

@@ -134,16 +134,17 @@ var rows = map[string][]string{
 	"internal/server/sources":   {"api", "internal/contractbuild", "internal/server/admin", "internal/storage/kv"},
 	"internal/server/provers": {"types", "internal/engine/proving", "internal/protocol/blockproof",
 		"internal/server/admin"},
-	"internal/server/explorer":  {},
-	"internal/server/front": {"internal/machine", "internal/secret", "internal/server/admission",
+	"internal/server/explorer": {},
+	"internal/server/front": {"internal/logs", "internal/machine", "internal/secret", "internal/server/admission",
 		"internal/server/request", "jsonrpc"}, // whether a connection's other end is there
-	"internal/server/telemetry": {"internal/build"},
+	"internal/server/telemetry": {"internal/build", "internal/logs"},
 
 	// The wiring and the commands.
 	"internal/build":         {},
 	"internal/contractbuild": {"contracts", "types", "internal/protocol/..."},
 	"internal/bindings":      {"abi"},
 	"internal/config":        {},
+	"internal/logs":          {}, // the log within bounds
 	"internal/accept":        {}, // connections, also while there is no descriptor for the next one
 	"internal/secret":        {}, // files that only their owner may read
 	"internal/machine":       {"crypto/bip340", "internal/proof/poseidon"},
@@ -160,7 +161,8 @@ var rows = map[string][]string{
 	"internal/cli/keystore": {"types", "crypto", "wallet"},
 	"internal/cli/output":   {"jsonrpc"},
 	"internal/cli/terminal": {},
-	"cmd/cairn": {"internal/accept", "internal/build", "internal/datadir", "internal/machine", "internal/node",
+	"cmd/cairn": {"internal/accept", "internal/build", "internal/datadir", "internal/logs", "internal/machine",
+		"internal/node",
 		"internal/engine/cluster/link", "internal/engine/parallel", "internal/engine/proving", "internal/engine/sequencer",
 		"internal/server/explorer",
 		"internal/server/admin", "internal/server/front", "internal/server/members", "internal/server/provers",

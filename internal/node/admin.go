@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"time"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/internal/logs"
 	"github.com/cairn-chain/cairn/internal/machine"
 	"github.com/cairn-chain/cairn/internal/server/admin"
 	"github.com/cairn-chain/cairn/internal/server/front"
@@ -69,7 +69,7 @@ func (n *Node) serve(group *errgroup.Group, listener net.Listener, handler http.
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		ConnState:         admin.NewConnections(machine.AdminConnections).Note,
-		ErrorLog:          slog.NewLogLogger(n.config.Log.Handler(), slog.LevelDebug),
+		ErrorLog:          logs.Of(n.config.Log, "a connection of the admin address came to nothing"),
 	}
 	server.RegisterOnShutdown(cancel)
 	group.Go(func() error {

@@ -7,7 +7,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"log/slog"
+	"net"
+	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
@@ -70,7 +73,20 @@ func (n *Node) newFront() (*front.Server, error) {
 	return front.New(config)
 }
 
-// logIncidents logs an error that no client may see under an id that the client is told.
+// byClient tells whether an error is of what clients do: they come when there is no time, or go before the answer.
+func byClient(err error) bool {
+	for _, one := range []error{
+		context.DeadlineExceeded, context.Canceled, os.ErrDeadlineExceeded, net.ErrClosed, syscall.EPIPE, syscall.ECONNRESET,
+	} {
+		if errors.Is(err, one) {
+			return true
+		}
+	}
+	return false
+}
+
+// logIncidents logs an error that no client may see under an id that the client is told. What clients cause is none: it
+// is told at debug level.
 func logIncidents(log *slog.Logger) func(context.Context, string, error) string {
 	return func(_ context.Context, method string, err error) string {
 		var id [8]byte
@@ -81,7 +97,11 @@ func logIncidents(log *slog.Logger) func(context.Context, string, error) string 
 		if errors.As(err, &panicked) {
 			attributes = append(attributes, "stack", string(panicked.Stack))
 		}
-		log.Error("internal error", attributes...)
+		if byClient(err) {
+			log.Debug("a client was not waited for, or did not wait", attributes...)
+		} else {
+			log.Error("internal error", attributes...)
+		}
 		return incident
 	}
 }

@@ -3,13 +3,13 @@ package front
 import (
 	"context"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/logs"
 	"github.com/cairn-chain/cairn/internal/server/request"
 )
 
@@ -147,7 +147,7 @@ func (s *Server) newFallback() *http.Server {
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxPreambleBytes,
-		ErrorLog:          slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
+		ErrorLog:          logs.Of(s.config.Log, "a connection came to nothing"),
 		BaseContext:       func(net.Listener) context.Context { return s.context },
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx, connKey{}, c.(*checkedConn).conn)

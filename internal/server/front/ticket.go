@@ -217,6 +217,9 @@ func (t *Ticket) Room(bytes int) int {
 	return int(have)
 }
 
+// OutOfTime counts a request that did not get its turn, or was not done, in the time that it has.
+func (t *Ticket) OutOfTime() { t.server.counts.busy.Add(1) }
+
 // Release gives back what the ticket holds, and takes from the rate what it has cost. It may be used again then.
 func (t *Ticket) Release() {
 	t.settle()

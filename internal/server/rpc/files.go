@@ -53,7 +53,11 @@ func (f *files) answer(w http.ResponseWriter, r *http.Request, read func(counter
 			shrunk, coding = jsonrpc.Shrink(content, r.Header.Get("Accept-Encoding"))
 		}
 	})
-	if ran != nil || errors.Is(err, errNoMemory) {
+	outOfTime := ran != nil || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+	if outOfTime || errors.Is(err, errNoMemory) {
+		if quota, is := request.Quota(r.Context()).(interface{ OutOfTime() }); is && outOfTime {
+			quota.OutOfTime() // want of memory is counted already
+		}
 		f.busy(w)
 		return
 	}

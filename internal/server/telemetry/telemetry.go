@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/cairn-chain/cairn/internal/build"
+	"github.com/cairn-chain/cairn/internal/logs"
 )
 
 // namespace begins the name of every metric of this program.
@@ -183,7 +184,7 @@ func (t *Telemetry) Block(b Block) {
 // Handler serves the metrics in the formats of Prometheus.
 func (t *Telemetry) Handler() http.Handler {
 	return promhttp.HandlerFor(t.registry, promhttp.HandlerOpts{
-		ErrorLog: slog.NewLogLogger(t.log.Handler(), slog.LevelError), MaxRequestsInFlight: 4,
+		ErrorLog: logs.Of(t.log, "metrics were not served whole"), MaxRequestsInFlight: 4,
 	})
 }
 
