@@ -229,11 +229,31 @@ func (s *Scheduler) again(ctx context.Context, t *Turn) error {
 		return ErrGone
 	}
 	s.giveBack(&t.class, t.end())
+	return s.goOn(ctx, t)
+}
+
+// goOn begins another slice of a turn, of long work.
+func (s *Scheduler) goOn(ctx context.Context, t *Turn) error {
 	err := s.wait(ctx, t, s.long, &t.class)
 	if err == nil {
 		t.begin()
 	}
 	return err
+}
+
+// Wait calls f, which waits for something else than a turn. If ctx has a turn it ends before, and begins again, as long
+// work, after f. The error is that of f, or that of [Yield].
+func Wait(ctx context.Context, f func() error) error {
+	t := turnOf(ctx)
+	if t == nil || t.class.queue == nil {
+		return f()
+	}
+	s := t.class.queue.scheduler
+	s.giveBack(&t.class, t.end())
+	if err := f(); err != nil {
+		return err
+	}
+	return s.goOn(ctx, t)
 }
 
 // Stats are a scheduler's numbers.

@@ -303,6 +303,32 @@ func TestKindsAreBounded(t *testing.T) {
 	})
 }
 
+// TestWaitHoldsNoPlace waits for something within a turn.
+func TestWaitHoldsNoPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := admission.New(1)
+		w := workOf(t.Context(), 1)
+		err := s.Long().Run(w, func() {
+			err := admission.Wait(w, func() error {
+				if got := s.Stats(); held(got) != 0 {
+					t.Errorf("%+v is held while something else is waited for, want nothing", got)
+				}
+				return s.Long().Run(workOf(t.Context(), 2), func() {})
+			})
+			if got := s.Stats(); err != nil || got.Long.Running != 1 {
+				t.Errorf("got %v and %+v, want a turn again", err, got)
+			}
+			failed := errors.New("failed")
+			if err := admission.Wait(w, func() error { return failed }); !errors.Is(err, failed) {
+				t.Errorf("got %v, want %v", err, failed)
+			}
+		})
+		if got := s.Stats(); err != nil || held(got) != 0 {
+			t.Errorf("got %v and %+v, want nothing held", err, got)
+		}
+	})
+}
+
 // TestUsedTimeIsCharged tells of each slice of a turn.
 func TestUsedTimeIsCharged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

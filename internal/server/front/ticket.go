@@ -9,7 +9,6 @@ import (
 	"github.com/cairn-chain/cairn/internal/machine"
 	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/server/request"
-	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
 // What one call of a rate stands for. Whatever takes more costs as many calls as it comes to, which are taken from the
@@ -18,10 +17,6 @@ const (
 	callTime  = time.Millisecond // of the processor
 	callBytes = 128 << 10        // of an answer
 )
-
-// errTooMuch is why no memory is held that a client could never have.
-var errTooMuch = jsonrpc.NewError(jsonrpc.CodeLimit, "the server has no memory for an answer of that size",
-	"reason", "busy")
 
 // Ticket is a request or a message that was let in: its turn of the processor, what it costs, and what memory it holds.
 // It is for one goroutine.
@@ -182,19 +177,24 @@ func (t *Ticket) joinPlace() {
 	}
 }
 
-// Hold waits until there is memory for so many bytes beside what the ticket holds. It fails when ctx ends first.
+// Hold waits until there is memory for so many bytes beside what the ticket holds, or for the client's whole share if
+// that is less. It fails when ctx ends first. The ticket has no turn while it waits.
 func (t *Ticket) Hold(ctx context.Context, bytes int64) error {
 	t.joinPlace()
-	for !t.server.memory.acquire(ctx, t.place, bytes) {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if bytes*collected > t.server.memory.share() {
-			return errTooMuch
-		}
+	bytes = max(0, min(bytes, t.server.memory.share()/collected-t.held))
+	if t.server.memory.tryAcquire(t.place, bytes) {
+		t.held += bytes
+		return nil
 	}
-	t.held += bytes
-	return nil
+	return admission.Wait(t.context(ctx), func() error {
+		for !t.server.memory.acquire(ctx, t.place, bytes) {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+		}
+		t.held += bytes
+		return nil
+	})
 }
 
 // Room makes room for an answer of so many bytes and returns how large it may become. It does not wait: what is made

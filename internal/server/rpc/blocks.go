@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/jsonrpc"
@@ -30,11 +31,11 @@ func (h *blockHandlers) methods(e *clientErrors) []method {
 	}
 }
 
-func (h *blockHandlers) getBlockByNumber(_ context.Context, p api.GetBlockByNumberParams) (*api.Block, error) {
-	return h.block(p.Block.Resolve(h.chain.Head().Header.Height), contentsOf(p.Full, p.HeadersOnly))
+func (h *blockHandlers) getBlockByNumber(ctx context.Context, p api.GetBlockByNumberParams) (*api.Block, error) {
+	return h.block(ctx, p.Block.Resolve(h.chain.Head().Header.Height), contentsOf(p.Full, p.HeadersOnly))
 }
 
-func (h *blockHandlers) getBlockByHash(_ context.Context, p api.GetBlockByHashParams) (*api.Block, error) {
+func (h *blockHandlers) getBlockByHash(ctx context.Context, p api.GetBlockByHashParams) (*api.Block, error) {
 	height, err := h.chain.HeightOf(p.Hash)
 	if errors.Is(err, chain.ErrNotFound) {
 		return nil, nil
@@ -42,7 +43,7 @@ func (h *blockHandlers) getBlockByHash(_ context.Context, p api.GetBlockByHashPa
 	if err != nil {
 		return nil, err
 	}
-	return h.block(height, contentsOf(p.Full, p.HeadersOnly))
+	return h.block(ctx, height, contentsOf(p.Full, p.HeadersOnly))
 }
 
 // contents is what of its transactions a block is shown with.
@@ -65,7 +66,19 @@ func contentsOf(full, headersOnly bool) contents {
 }
 
 // block is the block of a height as a client sees it; nil where there is none.
-func (r *blockReader) block(height types.Height, shown contents) (*api.Block, error) {
+func (r *blockReader) block(ctx context.Context, height types.Height, shown contents) (*api.Block, error) {
+	if shown != none {
+		count, err := r.chain.TransactionCount(height)
+		if err == nil && shown == hashes {
+			count /= hashesPerItem
+		}
+		if err == nil {
+			err = heavy(ctx, count)
+		}
+		if err != nil {
+			return nil, absentBlock(err)
+		}
+	}
 	outline, err := r.chain.Outline(height, shown != none)
 	if errors.Is(err, chain.ErrNotFound) {
 		return nil, nil
@@ -95,6 +108,17 @@ func (r *blockReader) block(height types.Height, shown contents) (*api.Block, er
 		block.Transactions.Full[i] = included(&executed.block.Transactions[i], receipt, reasons[i], at)
 	}
 	return &block, nil
+}
+
+// hashesPerItem is how many hashes of transactions cost as much as one transaction.
+const hashesPerItem = 16
+
+// absentBlock drops the error of a block that is not there.
+func absentBlock(err error) error {
+	if errors.Is(err, chain.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // executedBlock is a block with its receipts.
@@ -163,7 +187,7 @@ func (h *blockHandlers) getBlocks(ctx context.Context, p api.GetBlocksParams) (a
 	items, size := api.BlockItems{}, 0
 	last := min(p.Range.To, h.chain.Head().Header.Height)
 	for height := p.Range.From; height <= last && len(items) < api.MaxBlocks; height++ {
-		if err := ctx.Err(); err != nil {
+		if err := errors.Join(ctx.Err(), admission.Yield(ctx)); err != nil {
 			return nil, err
 		}
 		item, err := h.blockItem(height, p.Range)

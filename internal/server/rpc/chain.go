@@ -40,9 +40,9 @@ func (h *chainHandlers) methods(e *clientErrors) []method {
 		bind(e, api.GetSyncStatus, h.getSyncStatus),
 		bind(e, api.ChainID, h.getChainID),
 		bind(e, api.GetGenesis, h.getGenesis),
-		bind(e, api.GetParameters, h.getParameters).in(nil),
-		bind(e, api.GetAccountProof, h.getAccountProof).in(nil),
-		bind(e, api.GetStateProof, h.getStateProof).in(nil),
+		bind(e, api.GetParameters, h.getParameters).waiting(),
+		bind(e, api.GetAccountProof, h.getAccountProof).waiting(),
+		bind(e, api.GetStateProof, h.getStateProof).waiting(),
 	}
 }
 

@@ -39,6 +39,17 @@ func (m method) waiting() method {
 	return m
 }
 
+// heavyItems is how many transactions, receipts or payments make long work of an answer: about a millisecond's.
+const heavyItems = 256
+
+// heavy makes long work of an answer with so many items, before they are read.
+func heavy(ctx context.Context, items int) error {
+	if items > heavyItems {
+		return admission.Heavy(ctx)
+	}
+	return nil
+}
+
 // bindGroup binds a method whose consecutive calls in a batch are handled together.
 func bindGroup[P, R any](
 	e *clientErrors, m api.Method[P, R], handle func(context.Context, []P) []jsonrpc.Outcome[R],

@@ -50,6 +50,9 @@ func (h *paymentHandlers) getPayments(ctx context.Context, p api.GetPaymentsPara
 			return api.PaymentPage{}, err
 		}
 	}
+	if err := heavy(ctx, count); err != nil {
+		return api.PaymentPage{}, err
+	}
 	ctx, cancel := context.WithDeadline(ctx, request.Of(ctx).Until())
 	defer cancel()
 	page, _, err := h.page(ctx, filter, in, count)

@@ -21,10 +21,13 @@ func (h *poolHandlers) methods(e *clientErrors) []method {
 }
 
 func (h *poolHandlers) getPendingTransactions(
-	_ context.Context, p api.PendingTransactionsParams,
+	ctx context.Context, p api.PendingTransactionsParams,
 ) ([]api.PendingTransaction, error) {
 	count, err := memberLimit("filter", p.Filter.Limit, api.DefaultPending, api.MaxPending)
 	if err != nil {
+		return nil, err
+	}
+	if err := heavy(ctx, count); err != nil {
 		return nil, err
 	}
 	var pending []mempool.Pending

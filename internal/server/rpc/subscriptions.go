@@ -56,12 +56,14 @@ type Feed struct {
 func (f *Feed) SyncStatus() api.SyncStatus { return f.chain.syncStatus() }
 
 // Block renders the block of a height with hashes; nil where there is none, chain.ErrPruned where it is no longer kept.
-func (f *Feed) Block(height types.Height) (*api.Block, error) { return f.blocks.block(height, hashes) }
+func (f *Feed) Block(height types.Height) (*api.Block, error) {
+	return f.blocks.block(context.Background(), height, hashes)
+}
 
 // BlockHeader renders the block of a height without its transactions; nil where there is none, chain.ErrPruned where it
 // is no longer kept.
 func (f *Feed) BlockHeader(height types.Height) (*api.Block, error) {
-	return f.blocks.block(height, none)
+	return f.blocks.block(context.Background(), height, none)
 }
 
 // TransactionCount is how many transactions a block has: chain.ErrNotFound where there is none, chain.ErrPruned where it

@@ -11,6 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/fees"
+	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/trace"
 	"github.com/cairn-chain/cairn/types"
@@ -240,6 +241,9 @@ func (h *transactionHandlers) getTransactionsByAddress(
 			return nil, err
 		}
 	}
+	if err := heavy(ctx, count); err != nil {
+		return nil, err
+	}
 	positions, err := h.chain.ByAccount(account, before, count)
 	if err != nil {
 		return nil, err
@@ -270,7 +274,7 @@ func (h *transactionHandlers) getTransactionByNonce(
 			return nil, err
 		}
 		for _, position := range positions {
-			if err := ctx.Err(); err != nil {
+			if err := errors.Join(ctx.Err(), admission.Yield(ctx)); err != nil {
 				return nil, err
 			}
 			if last, err = h.at(position, last); err != nil {
@@ -326,6 +330,9 @@ func (h *transactionHandlers) getBlockReceipts(
 	if height > head || p.Page.From > math.MaxUint32 {
 		return []api.Receipt{}, nil
 	}
+	if err := heavy(ctx, count); err != nil {
+		return nil, err
+	}
 	header, err := h.chain.Header(height)
 	if err == nil {
 		var receipts []api.Receipt
@@ -344,6 +351,9 @@ func (h *transactionHandlers) listRecentTransactions(
 ) ([]api.Transaction, error) {
 	count, err := limit("limit", p.Limit, api.DefaultRecentTransactions, api.MaxRecentTransactions)
 	if err != nil {
+		return nil, err
+	}
+	if err := heavy(ctx, count); err != nil {
 		return nil, err
 	}
 	positions, err := h.chain.Recent(count)
