@@ -45,7 +45,7 @@ var rows = map[string][]string{
 	"client/contracttest/fuzz": {"abi", "client/contracttest", "contracts", "types"},
 
 	// What a transaction did, as nodes and tests of contracts show it.
-	"internal/trace": {"api", "types", "internal/protocol/exec", "internal/protocol/vm"},
+	"internal/trace": {"api", "jsonrpc", "types", "internal/protocol/exec", "internal/protocol/vm"},
 
 	// Inside crypto: vector code.
 	"crypto/internal/lanes":              {},

@@ -4,31 +4,80 @@ package trace
 
 import (
 	"bytes"
+	"math"
 	"strings"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
-// itemBytes is about what an item of a trace takes beside its bytes.
-const itemBytes = 256
+// longest is longer than any reason of a failure.
+var longest = strings.Repeat("x", types.MaxNameBytes)
 
-// placeBytes is about what a place takes, in bytes that take two digits each.
-const placeBytes = 20
+// most is what a trace may take of an answer, in bytes; around it go the response object and the id of the call.
+const most = api.MaxPageBytes - 4<<10
+
+// afterwards is what a call may grow by after it was entered, its lists apart: its output and where its gas went.
+var afterwards = func() int {
+	word := longest
+	call := api.TraceCall{
+		GasUsed:  math.MaxUint64,
+		Output:   make([]byte, types.MaxArgsBytes),
+		Error:    &word,
+		HostGas:  map[string]api.Quantity{},
+		Parts:    everyPart(),
+		BelowGas: math.MaxUint64,
+	}
+	for _, f := range vm.Functions {
+		call.HostGas[f.Name] = math.MaxUint64
+	}
+	return size(call)
+}()
+
+// around is what a trace takes beside its calls.
+var around = func() int {
+	word := longest
+	return size(api.Trace{GasUsed: math.MaxUint64, Status: api.StatusSuccess, Error: &word, Parts: everyPart()})
+}()
+
+// everyPart is as much gas of each part as there can be.
+func everyPart() map[string]api.Quantity {
+	parts := map[string]api.Quantity{}
+	for p := range exec.Parts {
+		parts[p.String()] = math.MaxUint64
+	}
+	return parts
+}
+
+// size is the length of a part of a trace in an answer, in bytes.
+func size(part any) int {
+	n, err := jsonrpc.Size(part)
+	if err != nil {
+		panic("trace: what the API declares is not encoded: " + err.Error())
+	}
+	return n
+}
+
+// call is a call that has not ended.
+type call struct {
+	api.TraceCall
+	reserved int // room for it without its lists; 0: it is not shown
+}
 
 // Tracer gathers what a transaction does.
 type Tracer struct {
 	root      *api.TraceCall
 	gas       map[string]api.Quantity // of the transaction itself, by parts
-	open      []*api.TraceCall        // from the root down
-	size      int
+	open      []*call                 // from the root down
+	size      int                     // of the encoding of what is shown, and what open calls may still need
 	truncated bool
 }
 
 // New is a tracer of one transaction.
-func New() *Tracer { return &Tracer{gas: map[string]api.Quantity{}} }
+func New() *Tracer { return &Tracer{gas: map[string]api.Quantity{}, size: around} }
 
 // Trace is what was gathered, of a transaction that has ended and used that gas.
 func (t *Tracer) Trace(used types.Gas, reason exec.Reason) *api.Trace {
@@ -55,23 +104,26 @@ func Failure(reason exec.Reason) *string {
 	return &word
 }
 
-// fits reports whether there is room for an item with so many bytes.
-func (t *Tracer) fits(n int) bool {
-	if t.truncated = t.truncated || t.size+itemBytes+2*n > api.MaxPageBytes; !t.truncated {
-		t.size += itemBytes + 2*n
+// fits reports whether there is room for something more, and takes it. Nothing is shown behind what did not fit.
+func (t *Tracer) fits(item any) bool { return !t.truncated && t.take(size(item)+len(",")) }
+
+// take takes room for so many bytes, if there is as much.
+func (t *Tracer) take(bytes int) bool {
+	if t.truncated = t.truncated || t.size+bytes > most; !t.truncated {
+		t.size += bytes
 	}
 	return !t.truncated
 }
 
-func (t *Tracer) top() *api.TraceCall { return t.open[len(t.open)-1] }
+func (t *Tracer) top() *call { return t.open[len(t.open)-1] }
 
-// Enter implements [exec.Tracer]. A call has no more room than others, but the stack of calls is kept whole.
+// Enter implements [exec.Tracer]. The room for all of a call but its lists is taken when it begins: a call is shown
+// even if what it does has no room any more.
 func (t *Tracer) Enter(c exec.CallInfo) {
-	call := &api.TraceCall{
+	entered := &call{TraceCall: api.TraceCall{
 		Contract: c.Contract,
 		CodeHash: c.Code,
 		Function: c.Function,
-		Args:     bytes.Clone(c.Args),
 		Value:    api.Quantity(c.Value),
 		Gas:      api.Quantity(c.Gas),
 		Caller:   c.Caller,
@@ -84,34 +136,51 @@ func (t *Tracer) Enter(c exec.CallInfo) {
 		Parts:    map[string]api.Quantity{},
 
 		StoppedAt: []api.TracePlace{},
+	}}
+	if !t.truncated {
+		entered.Args = bytes.Clone(c.Args)
+		if need := sizeAlone(entered.TraceCall) + afterwards; t.take(need) {
+			entered.reserved = need
+		}
 	}
-	t.open = append(t.open, call)
+	t.open = append(t.open, entered)
 }
 
 // Exit implements [exec.Tracer].
 func (t *Tracer) Exit(reason exec.Reason, output []byte, used types.Gas) {
-	call := t.top()
-	call.Output, call.GasUsed, call.Error = bytes.Clone(output), api.Quantity(used), Failure(reason)
+	ended := t.top()
 	t.open = t.open[:len(t.open)-1]
+	if len(t.open) > 0 {
+		t.top().BelowGas += api.Quantity(used)
+	}
+	if ended.reserved == 0 {
+		return
+	}
+	ended.Output, ended.GasUsed, ended.Error = bytes.Clone(output), api.Quantity(used), Failure(reason)
+	t.size -= ended.reserved - sizeAlone(ended.TraceCall)
 	if len(t.open) == 0 {
-		t.root = call
+		t.root = &ended.TraceCall
 		return
 	}
 	above := t.top()
-	above.BelowGas += api.Quantity(used)
-	if t.fits(len(call.Args) + len(output)) {
-		above.Calls = append(above.Calls, *call)
-	}
+	above.Calls = append(above.Calls, ended.TraceCall)
+}
+
+// sizeAlone is the size of a call in a list without what its own lists have.
+func sizeAlone(c api.TraceCall) int {
+	c.Storage, c.Events, c.Debug = []api.TraceWrite{}, []api.TraceEvent{}, []string{}
+	c.Calls, c.StoppedAt = []api.TraceCall{}, []api.TracePlace{}
+	return size(c) + len(",")
 }
 
 // Stopped says where the call stood that failed just now and has not been told to exit: an engine tells it.
 func (t *Tracer) Stopped(_ types.CodeHash, at []vm.Place) {
-	if !t.fits(placeBytes * len(at)) {
-		return
+	call, places := t.top(), make([]api.TracePlace, len(at))
+	for i, p := range at {
+		places[i] = api.TracePlace{Function: uint64(p.Function), Offset: uint64(p.At)}
 	}
-	call := t.top()
-	for _, p := range at {
-		call.StoppedAt = append(call.StoppedAt, api.TracePlace{Function: uint64(p.Function), Offset: uint64(p.At)})
+	if t.fits(places) {
+		call.StoppedAt = append(call.StoppedAt, places...)
 	}
 }
 
@@ -132,7 +201,7 @@ func (t *Tracer) Host(function vm.Function, took types.Gas) {
 
 // Storage implements [exec.Tracer].
 func (t *Tracer) Storage(key, old, new []byte) {
-	if t.fits(len(key) + len(old) + len(new)) {
+	if write := (api.TraceWrite{Key: key, Old: old, New: new}); t.fits(write) {
 		call := t.top()
 		call.Storage = append(call.Storage, api.TraceWrite{
 			Key: bytes.Clone(key), Old: bytes.Clone(old), New: bytes.Clone(new),
@@ -142,21 +211,24 @@ func (t *Tracer) Storage(key, old, new []byte) {
 
 // Event implements [exec.Tracer].
 func (t *Tracer) Event(log types.Log) {
-	if !t.fits(len(log.Data) + 32*len(log.Topics)) {
-		return
-	}
-	event := api.TraceEvent{Name: log.Name, Topics: []types.Digest{}, Data: bytes.Clone(log.Data)}
+	event := api.TraceEvent{Name: log.Name, Topics: []types.Digest{}, Data: log.Data}
 	for _, topic := range log.Topics {
 		event.Topics = append(event.Topics, topic)
 	}
-	call := t.top()
-	call.Events = append(call.Events, event)
+	if t.fits(event) {
+		event.Data = bytes.Clone(log.Data)
+		call := t.top()
+		call.Events = append(call.Events, event)
+	}
 }
 
 // Debug implements [exec.Tracer].
 func (t *Tracer) Debug(message []byte) {
-	if t.fits(len(message)) {
+	if t.truncated {
+		return // it may go on saying something for as long as it runs
+	}
+	if text := strings.ToValidUTF8(string(message), "\uFFFD"); t.fits(text) {
 		call := t.top()
-		call.Debug = append(call.Debug, strings.ToValidUTF8(string(message), "\uFFFD"))
+		call.Debug = append(call.Debug, text)
 	}
 }
