@@ -62,9 +62,8 @@ func (n *Node) serve(group *errgroup.Group, listener net.Listener, handler http.
 	ctx, cancel := context.WithCancel(context.Background())
 	server := &http.Server{
 		BaseContext:       func(net.Listener) context.Context { return ctx },
-		Handler:           handler,
+		Handler:           front.SteadyBodies(handler),
 		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       time.Minute,
 		WriteTimeout:      2 * time.Minute,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,

@@ -28,7 +28,9 @@ func answerBytes(t *testing.T, shown *api.Trace) int {
 
 // TestTraceOfEndlessDebug: a contract that prints control characters until its gas is used fills the trace and no more.
 func TestTraceOfEndlessDebug(t *testing.T) {
-	for _, message := range [][]byte{make([]byte, 1024), bytes.Repeat([]byte("x"), 1024), bytes.Repeat([]byte{0xff, 1}, 512)} {
+	for _, message := range [][]byte{
+		make([]byte, 1024), bytes.Repeat([]byte("x"), 1024), bytes.Repeat([]byte{0xff, 1}, 512),
+	} {
 		tracer := trace.New()
 		tracer.Enter(exec.CallInfo{Function: "run"})
 		tracer.Enter(exec.CallInfo{Function: "inner"})

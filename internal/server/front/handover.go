@@ -242,36 +242,10 @@ func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
 	ctx.Begin(s.now(), total)
 	r = r.WithContext(ctx)
 	r.Body = body
-	if r.Method == http.MethodPost {
-		w = &steadyWriter{ResponseWriter: w, control: body.control, now: s.now}
+	if !h.upgrade { // what that becomes has a rule of its own for slow readers
+		w = &steadyWriter{ResponseWriter: w, control: body.control, server: s}
 	}
 	s.config.Fallback.ServeHTTP(w, r)
-}
-
-// steadyWriter writes a large answer as conn.writeSteadily does.
-type steadyWriter struct {
-	http.ResponseWriter
-	control *http.ResponseController
-	now     func() time.Time
-	begun   time.Time
-	written int
-}
-
-// Unwrap is for http.ResponseController.
-func (w *steadyWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// Write implements io.Writer.
-func (w *steadyWriter) Write(b []byte) (int, error) {
-	if w.begun.IsZero() {
-		w.begun = w.now()
-	}
-	before := w.written
-	err := steadily(b, w.begun, before, w.control.SetWriteDeadline, func(part []byte) (int, error) {
-		n, err := w.ResponseWriter.Write(part)
-		w.written += n
-		return n, err
-	})
-	return w.written - before, err
 }
 
 // exposed are the headers that a page may read beside those that it always may: when to come again.

@@ -136,7 +136,7 @@ func TestStuckReaderOfNetHTTP(t *testing.T) {
 	now := time.Now()
 	s.now = func() time.Time { return now }
 	var deadlines []time.Duration
-	w := &steadyWriter{ResponseWriter: httptest.NewRecorder(), now: s.now}
+	w := &steadyWriter{ResponseWriter: httptest.NewRecorder(), server: s}
 	w.control = http.NewResponseController(deadlined{
 		w.ResponseWriter, func(at time.Time) { deadlines = append(deadlines, at.Sub(now)) },
 	})
@@ -149,6 +149,65 @@ func TestStuckReaderOfNetHTTP(t *testing.T) {
 	if !slices.Equal(deadlines, want) {
 		t.Errorf("deadlines %v, want %v", deadlines, want)
 	}
+	// The time that the node takes to make the next piece is not the client's.
+	now, deadlines = now.Add(time.Hour), nil
+	if _, err := w.Write([]byte("next")); err != nil {
+		t.Error(err)
+	}
+	if want := []time.Duration{bodyTimeout + 2*time.Second}; !slices.Equal(deadlines, want) {
+		t.Errorf("deadlines after an hour: got %v, want %v", deadlines, want)
+	}
+}
+
+// TestEveryAnswerIsTakenSteadily, whatever the method and the path are; only what a request upgrades to has no end.
+func TestEveryAnswerIsTakenSteadily(t *testing.T) {
+	steady := make(chan bool, 1)
+	config := Config{RPC: echo{}, Fallback: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, is := w.(*steadyWriter)
+		steady <- is
+	})}
+	_, address := start(t, config)
+	for request, want := range map[string]bool{
+		"GET /snapshots/1/2 HTTP/1.1\r\nHost: localhost\r\n\r\n":                                   true,
+		"GET /blocks/1-2 HTTP/1.1\r\nHost: localhost\r\n\r\n":                                      true,
+		"HEAD /blocks/1-2 HTTP/1.1\r\nHost: localhost\r\n\r\n":                                     true,
+		"GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n": false,
+	} {
+		dial(t, address).send(request)
+		if got := <-steady; got != want {
+			t.Errorf("%q: got steady %t, want %t", request, got, want)
+		}
+	}
+}
+
+// TestSteadyBodies: a body has time for its next piece by what has come of it, and none is left at its end.
+func TestSteadyBodies(t *testing.T) {
+	now := time.Now()
+	var deadlines []time.Duration
+	w := deadlined{httptest.NewRecorder(), func(at time.Time) {
+		if at.IsZero() {
+			deadlines = append(deadlines, 0)
+		} else {
+			deadlines = append(deadlines, at.Sub(now))
+		}
+	}}
+	handler := steadyBodies(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		for piece := make([]byte, bodyRate); ; {
+			if _, err := io.ReadFull(r.Body, piece); err != nil {
+				return
+			}
+		}
+	}), func() time.Time { return now })
+	handler.ServeHTTP(w, httptest.NewRequest(http.MethodPut, "/", strings.NewReader(strings.Repeat("x", 2*bodyRate))))
+	want := []time.Duration{bodyTimeout, bodyTimeout + time.Second, bodyTimeout + 2*time.Second, 0}
+	if !slices.Equal(deadlines, want) {
+		t.Errorf("deadlines: got %v, want %v", deadlines, want)
+	}
+	deadlines = nil
+	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	if len(deadlines) > 0 {
+		t.Errorf("deadlines of a request without a body: got %v, want none", deadlines)
+	}
 }
 
 // deadlined is a ResponseWriter that tells of its deadlines.
@@ -158,6 +217,8 @@ type deadlined struct {
 }
 
 func (d deadlined) SetWriteDeadline(at time.Time) error { d.set(at); return nil }
+
+func (d deadlined) SetReadDeadline(at time.Time) error { d.set(at); return nil }
 
 // A large body is not given memory before it comes.
 func TestMemoryFollowsTheBody(t *testing.T) {
