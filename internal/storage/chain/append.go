@@ -144,6 +144,7 @@ func (v *view) putBlock(b *kv.Batch, e Entry) error {
 		return err
 	}
 	b.Set(tableHeaders.atHeight(h), e.Signed().Encode())
+	b.Set(tableSizes.atHeight(h), e.sizes().encode())
 	putAccesses(b, h, e.Accesses)
 	b.Set(keyHead, encodeHeight(h))
 	if err := index.ofHash(set); err != nil {

@@ -149,7 +149,7 @@ func (c *checker) strayRows() error {
 	}
 	for _, t := range []table{
 		tableHeaders, tableFailures, tableTransactions, tableReceipts, tableAccesses, tableWitnesses, tableProofs,
-		tableSpent, tableCounts,
+		tableSpent, tableCounts, tableSizes,
 	} {
 		lower, upper := t.bounds()
 		if t == tableHeaders {

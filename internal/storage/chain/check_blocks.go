@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -113,6 +114,9 @@ func (c *checker) body(h types.Height, header types.Header) error {
 			accessesErr = c.usedCodes(h, accesses)
 		}
 	}
+	if err == nil && accessesErr == nil {
+		accessesErr = c.sizes(h, index, accesses)
+	}
 	if err != nil || accessesErr != nil {
 		c.rows[h-c.report.Oldest] = 0 // what it calls for is not known
 	}
@@ -120,6 +124,16 @@ func (c *checker) body(h types.Height, header types.Header) error {
 		return err
 	}
 	return c.note(inBlock(h), accessesErr)
+}
+
+// sizes checks what is said of a block's lists.
+func (c *checker) sizes(h types.Height, index indexed, accesses []types.Access) error {
+	entry := Entry{Result: exec.Result{Transactions: index.txs, Accesses: accesses}}
+	said, err := readSizes(c.view.snapshot, h)
+	if is := entry.sizes(); err == nil && said != is {
+		c.add(inBlock(h), "its lists have the sizes %v, the row says %v", is, said)
+	}
+	return err
 }
 
 // lists checks transactions and receipts against the header.

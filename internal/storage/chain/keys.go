@@ -39,6 +39,7 @@ const (
 	tableSpent        table = 'u' // witnesses of blocks that are proven
 	tableRanges       table = 'k' // proofs of spans of several blocks
 	tableCounts       table = 'g'
+	tableSizes        table = 'i'
 )
 
 // allTables names the tables in messages.
@@ -66,6 +67,7 @@ var allTables = map[table]string{
 	tableSpent:        "spent witnesses",
 	tableRanges:       "proofs of ranges",
 	tableCounts:       "counts",
+	tableSizes:        "sizes",
 }
 
 // The rows of the meta table.

@@ -91,6 +91,20 @@ func (s *Store) Proof(h types.Height) ([]byte, error) {
 	return s.spare(h, tableProofs, "proof", func(v *view) error { return v.hasProvable(h) })
 }
 
+// HasProof tells whether [Store.Proof] has one of a block. It does not read it.
+func (s *Store) HasProof(h types.Height) (bool, error) {
+	return read(s, func(v *view) (bool, error) {
+		if v.hasProvable(h) != nil {
+			return false, nil
+		}
+		_, err := heightAtEdge(v.snapshot, tableProofs.atHeight(h), tableProofs.atHeight(h+1), (*kv.Iter).First)
+		if errors.Is(err, ErrNotFound) {
+			return false, nil
+		}
+		return err == nil, err
+	})
+}
+
 // OldestProvable is the oldest block whose parent's header is here, too: without it a proof shows nothing. That of the
 // oldest block's parent is not, once blocks were pruned or a snapshot was restored, unless the parent is block 0.
 func (s *Store) OldestProvable() types.Height {

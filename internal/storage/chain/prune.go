@@ -187,6 +187,7 @@ func deleteBody(b *kv.Batch, h types.Height) {
 		b.Delete(tableHeaders.atHeight(h))
 	}
 	b.Delete(tableCounts.atHeight(h))
+	b.Delete(tableSizes.atHeight(h))
 	for _, t := range []table{tableFailures, tableTransactions, tableReceipts, tableAccesses, tableProofs} {
 		b.DeleteRange(t.heightBounds(h))
 	}

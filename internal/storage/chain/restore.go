@@ -108,6 +108,7 @@ func (r *Restore) putHead(v *view, g types.Genesis, zero types.SignedHeader, e E
 	b.Set(tableHeaders.atHeight(0), zero.Encode())
 	b.Set(tableHashes.key(zeroHash[:]), encodeHeight(0))
 	b.Set(tableHeaders.atHeight(h), e.Signed().Encode())
+	b.Set(tableSizes.atHeight(h), e.sizes().encode())
 	if err := (indexed{h, e.Header.Hash(), e.Transactions, e.Receipts}).rows(set); err != nil {
 		return err
 	}

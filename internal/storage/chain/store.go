@@ -33,7 +33,7 @@ var (
 )
 
 // format is the version of the rows' layout.
-const format = 5
+const format = 6
 
 // Options of a store.
 type Options struct {
