@@ -153,7 +153,11 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request, named bool) {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
 	content := f.content
-	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+	switch {
+	case !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip"):
+	case r.Method == http.MethodHead: // which is not told how long it is
+		w.Header().Set("Content-Encoding", "gzip")
+	default:
 		if packed, err := f.compressed(); err == nil {
 			w.Header().Set("Content-Encoding", "gzip")
 			content = packed

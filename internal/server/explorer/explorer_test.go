@@ -135,3 +135,18 @@ func TestFront(t *testing.T) {
 		}
 	}
 }
+
+// TestHeadCompressesNothing: an answer without a body costs no work on one.
+func TestHeadCompressesNothing(t *testing.T) {
+	f := newFile("a.js", []byte("content"))
+	f.compressed = func() ([]byte, error) {
+		t.Error("HEAD: got the file compressed, want only its header")
+		return nil, nil
+	}
+	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodHead, Path+"a.js", nil)
+	r.Header.Set("Accept-Encoding", "gzip")
+	f.serve(w, r, false)
+	if h := w.Header(); h.Get("Content-Encoding") != "gzip" || h.Get("ETag") != f.tag || h.Get("Content-Length") != "" {
+		t.Errorf("HEAD: got %v, want the header of GET without a length", h)
+	}
+}

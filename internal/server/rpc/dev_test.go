@@ -148,6 +148,16 @@ func TestDocumentOverHTTP(t *testing.T) {
 		strings.Join(strings.Fields(body), "") != strings.Join(strings.Fields(string(discovered)), "") {
 		t.Errorf("HTTP %d, %s, %d bytes, discovered %d", status, contentType, len(body), len(discovered))
 	}
+	head := must(http.Head(server.URL + "/openrpc.json"))(t)
+	check(t, head.Body.Close())
+	again := must(http.NewRequest(http.MethodGet, server.URL+"/openrpc.json", nil))(t)
+	again.Header.Set("If-None-Match", head.Header.Get("ETag"))
+	unchanged := must(http.DefaultClient.Do(again))(t)
+	check(t, unchanged.Body.Close())
+	if head.ContentLength < 1000 || unchanged.StatusCode != http.StatusNotModified {
+		t.Errorf("HEAD: got %d bytes announced, then HTTP %d; want its length, then HTTP 304",
+			head.ContentLength, unchanged.StatusCode)
+	}
 	if status, _, _ := get("/"); status != http.StatusMethodNotAllowed {
 		t.Errorf("GET / is %d", status)
 	}

@@ -1,11 +1,16 @@
 package rpc
 
 import (
+	"bytes"
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"runtime"
+	"strconv"
+	"time"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/build"
@@ -172,10 +177,12 @@ func (s *Server) serveDocument(d api.Document) error {
 	if err != nil {
 		return fmt.Errorf("OpenRPC document: %w", err)
 	}
-	s.mux.HandleFunc("GET /openrpc.json", func(w http.ResponseWriter, _ *http.Request) {
+	digest := sha256.Sum256(document)
+	tag := strconv.Quote(hex.EncodeToString(digest[:]))
+	s.mux.HandleFunc("GET /openrpc.json", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		// An error here means that the client has gone: there is nobody left to tell.
-		_, _ = w.Write(document)
+		w.Header().Set("ETag", tag)
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(document))
 	})
 	return nil
 }
