@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -15,30 +16,96 @@ import (
 // ErrTooLarge: a file is larger than was asked for.
 var ErrTooLarge = errors.New("it is too large")
 
-// fileEncoder compresses files whole, as many at a time as there are cores. Its frames say how long a file is.
-var fileEncoder = func() *zstd.Encoder {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithLowerEncoderMem(true))
+const (
+	// fileWindow is the window of a file's compression in bytes: whoever downloads a file slowly holds one.
+	fileWindow = 512 << 10
+	// ShrinkerBytes is about what a [Shrinker] takes while it works.
+	ShrinkerBytes = 2 << 20
+)
+
+// fileWriters compress files in the goroutine that writes to them.
+var fileWriters = sync.Pool{New: func() any {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithWindowSize(fileWindow), zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		panic("jsonrpc: zstd refuses its options: " + err.Error())
 	}
 	return e
-}()
+}}
 
-// Shrink compresses a file for whom an Accept-Encoding says what it accepts, and names the coding: zstd, or gzip where
-// that is not accepted. It names none if neither is, or the file is under 16 KiB or would not become smaller.
+// A Shrinker compresses a file that comes in pieces. A frame of zstd says how long the file is, so that [Unshrink] takes
+// it.
+type Shrinker struct {
+	out  bytes.Buffer
+	zstd *zstd.Encoder // one of these is set
+	gzip *gzip.Writer
+}
+
+// Coding names how a file of so many bytes is compressed for whom an Accept-Encoding says what it accepts: zstd, or gzip
+// where that is not accepted. It is empty if neither is, or the file is under 16 KiB.
+func Coding(size int64, accepted string) string {
+	if size >= minCompressed {
+		for _, coding := range []string{"zstd", "gzip"} {
+			if Accepts([]byte(accepted), coding) {
+				return coding
+			}
+		}
+	}
+	return ""
+}
+
+// NewShrinker returns what compresses a file of so many bytes in a coding that [Coding] has named. The caller releases
+// it.
+func NewShrinker(size int64, coding string) *Shrinker {
+	s := new(Shrinker)
+	if coding == "zstd" {
+		s.zstd = fileWriters.Get().(*zstd.Encoder)
+		s.zstd.ResetContentSize(&s.out, size)
+	} else {
+		s.gzip = gzipWriters.Get().(*gzip.Writer)
+		s.gzip.Reset(&s.out)
+	}
+	return s
+}
+
+// Add takes the next piece of the file, the last one with last set, and returns what is compressed of it: maybe nothing
+// yet. It is valid until the next call. It is an error if zstd was given more or less than the size that was said.
+func (s *Shrinker) Add(piece []byte, last bool) ([]byte, error) {
+	s.out.Reset()
+	var to io.WriteCloser = s.gzip
+	if s.zstd != nil {
+		to = s.zstd
+	}
+	_, err := to.Write(piece)
+	if err == nil && last {
+		err = to.Close()
+	}
+	return s.out.Bytes(), err
+}
+
+// Release gives back what compresses.
+func (s *Shrinker) Release() {
+	if s.zstd != nil {
+		s.zstd.Reset(nil)
+		fileWriters.Put(s.zstd)
+	} else {
+		s.gzip.Reset(io.Discard)
+		gzipWriters.Put(s.gzip)
+	}
+}
+
+// Shrink compresses a whole file as a [Shrinker] does, and names the coding; none where nothing is compressed.
 func Shrink(file []byte, accepted string) (shrunk []byte, coding string) {
-	switch {
-	case len(file) < minCompressed:
-		return nil, ""
-	case Accepts([]byte(accepted), "zstd"):
-		shrunk, coding = fileEncoder.EncodeAll(file, nil), "zstd"
-	case Accepts([]byte(accepted), "gzip"):
-		shrunk, coding = appendGzip(nil, file), "gzip"
-	}
-	if coding == "" || len(shrunk) >= len(file) {
+	if coding = Coding(int64(len(file)), accepted); coding == "" {
 		return nil, ""
 	}
-	return shrunk, coding
+	s := NewShrinker(int64(len(file)), coding)
+	defer s.Release()
+	shrunk, err := s.Add(file, true)
+	if err != nil {
+		panic("jsonrpc: a buffer refuses bytes: " + err.Error())
+	}
+	return bytes.Clone(shrunk), coding
 }
 
 // Accepts reports whether an Accept-Encoding lists a coding, which is in lower case, without a weight. A false no costs
@@ -65,13 +132,13 @@ func appendGzip(dst, b []byte) []byte {
 	return to.Bytes()
 }
 
-// Unshrink reads a file of at most limit bytes that [Shrink] compressed with zstd. That is one frame, which says its
-// content's length, in no more bytes than limit, and nothing behind it but skippable frames. Memory is taken for the
+// Unshrink reads a file of at most limit bytes that a [Shrinker] compressed with zstd. That is one frame, which says its
+// content's length, in at most shrunkBytes(limit), and nothing behind it but skippable frames. Memory is taken for the
 // content once, after its length is known to be allowed, and for a window of at most 8 MiB. Errors are [ErrTooLarge],
 // [ErrBadAnswer] for what is no such frame, and [ErrUnreachable] with what from gives.
 func Unshrink(from io.Reader, limit int64) ([]byte, error) {
 	source := &source{from: from}
-	content, err := readFrame(bufio.NewReader(io.LimitReader(source, limit)), limit)
+	content, err := readFrame(bufio.NewReader(io.LimitReader(source, shrunkBytes(limit))), limit)
 	switch {
 	case source.err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, source.err)
@@ -82,6 +149,10 @@ func Unshrink(from io.Reader, limit int64) ([]byte, error) {
 	}
 	return content, nil
 }
+
+// shrunkBytes bounds the frame of a file that does not become smaller: a few bytes for the frame, and for each of its
+// blocks (RFC 8878).
+func shrunkBytes(file int64) int64 { return file + file>>10 + 64 }
 
 // source remembers why it could not be read.
 type source struct {

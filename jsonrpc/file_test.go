@@ -31,10 +31,10 @@ func TestShrink(t *testing.T) {
 		{"GZIP ,deflate", file, "gzip"},
 		{"", file, ""}, {"identity", file, ""}, {"br", file, ""}, {"zstd;q=0", file, ""},
 		{"zstd", file[:minCompressed-1], ""},
-		{"zstd, gzip", noise, ""},
+		{"zstd, gzip", noise, "zstd"},
 	} {
 		shrunk, coding := Shrink(test.file, test.accepted)
-		if coding != test.coding || len(shrunk) >= len(test.file) {
+		if coding != test.coding || int64(len(shrunk)) > shrunkBytes(int64(len(test.file))) {
 			t.Errorf("%q: %d bytes in %q", test.accepted, len(shrunk), coding)
 		}
 		back := test.file
@@ -50,6 +50,69 @@ func TestShrink(t *testing.T) {
 		}
 		if err != nil || !bytes.Equal(back, test.file) {
 			t.Errorf("%q: %d bytes come back, %v", test.accepted, len(back), err)
+		}
+	}
+}
+
+// TestShrinkerInPieces: a file that comes in pieces is compressed as they come, into a frame that says its length.
+func TestShrinkerInPieces(t *testing.T) {
+	file, rng := make([]byte, 3<<20), rand.New(rand.NewPCG(1, 2))
+	for i := range file {
+		file[i] = byte(rng.IntN(16)) // half of it can be saved
+	}
+	for _, piece := range []int{1 << 10, 100_000, 256 << 10, len(file)} {
+		s := NewShrinker(int64(len(file)), "zstd")
+		var shrunk []byte
+		most := 0
+		for rest := file; len(rest) > 0; {
+			n := min(piece, len(rest))
+			out, err := s.Add(rest[:n], n == len(rest))
+			if err != nil {
+				t.Fatal(err)
+			}
+			rest, shrunk, most = rest[n:], append(shrunk, out...), max(most, len(out))
+		}
+		s.Release()
+		if want := piece + 256<<10; most > want {
+			t.Errorf("pieces of %d: got up to %d bytes at once, want at most %d", piece, most, want)
+		}
+		back, err := Unshrink(bytes.NewReader(shrunk), int64(len(file)))
+		if err != nil || !bytes.Equal(back, file) {
+			t.Errorf("pieces of %d: got %d bytes back, %v; want the file", piece, len(back), err)
+		}
+	}
+	s := NewShrinker(int64(len(file)), "zstd")
+	defer s.Release()
+	if _, err := s.Add(file[1:], true); err == nil {
+		t.Error("a file that is shorter than was said: got no error")
+	}
+}
+
+// TestShrinkersTakeLittle: what a download holds while it is stalled.
+func TestShrinkersTakeLittle(t *testing.T) {
+	const count = 8
+	for _, coding := range []string{"zstd", "gzip"} {
+		var before, after runtime.MemStats
+		var shrinkers [count]*Shrinker
+		piece := make([]byte, 256<<10)
+		_, _ = rand.NewChaCha8([32]byte{}).Read(piece)
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		for i := range shrinkers {
+			shrinkers[i] = NewShrinker(16<<20, coding)
+			for range 8 {
+				if _, err := shrinkers[i].Add(piece, false); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		if got := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) / count; got > ShrinkerBytes {
+			t.Errorf("%s: got %d bytes each, want at most %d", coding, got, ShrinkerBytes)
+		}
+		for _, s := range shrinkers {
+			s.Release()
 		}
 	}
 }

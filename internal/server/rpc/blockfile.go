@@ -37,14 +37,7 @@ func (h *blockHandlers) serveBlocks(w http.ResponseWriter, r *http.Request) {
 	if follower != "" {
 		h.followers.saw(request.Of(r.Context()).Source, follower, time.Now())
 	}
-	h.files.answer(w, r, func(counter) ([]byte, error) {
-		blocks, last, err := h.encodedBlocks(r.Context(), from, to)
-		if err == nil {
-			hash := last.Hash()
-			w.Header().Set("ETag", strconv.Quote(hex.EncodeToString(hash[:])))
-		}
-		return blocks, err
-	})
+	h.files.answer(w, r, func(counter) (*file, error) { return h.blockFile(r.Context(), from, to) })
 }
 
 // parseRange reads FROM-TO.
@@ -55,35 +48,46 @@ func parseRange(text string) (from, to types.Height, ok bool) {
 	return types.Height(f), types.Height(t), err == nil && err2 == nil && f <= t
 }
 
-// encodedBlocks are the blocks of a range up to the head, as many as [api.MaxBlocks] and [api.MaxBlocksBytes] allow,
-// but at least one if there is one. The header is that of the last, and zero if there is none.
-func (h *blockHandlers) encodedBlocks(
-	ctx context.Context, from, to types.Height,
-) (encoded []byte, last types.Header, err error) {
-	var blocks [][]byte
-	size := 0
+// blockFile is the file of a range's blocks up to the head, as many as [api.MaxBlocks] and [api.MaxBlocksBytes] allow,
+// but at least one if there is one.
+func (h *blockHandlers) blockFile(ctx context.Context, from, to types.Height) (*file, error) {
+	opened, count, size := &file{parts: make([]part, 1)}, uint64(0), 0
 	end := min(to, h.chain.Head().Header.Height)
-	for height := from; height <= end && len(blocks) < api.MaxBlocks; height++ {
+	for height := from; height <= end && count < api.MaxBlocks; height++ {
 		if err := ctx.Err(); err != nil {
-			return nil, last, err
+			return nil, err
 		}
-		block, err := h.chain.EncodedBlock(height)
+		block, err := h.chain.MeasuredBlock(height)
 		if errors.Is(err, chain.ErrNotFound) { // a development chain went back meanwhile
 			break
 		}
 		if err != nil {
-			return nil, last, err
+			return nil, err
 		}
-		if size+len(block.Bytes) > api.MaxBlocksBytes && len(blocks) > 0 {
+		preamble, bytes := types.SignedHeaderBytes+8, int(block.TransactionBytes)
+		if size += preamble + bytes; size > api.MaxBlocksBytes && count > 0 {
 			break
 		}
-		size += len(block.Bytes)
-		blocks, last = append(blocks, block.Bytes), block.Header.Header
+		e := codec.NewEncoder(8 + preamble)
+		e.U64(uint64(preamble + bytes))
+		e.Fixed(block.Header.Encode())
+		e.U64(uint64(block.Transactions))
+		opened.parts = append(opened.parts, wholeBytes(e.Data()))
+		if bytes > 0 {
+			opened.parts = append(opened.parts, part{int64(bytes), func(item uint32) ([]byte, uint32, error) {
+				return h.chain.TransactionPiece(block.Header, item, pieceBytes)
+			}})
+		}
+		count, opened.tag = count+1, blockTag(block.Header)
 	}
-	e := codec.NewEncoder(8 + 8*len(blocks) + size)
-	e.U64(uint64(len(blocks)))
-	for _, block := range blocks {
-		e.Bytes(block)
-	}
-	return e.Data(), last, nil
+	e := codec.NewEncoder(8)
+	e.U64(count)
+	opened.parts[0] = wholeBytes(e.Data())
+	return opened, nil
+}
+
+// blockTag is the ETag of what belongs to a block: its hash.
+func blockTag(block types.SignedHeader) string {
+	hash := block.Header.Hash()
+	return strconv.Quote(hex.EncodeToString(hash[:]))
 }

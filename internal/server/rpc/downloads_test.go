@@ -3,11 +3,16 @@ package rpc
 import (
 	"bytes"
 	"context"
+	crand "crypto/rand"
+	"errors"
+	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"testing"
 
+	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/proving"
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/internal/server/admission"
@@ -113,14 +118,14 @@ func TestDownloadsAreBounded(t *testing.T) {
 	var second *httptest.ResponseRecorder
 	first := httptest.NewRecorder()
 	one := httptest.NewRequest(http.MethodGet, "/", nil).WithContext(inTurn(t.Context()))
-	answers.answer(first, one, func(counter) ([]byte, error) {
+	answers.answer(first, one, func(counter) (*file, error) {
 		second = httptest.NewRecorder()
 		late := httptest.NewRequest(http.MethodGet, "/", nil).WithContext(inTurn(ended))
-		answers.answer(second, late, func(counter) ([]byte, error) {
+		answers.answer(second, late, func(counter) (*file, error) {
 			t.Error("two answers are read at once")
 			return nil, nil
 		})
-		return []byte("content"), nil
+		return &file{parts: []part{wholeBytes([]byte("content"))}}, nil
 	})
 	if first.Body.String() != "content" || second.Code != http.StatusServiceUnavailable {
 		t.Errorf("the first: %q; the second: HTTP %d", first.Body, second.Code)
@@ -162,9 +167,8 @@ func TestDownloadsAreCompressed(t *testing.T) {
 		for i := 0; i < len(fields); i += 2 {
 			r.Header.Set(fields[i], fields[i+1])
 		}
-		answers.answer(recorder, r, func(counter) ([]byte, error) {
-			recorder.Header().Set("ETag", `"tag"`)
-			return content, nil
+		answers.answer(recorder, r, func(counter) (*file, error) {
+			return &file{tag: `"tag"`, parts: []part{wholeBytes(content)}}, nil
 		})
 		return recorder
 	}
@@ -194,12 +198,218 @@ func TestDownloadsAreCompressed(t *testing.T) {
 		if got.Code == http.StatusPreconditionFailed && (h.Get("Content-Length") != "" || got.Body.Len() > 0) {
 			t.Errorf("%q: %d bytes, announced as %s", test.fields, got.Body.Len(), h.Get("Content-Length"))
 		}
-		if got.Code == http.StatusOK && h.Get("Content-Length") != strconv.Itoa(got.Body.Len()) {
+		if got.Code == http.StatusOK && test.coding == "" && h.Get("Content-Length") != strconv.Itoa(got.Body.Len()) {
 			t.Errorf("%q: %d bytes, announced as %s", test.fields, got.Body.Len(), h.Get("Content-Length"))
 		}
 	}
 	back, err := jsonrpc.Unshrink(get("Accept-Encoding", "zstd").Body, int64(len(content)))
 	if err != nil || !bytes.Equal(back, content) {
 		t.Errorf("%d bytes come back, %v", len(back), err)
+	}
+}
+
+// reads counts what is read of a file.
+type reads struct {
+	pieces, bytes int
+	held          bool // a turn, while it was read
+}
+
+// counted is a file of parts of these sizes, with distinct bytes, and how much of it is read.
+func (n *reads) counted(lane *admission.Lane, sizes ...int) (*file, []byte) {
+	opened, all := &file{tag: `"tag"`}, []byte{}
+	for _, size := range sizes {
+		content := make([]byte, size)
+		for i := range content {
+			content[i] = byte((len(all) + i) * 7 >> 3)
+		}
+		inner := wholeBytes(content)
+		all = append(all, content...)
+		opened.parts = append(opened.parts, part{inner.size, func(item uint32) ([]byte, uint32, error) {
+			piece, next, err := inner.read(item)
+			n.pieces, n.bytes, n.held = n.pieces+1, n.bytes+len(piece), lane.Running() == 1
+			return piece, next, err
+		}})
+	}
+	return opened, all
+}
+
+// TestNothingIsReadWithoutABody: HEAD and what a condition answers read nothing of a file.
+func TestNothingIsReadWithoutABody(t *testing.T) {
+	for _, test := range []struct {
+		method string
+		fields []string
+		status int
+		length string
+	}{
+		{http.MethodHead, nil, 200, "1000000"},
+		{http.MethodHead, []string{"Accept-Encoding", "zstd"}, 200, ""},
+		{http.MethodHead, []string{"Range", "bytes=10-19"}, 206, "10"},
+		{http.MethodGet, []string{"If-None-Match", `"tag"`}, 304, ""},
+		{http.MethodGet, []string{"If-None-Match", `"tag-gzip"`, "Accept-Encoding", "gzip"}, 304, ""},
+		{http.MethodGet, []string{"If-Match", `"other"`}, 412, ""},
+		{http.MethodGet, []string{"Range", "bytes=1000000-"}, 416, ""},
+	} {
+		var n reads
+		answers := &files{lane: admission.New(1).Long()}
+		recorder, r := httptest.NewRecorder(), httptest.NewRequest(test.method, "/", nil)
+		for i := 0; i < len(test.fields); i += 2 {
+			r.Header.Set(test.fields[i], test.fields[i+1])
+		}
+		answers.answer(recorder, r, func(counter) (*file, error) {
+			opened, _ := n.counted(answers.lane, 600_000, 400_000)
+			return opened, nil
+		})
+		got := recorder.Header().Get("Content-Length")
+		if recorder.Code != test.status || n.bytes != 0 || test.length != got && test.status < 300 {
+			t.Errorf("%s %q: got HTTP %d, %q bytes announced, %d read; want HTTP %d, %q and 0",
+				test.method, test.fields, recorder.Code, got, n.bytes, test.status, test.length)
+		}
+	}
+}
+
+// stalling is a client that takes so many bytes and then no more.
+type stalling struct {
+	*httptest.ResponseRecorder
+	most  int
+	check func()
+}
+
+var errStalled = errors.New("the client takes nothing for too long")
+
+func (s *stalling) Write(b []byte) (int, error) {
+	s.check()
+	if s.Body.Len()+len(b) > s.most {
+		return 0, errStalled
+	}
+	return s.ResponseRecorder.Write(b)
+}
+
+// TestDownloadsAreReadAsTheyAreTaken: whoever stalls has made the node read a piece more than was taken, has no turn,
+// and holds no more than a piece of memory.
+func TestDownloadsAreReadAsTheyAreTaken(t *testing.T) {
+	const size = 16 << 20
+	for _, coding := range []string{"", "gzip", "zstd"} {
+		for _, taken := range []int{0, 1 << 20} {
+			var n reads
+			quota := new(mostAsked)
+			answers := &files{lane: admission.New(1).Long()}
+			client := &stalling{httptest.NewRecorder(), taken, func() {
+				if got := answers.lane.Running(); got != 0 {
+					t.Errorf("while the client takes a piece: got %d turns, want 0", got)
+				}
+			}}
+			carries := request.New(inTurn(t.Context()))
+			carries.Quota = quota
+			r := httptest.NewRequest(http.MethodGet, "/", nil).WithContext(carries)
+			r.Header.Set("Accept-Encoding", coding)
+			answers.answer(client, r, func(counter) (*file, error) {
+				opened, _ := n.counted(answers.lane, 8, 300, 5<<20, 300, size-5<<20-608)
+				return opened, nil
+			})
+			if !n.held {
+				t.Error("a piece is read without a turn")
+			}
+			// The bytes are such that they are compressed to a small part: then more is read for what is taken.
+			if most := taken + 3*pieceBytes; coding == "" && n.bytes > most {
+				t.Errorf("%d bytes taken: got %d read, want at most %d", taken, n.bytes, most)
+			}
+			if most := 2*pieceBytes + jsonrpc.ShrinkerBytes; int(*quota) > most || *quota == 0 {
+				t.Errorf("%q, %d bytes taken: got %d counted, want at most %d", coding, taken, *quota, most)
+			}
+		}
+	}
+}
+
+// mostAsked is a quota that remembers the most that it was asked for.
+type mostAsked int
+
+func (m *mostAsked) Room(bytes int) int {
+	*m = max(*m, mostAsked(bytes))
+	return bytes
+}
+func (*mostAsked) Charge(int) {}
+
+// TestRangesOfPieces: any range is that of the whole, whatever parts and pieces it goes over; several ranges at once are
+// not served as such.
+func TestRangesOfPieces(t *testing.T) {
+	var n reads
+	answers := &files{lane: admission.New(1).Long()}
+	opened, all := n.counted(answers.lane, 8, 1, 3*pieceBytes+5, 300, 2*pieceBytes, 77)
+	get := func(fields ...string) *httptest.ResponseRecorder {
+		recorder, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
+		for i := 0; i < len(fields); i += 2 {
+			r.Header.Set(fields[i], fields[i+1])
+		}
+		answers.answer(recorder, r, func(counter) (*file, error) { return opened, nil })
+		return recorder
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	edges := []int{0, 7, 8, 9, pieceBytes, 3*pieceBytes + 13, len(all) - 78, len(all) - 1}
+	for range 300 {
+		from, to := r.IntN(len(all)), r.IntN(len(all))
+		if r.IntN(2) == 0 {
+			from = edges[r.IntN(len(edges))]
+		}
+		from, to = min(from, to), max(from, to)
+		got := get("Range", fmt.Sprintf("bytes=%d-%d", from, to))
+		if got.Code != http.StatusPartialContent || !bytes.Equal(got.Body.Bytes(), all[from:to+1]) {
+			t.Fatalf("bytes %d to %d: got HTTP %d, %d bytes; want these", from, to, got.Code, got.Body.Len())
+		}
+	}
+	n.bytes = 0
+	if got := get("Range", "bytes=0-0,600000-600000,1-1,700000-700000"); got.Code != http.StatusOK ||
+		!bytes.Equal(got.Body.Bytes(), all) || n.bytes != len(all) {
+		t.Errorf("many ranges: got HTTP %d, %d bytes, %d read; want the whole, read once", got.Code, got.Body.Len(), n.bytes)
+	}
+	back, err := jsonrpc.Unshrink(get("Accept-Encoding", "zstd").Body, int64(len(all)))
+	if err != nil || !bytes.Equal(back, all) {
+		t.Errorf("compressed: got %d bytes back, %v; want %d", len(back), err, len(all))
+	}
+}
+
+// TestBrokenDownloads: a file that cannot be read is refused; one that breaks off later ends the connection, so that
+// nobody takes a part for the whole. A deadline is no fault of the node.
+func TestBrokenDownloads(t *testing.T) {
+	c := startTestChain(t, types.Regtest, api.DevelopmentChainID, chain.Options{}, jsonrpc.Options{})
+	damage := errors.New("damage")
+	for _, coding := range []string{"identity", "zstd"} {
+		for _, test := range []struct {
+			err    error
+			after  uint32
+			status int
+		}{
+			{damage, 0, 500}, {context.DeadlineExceeded, 0, 503}, {chain.ErrReverted, 1, 0}, {context.DeadlineExceeded, 2, 0},
+		} {
+			incidents := 0
+			answers := &files{errors: c.server.errors, report: func(context.Context, string, error) string {
+				incidents++
+				return "id"
+			}}
+			noise := make([]byte, pieceBytes)
+			_, _ = crand.Read(noise)
+			broken := part{4 * pieceBytes, func(item uint32) ([]byte, uint32, error) {
+				if item == test.after {
+					return nil, 0, test.err
+				}
+				return noise, item + 1, nil
+			}}
+			recorder, aborted := httptest.NewRecorder(), false
+			func() {
+				defer func() { aborted = recover() == http.ErrAbortHandler }()
+				r := httptest.NewRequest(http.MethodGet, "/", nil)
+				r.Header.Set("Accept-Encoding", coding)
+				answers.answer(recorder, r, func(counter) (*file, error) {
+					return &file{tag: `"tag"`, parts: []part{broken}}, nil
+				})
+			}()
+			if wanted := test.after > 0; aborted != wanted {
+				t.Errorf("%s, %v after %d pieces: got aborted %t, want %t", coding, test.err, test.after, aborted, wanted)
+			}
+			if test.after == 0 && (recorder.Code != test.status || recorder.Header().Get("ETag") != "" ||
+				recorder.Header().Get("Content-Encoding") != "" || (incidents == 1) != (test.status == 500)) {
+				t.Errorf("%s, %v: got HTTP %d, %v, %d incidents; want HTTP %d",
+					coding, test.err, recorder.Code, recorder.Header(), incidents, test.status)
+			}
+		}
 	}
 }

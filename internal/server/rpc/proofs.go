@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strconv"
 	"strings"
 
@@ -172,72 +171,9 @@ func (h *proofHandlers) getAccessList(_ context.Context, p api.GetAccessListPara
 	return list, nil
 }
 
-// serveBundle serves GET /proof/HEIGHT, a block's bundle, and GET /proof/FROM-TO, the range of several blocks. Both
-// with ranges of bytes.
-func (h *proofHandlers) serveBundle(w http.ResponseWriter, r *http.Request) {
-	if from, to, ok := parseRange(r.PathValue("height")); ok {
-		h.ranges.answer(w, r, func(count counter) ([]byte, error) { return h.encodedRange(from, to, count) })
-		return
-	}
-	h.serveBinary(w, r, func(height types.Height) ([]byte, error) {
-		bundle, err := h.bundle(height)
-		if err != nil {
-			return nil, err
-		}
-		return bundle.Encode(), nil
-	})
-}
-
-// encodedRange is the range of blocks that have a proof together. The blocks' lists, which it is made of and no longer
-// than, are counted as they are read.
-func (h *proofHandlers) encodedRange(from, to types.Height, count counter) ([]byte, error) {
-	if head := h.chain.Head().Header.Height; to > head {
-		return nil, withData(api.ErrAboveHead, "param", "block", "max", head)
-	}
-	span, is := blockproof.SpanOf(from, to)
-	if !is || span.Log() == 0 {
-		return nil, withMessage(api.ErrProofNotStored, "ranges have 2, 4, 8 … 4,096 blocks, and end at a multiple of it")
-	}
-	r, err := h.proofs.Range(span, count)
-	switch {
-	case errors.Is(err, chain.ErrNotFound), errors.Is(err, chain.ErrPruned):
-		return nil, withMessage(api.ErrProofNotStored, "rangeProofs of svc_getNodeInfo says which ranges there are")
-	case err != nil:
-		return nil, err
-	}
-	return r.Encode(), nil
-}
-
 // withMessage is an error that says more.
 func withMessage(e *jsonrpc.Error, more string) *jsonrpc.Error {
 	said := *e
 	said.Message += ": " + more
 	return &said
-}
-
-// serveAccesses serves GET /accesses/HEIGHT: bincode(Vec<Access>), with ranges.
-func (h *proofHandlers) serveAccesses(w http.ResponseWriter, r *http.Request) {
-	h.serveBinary(w, r, func(height types.Height) ([]byte, error) {
-		accesses, err := h.chain.Accesses(height)
-		if err != nil {
-			return nil, err
-		}
-		return types.EncodeAccesses(accesses), nil
-	})
-}
-
-// serveBinary serves what a block has, under its height; 404 where it has none, with the reason.
-func (h *proofHandlers) serveBinary(w http.ResponseWriter, r *http.Request, read func(types.Height) ([]byte, error)) {
-	named, err := strconv.ParseUint(r.PathValue("height"), 10, 64)
-	if err != nil {
-		http.Error(w, "The path ends with a block's height, in decimal.", http.StatusBadRequest)
-		return
-	}
-	h.files.answer(w, r, func(counter) ([]byte, error) {
-		height, err := h.atOrBelowHead(api.AtHeight(types.Height(named)))
-		if err != nil {
-			return nil, err
-		}
-		return read(height)
-	})
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
@@ -40,6 +41,8 @@ type blockStore interface {
 	EncodedBlock(types.Height) (chain.EncodedBlock, error)
 	Outline(h types.Height, ids bool) (chain.Outline, error)
 	TransactionCount(types.Height) (int, error)
+	MeasuredBlock(types.Height) (chain.MeasuredBlock, error)
+	TransactionPiece(of types.SignedHeader, index uint32, bytes int) (piece []byte, next uint32, err error)
 	HeightOf(types.BlockHash) (types.Height, error)
 	Receipts(types.Height) ([]types.Receipt, error)
 	Reasons(types.Height) ([]exec.Reason, error)
@@ -70,6 +73,11 @@ type codeStore interface {
 type proofStore interface {
 	headers
 	Accesses(types.Height) ([]types.Access, error)
+	MeasuredBlock(types.Height) (chain.MeasuredBlock, error)
+	AccessPiece(of types.SignedHeader, index uint32, bytes int) (piece []byte, next uint32, err error)
+	Proof(types.Height) ([]byte, error)
+	HasProof(types.Height) (bool, error)
+	HasRangeProof(blockproof.Span) (bool, error)
 	Proofs() (chain.ProofRange, error)
 	Ranges() ([]chain.Ranges, error)
 }

@@ -1,0 +1,138 @@
+package rpc
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/codec"
+	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// serveBundle serves GET /proof/HEIGHT, a block's bundle, and GET /proof/FROM-TO, the range of several blocks. Both
+// with ranges of bytes.
+func (h *proofHandlers) serveBundle(w http.ResponseWriter, r *http.Request) {
+	probe := r.Method == http.MethodHead
+	if from, to, ok := parseRange(r.PathValue("height")); ok {
+		h.ranges.answer(w, r, func(count counter) (*file, error) { return h.rangeFile(from, to, probe, count) })
+		return
+	}
+	h.serveOfBlock(w, r, func(height types.Height) (*file, error) { return h.bundleFile(height, probe) })
+}
+
+// bundleFile is what [blockproof.Bundle.Encode] gives of a block.
+func (h *proofHandlers) bundleFile(height types.Height, probe bool) (*file, error) {
+	has, err := h.chain.HasProof(height)
+	if err == nil && !has {
+		err = h.noProof(height)
+	}
+	if err != nil || probe {
+		return &file{probe: true}, err
+	}
+	proof, err := h.chain.Proof(height)
+	if errors.Is(err, chain.ErrNotFound) || errors.Is(err, chain.ErrPruned) {
+		err = h.noProof(height)
+	}
+	if err != nil {
+		return nil, err
+	}
+	parent, err := h.chain.Header(height - 1)
+	if err != nil {
+		return nil, err
+	}
+	block, err := h.chain.MeasuredBlock(height)
+	if err != nil {
+		return nil, err
+	}
+	before, behind := codec.NewEncoder(2*types.SignedHeaderBytes), codec.NewEncoder(8)
+	before.Fixed(parent.Encode())
+	before.Fixed(block.Header.Encode())
+	behind.U64(uint64(len(proof)))
+	parts := append([]part{wholeBytes(before.Data())}, h.accesses(block)...)
+	return &file{parts: append(parts, wholeBytes(behind.Data()), h.proofPart(height, int64(len(proof))))}, nil
+}
+
+// proofPart is a block's proof of so many bytes. It is read again for each piece.
+func (h *proofHandlers) proofPart(height types.Height, size int64) part {
+	return part{size, func(item uint32) ([]byte, uint32, error) {
+		proof, err := h.chain.Proof(height)
+		if err != nil {
+			return nil, 0, err
+		}
+		return wholeBytes(proof).read(item)
+	}}
+}
+
+// accesses are the parts of bincode(Vec<Access>), a block's list.
+func (h *proofHandlers) accesses(block chain.MeasuredBlock) []part {
+	e := codec.NewEncoder(8)
+	e.U64(uint64(block.Accesses))
+	parts := []part{wholeBytes(e.Data())}
+	if block.AccessBytes > 0 {
+		parts = append(parts, part{int64(block.AccessBytes), func(item uint32) ([]byte, uint32, error) {
+			return h.chain.AccessPiece(block.Header, item, pieceBytes)
+		}})
+	}
+	return parts
+}
+
+// rangeFile is the range of blocks that have a proof together. The blocks' lists, which it is made of and no longer
+// than, are counted as they are read. Their union is held until it is sent: no piece of it can be made by itself.
+func (h *proofHandlers) rangeFile(from, to types.Height, probe bool, count counter) (*file, error) {
+	if head := h.chain.Head().Header.Height; to > head {
+		return nil, withData(api.ErrAboveHead, "param", "block", "max", head)
+	}
+	span, is := blockproof.SpanOf(from, to)
+	if !is || span.Log() == 0 {
+		return nil, withMessage(api.ErrProofNotStored, "ranges have 2, 4, 8 … 4,096 blocks, and end at a multiple of it")
+	}
+	none := withMessage(api.ErrProofNotStored, "rangeProofs of svc_getNodeInfo says which ranges there are")
+	if probe {
+		has, err := h.chain.HasRangeProof(span)
+		if err == nil && !has {
+			err = none
+		}
+		return &file{probe: true}, err
+	}
+	r, err := h.proofs.Range(span, count)
+	switch {
+	case errors.Is(err, chain.ErrNotFound), errors.Is(err, chain.ErrPruned):
+		return nil, none
+	case err != nil:
+		return nil, err
+	}
+	encoded := r.Encode()
+	return &file{parts: []part{wholeBytes(encoded)}, held: len(encoded)}, nil
+}
+
+// serveAccesses serves GET /accesses/HEIGHT: bincode(Vec<Access>), with ranges. The ETag is the block's hash.
+func (h *proofHandlers) serveAccesses(w http.ResponseWriter, r *http.Request) {
+	h.serveOfBlock(w, r, func(height types.Height) (*file, error) {
+		block, err := h.chain.MeasuredBlock(height)
+		if err != nil {
+			return nil, err
+		}
+		return &file{tag: blockTag(block.Header), parts: h.accesses(block)}, nil
+	})
+}
+
+// serveOfBlock serves what a block has, under its height; 404 where it has none, with the reason.
+func (h *proofHandlers) serveOfBlock(
+	w http.ResponseWriter, r *http.Request, open func(types.Height) (*file, error),
+) {
+	named, err := strconv.ParseUint(r.PathValue("height"), 10, 64)
+	if err != nil {
+		http.Error(w, "The path ends with a block's height, in decimal.", http.StatusBadRequest)
+		return
+	}
+	h.files.answer(w, r, func(counter) (*file, error) {
+		height, err := h.atOrBelowHead(api.AtHeight(types.Height(named)))
+		if err != nil {
+			return nil, err
+		}
+		return open(height)
+	})
+}
