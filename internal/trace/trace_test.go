@@ -57,7 +57,9 @@ func TestTraceOfDeepCalls(t *testing.T) {
 	const depth = 32
 	tracer, long := trace.New(), make([]byte, types.MaxArgsBytes)
 	for range depth {
-		tracer.Enter(exec.CallInfo{Function: string(make([]byte, types.MaxFunctionBytes)), Args: long, Gas: math.MaxUint64})
+		tracer.Enter(exec.CallInfo{
+			Function: string(make([]byte, types.MaxFunctionBytes)), Args: long, Gas: math.MaxUint64,
+		})
 		for f := range vm.Functions {
 			tracer.Host(vm.Function(f), math.MaxUint64)
 		}
@@ -98,7 +100,9 @@ func FuzzTraceBound(f *testing.F) {
 					tracer.Host(vm.Function(r.IntN(len(vm.Functions))), types.Gas(r.Uint64()))
 				case 2:
 					if depth < 32 {
-						tracer.Enter(exec.CallInfo{Function: string(some(types.MaxFunctionBytes)), Args: some(types.MaxArgsBytes)})
+						tracer.Enter(exec.CallInfo{
+							Function: string(some(types.MaxFunctionBytes)), Args: some(types.MaxArgsBytes),
+						})
 						depth, did = depth+1, did+1
 					}
 				case 3:
@@ -109,7 +113,9 @@ func FuzzTraceBound(f *testing.F) {
 					did++
 				case 5:
 					tracer.Event(types.Log{
-						Name: string(some(types.MaxLogNameBytes)), Topics: make([][32]byte, r.IntN(4)), Data: some(types.MaxLogDataBytes),
+						Name:   string(some(types.MaxLogNameBytes)),
+						Topics: make([][32]byte, r.IntN(4)),
+						Data:   some(types.MaxLogDataBytes),
 					})
 					did++
 				}

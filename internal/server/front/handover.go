@@ -243,7 +243,7 @@ func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
 	r = r.WithContext(ctx)
 	r.Body = body
 	if !h.upgrade { // what that becomes has a rule of its own for slow readers
-		w = &steadyWriter{ResponseWriter: w, control: body.control, server: s}
+		w = &steadyWriter{ResponseWriter: w, control: body.control, server: s, ticket: ticket}
 	}
 	s.config.Fallback.ServeHTTP(w, r)
 }

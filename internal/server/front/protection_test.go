@@ -136,7 +136,7 @@ func TestStuckReaderOfNetHTTP(t *testing.T) {
 	now := time.Now()
 	s.now = func() time.Time { return now }
 	var deadlines []time.Duration
-	w := &steadyWriter{ResponseWriter: httptest.NewRecorder(), server: s}
+	w := &steadyWriter{ResponseWriter: httptest.NewRecorder(), server: s, ticket: new(Ticket)}
 	w.control = http.NewResponseController(deadlined{
 		w.ResponseWriter, func(at time.Time) { deadlines = append(deadlines, at.Sub(now)) },
 	})
@@ -148,6 +148,9 @@ func TestStuckReaderOfNetHTTP(t *testing.T) {
 	want := []time.Duration{bodyTimeout, bodyTimeout + time.Second, bodyTimeout + time.Second, bodyTimeout + 2*time.Second}
 	if !slices.Equal(deadlines, want) {
 		t.Errorf("deadlines %v, want %v", deadlines, want)
+	}
+	if want := 2 * (bodyRate + 1); w.ticket.sent != want {
+		t.Errorf("charged: got %d bytes, want %d", w.ticket.sent, want)
 	}
 	// The time that the node takes to make the next piece is not the client's.
 	now, deadlines = now.Add(time.Hour), nil

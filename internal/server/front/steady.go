@@ -8,12 +8,13 @@ import (
 	"time"
 )
 
-// steadyWriter writes an answer as conn.writeSteadily does. The time that the node takes between two writes, to make
-// what comes next, is not the client's.
+// steadyWriter writes an answer as conn.writeSteadily does, and counts what it costs by its bytes. The time that the node
+// takes between two writes, to make what comes next, is not the client's.
 type steadyWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	server  *Server
+	ticket  *Ticket
 	spent   time.Duration // in writing
 	written int
 }
@@ -30,6 +31,7 @@ func (w *steadyWriter) Write(b []byte) (int, error) {
 		return n, err
 	})
 	w.spent = w.server.now().Sub(begun)
+	w.ticket.Spend(w.written - before)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		w.server.counts.timeouts.Add(1)
 	}
