@@ -329,8 +329,9 @@ func TestWaitHoldsNoPlace(t *testing.T) {
 	})
 }
 
-// TestUsedTimeIsCharged tells of each slice of a turn.
-func TestUsedTimeIsCharged(t *testing.T) {
+// TestLongWorkIsCharged tells of the processor time of long work, and not of the time that passes while short work waits
+// for the processor.
+func TestLongWorkIsCharged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := admission.New(1)
 		w := workOf(t.Context(), 1)
@@ -342,8 +343,8 @@ func TestUsedTimeIsCharged(t *testing.T) {
 				t.Errorf("got %v, want no error", err)
 			}
 		})
-		if len(charged) != 2 || charged[0] != 3*time.Millisecond {
-			t.Errorf("charged %v, want 3ms and what long work took of the processor", charged)
+		if len(charged) != 1 || charged[0] <= 0 || charged[0] > time.Second {
+			t.Errorf("charged %v, want what long work took of the processor alone", charged)
 		}
 	})
 }

@@ -23,7 +23,7 @@ var ErrGone = fmt.Errorf("admission: the client has gone: %w", context.Canceled)
 type Turn struct {
 	Client Client
 	Gone   func() bool         // whether nobody waits for the work any more; nil: that is not known
-	Charge func(time.Duration) // is told what processor time was used; nil: nobody is
+	Charge func(time.Duration) // is told what processor time long work used; nil: nobody is
 
 	kind, class claim // class is of short or long work
 	began       time.Time
@@ -62,8 +62,9 @@ func (t *Turn) begin() {
 	}
 }
 
-// end ends the slice and returns what it used: of long work processor time, of short work the time that passed. A
-// thread's clock would cost short work more than it could be wrong by.
+// end ends the slice and returns what it used: of long work processor time, which it charges, of short work the time
+// that passed. A thread's clock would cost short work a tenth of what it does, and the time that passes is not its own
+// fault: so short work is not charged.
 func (t *Turn) end() (used time.Duration) {
 	used = time.Since(t.began)
 	if t.class.queue.metered {
@@ -71,11 +72,11 @@ func (t *Turn) end() (used time.Duration) {
 			used = now - t.at
 		}
 		runtime.UnlockOSThread()
+		if t.Charge != nil {
+			t.Charge(used)
+		}
 	}
 	t.used += used
-	if t.Charge != nil {
-		t.Charge(used)
-	}
 	return used
 }
 

@@ -400,6 +400,13 @@ func (l loggedChain) Transaction(p chain.Position) (chain.Included, error) {
 	return i, err
 }
 
+func (l loggedChain) FirstLog(p chain.Position) (first uint32, _ error) {
+	for i := range int(p.Index) {
+		first += uint32(len(l.logs[i]))
+	}
+	return first, nil
+}
+
 func TestLogsOfReceipts(t *testing.T) {
 	c := newTestChain(t)
 	var txs []types.SignedTransaction
