@@ -93,6 +93,9 @@ hunt: ## search for contracts that cost more than they pay, HOURS long, into ben
 flood: build ## attack a node while honest users work on it (needs Linux; ten minutes)
 	go run ./bench/flood -cairn bin/cairn
 
+flood-free: build ## attack a node with work that costs a client nothing, while honest users work (needs Linux; twenty minutes)
+	go run ./bench/flood -free -cairn bin/cairn
+
 siege: build ## attack a producer and its replica with contracts for five minutes (needs Linux)
 	go run ./bench/siege -cairn bin/cairn
 
@@ -100,4 +103,4 @@ generate: ## rewrite generated code and vectors
 	go generate ./...
 	go test ./internal/testkit -run TestVectors -update
 
-.PHONY: docs balance outage help build release release-test verifier test race lint staticcheck fuzz batches soundness alerts provoke crash sim bench gas hunt flood siege generate
+.PHONY: docs balance outage help build release release-test verifier test race lint staticcheck fuzz batches soundness alerts provoke crash sim bench gas hunt flood flood-free siege generate

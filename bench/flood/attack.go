@@ -37,27 +37,28 @@ func attacks() []attack {
 	}
 }
 
-func attackNames() (names []string) {
-	for _, a := range attacks() {
+func namesOf(attacks []attack) (names []string) {
+	for _, a := range attacks {
 		names = append(names, a.name)
 	}
 	return names
 }
 
-// chooseAttacks are the attacks of a list of names.
-func chooseAttacks(list string) (chosen []attack, err error) {
+// choose are the attacks of all that a list names.
+func choose(all []attack, list string) (chosen []attack, err error) {
 	switch list {
 	case "all":
-		return attacks(), nil
+		return all, nil
 	case "none":
 		return nil, nil
 	}
+	names := namesOf(all)
 	for name := range strings.SplitSeq(list, ",") {
-		i := slices.Index(attackNames(), name)
+		i := slices.Index(names, name)
 		if i < 0 {
-			return nil, fmt.Errorf("there is no attack %q: %s", name, strings.Join(attackNames(), ", "))
+			return nil, fmt.Errorf("there is no attack %q: %s", name, strings.Join(names, ", "))
 		}
-		chosen = append(chosen, attacks()[i])
+		chosen = append(chosen, all[i])
 	}
 	return chosen, nil
 }

@@ -13,6 +13,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,8 @@ const (
 	// answerTime is how long an answer may take: more than the 30 s that the node gives a request.
 	answerTime = 45 * time.Second
 	maxAnswer  = 100 << 20
+	// shortAnswer is how much of an answer is looked at by who only skims, wasteBytes how much is read at a time.
+	shortAnswer, wasteBytes = 512, 64 << 10
 )
 
 // What becomes of a request is counted under a word: okay, the code and the reason of a JSON-RPC error, or the status
@@ -37,6 +40,8 @@ type request struct {
 	wire []byte
 	// wants are the right outcomes of each call in turn; the last is that of all further ones too.
 	wants [][]string
+	// upgraded is sent once the node has agreed to a WebSocket.
+	upgraded []byte
 	// fresh asks for a connection of its own, from another address.
 	fresh bool
 }
@@ -69,6 +74,7 @@ type link struct {
 	net.Conn
 	reader *bufio.Reader
 	stop   func() bool
+	waste  []byte // where what nobody looks at is read to
 }
 
 // dial connects to the node from an address.
@@ -102,16 +108,80 @@ func (l *link) exchange(wire []byte) (outcomes []string, goesOn bool) {
 		body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	}
 	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return []string{hung}, false
 	case err != nil:
-		return []string{closed}, false
+		return []string{noAnswer(err)}, false
 	case response.StatusCode != http.StatusOK:
 		outcomes = []string{"HTTP " + strconv.Itoa(response.StatusCode)}
 	default:
 		outcomes = outcomesOf(body)
 	}
 	return outcomes, writeErr == nil && !response.Close
+}
+
+// noAnswer is the outcome of a request whose answer an error ended.
+func noAnswer(err error) string {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return hung
+	}
+	return closed
+}
+
+// skim sends a request and returns what became of it, of which only the begin of an answer is looked at, and whether
+// the connection goes on.
+func (l *link) skim(wire []byte) (outcome string, goesOn bool) {
+	if err := l.SetDeadline(time.Now().Add(answerTime)); err != nil {
+		return closed, false
+	}
+	_, writeErr := l.Write(wire)
+	method, _, _ := strings.Cut(string(wire[:16]), " ")
+	response, err := http.ReadResponse(l.reader, &http.Request{Method: method})
+	if err != nil {
+		return noAnswer(err), false
+	}
+	if l.waste == nil {
+		l.waste = make([]byte, wasteBytes)
+	}
+	first := 0
+	for err == nil && first < shortAnswer {
+		var n int
+		n, err = response.Body.Read(l.waste[first:])
+		first += n
+	}
+	outcome = okay
+	if err != nil && first > 0 && response.StatusCode == http.StatusOK {
+		outcome = outcomesOf(l.waste[:first])[0]
+	}
+	for err == nil {
+		_, err = response.Body.Read(l.waste)
+	}
+	switch {
+	case !errors.Is(err, io.EOF):
+		return noAnswer(err), false
+	case response.StatusCode != http.StatusOK:
+		outcome = "HTTP " + strconv.Itoa(response.StatusCode)
+	}
+	return outcome, writeErr == nil && !response.Close
+}
+
+// leave sends a request whose answer is left unread, and returns what became of it: okay where that is not known.
+func (l *link) leave(r *request) string {
+	if err := l.SetDeadline(time.Now().Add(answerTime)); err != nil {
+		return closed
+	}
+	_, err := l.Write(r.wire)
+	if err == nil && r.upgraded != nil {
+		var response *http.Response
+		if response, err = http.ReadResponse(l.reader, nil); err == nil {
+			if response.StatusCode != http.StatusSwitchingProtocols {
+				return "HTTP " + strconv.Itoa(response.StatusCode)
+			}
+			_, err = l.Write(r.upgraded)
+		}
+	}
+	if err != nil {
+		return noAnswer(err)
+	}
+	return okay
 }
 
 // answer is one answer of JSON-RPC.

@@ -17,14 +17,23 @@ import (
 // inclusionTime is how long an honest user waits for a transfer to be included.
 const inclusionTime = 2 * time.Minute
 
-// signerOf is the account with a name.
-func signerOf(name string) client.Signer {
+// readPause is between two reads of the honest reader, readPlace the last part of its address.
+const (
+	readPause = 20 * time.Millisecond
+	readPlace = 250
+)
+
+// keyOf is the key with a name.
+func keyOf(name string) crypto.PrivateKey {
 	key, err := crypto.NewPrivateKey(sha256.Sum256([]byte(name)))
 	if err != nil {
 		panic(err) // of one name in 2^127
 	}
-	return client.NewSigner(key)
+	return key
 }
+
+// signerOf is the account of the key with a name.
+func signerOf(name string) client.Signer { return client.NewSigner(keyOf(name)) }
 
 func signersOf(attack string, generation, count int) []client.Signer {
 	signers := make([]client.Signer, count)
@@ -52,6 +61,7 @@ func allAccounts(s settings) (all []types.Account) {
 		}
 	}
 	add(signersOf("honest", 0, s.honest))
+	add([]client.Signer{signerOf(treasuryName), signerOf(authorName)})
 	for generation := range 2 {
 		add(signersOf("garbage", generation, 1))
 		add(signersOf("liar", generation, 1))
@@ -100,25 +110,48 @@ func (c *crowd) work(ctx context.Context, s settings, n *node, enough <-chan str
 				c.included = append(c.included, got)
 			}
 			c.mu.Unlock()
+			if err != nil {
+				pause(ctx, s.blockTime)
+			}
 		}
 	})
 }
 
-// clientOf is a user's client, whose connections come from an address of its own.
-func clientOf(n *node, user int) (*client.Client, error) {
+// honestField names the address of an honest user to a node that believes it.
+func honestField(user int) string { return fmt.Sprintf("203.0.%d.%d", 113+user>>8, byte(user)) }
+
+// forwarded sends requests as a proxy does for a client.
+type forwarded struct {
+	*http.Transport
+
+	client string
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (f forwarded) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("X-Forwarded-For", f.client)
+	return f.Transport.RoundTrip(r)
+}
+
+// clientOf is a user's client, whose connections come from an address of its own until end is called.
+func clientOf(n *node, user int) (c *client.Client, end func(), err error) {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, byte(1+user>>8), byte(user))}, Timeout: answerTime}
-	return client.New(n.RPC, client.WithTransport(&http.Transport{DialContext: dialer.DialContext}))
+	direct, through := &http.Transport{DialContext: dialer.DialContext}, &http.Transport{}
+	through.RegisterProtocol("http", forwarded{direct, honestField(user)})
+	c, err = client.New(n.RPC, client.WithTransport(through))
+	return c, direct.CloseIdleConnections, err
 }
 
 // pay builds a transfer with the fees that the node suggests, sends it and waits for its receipt.
 func (c *crowd) pay(ctx context.Context, n *node, from client.Signer, to types.Account, user int) (inclusion, error) {
 	ctx, cancel := context.WithTimeout(ctx, inclusionTime)
 	defer cancel()
-	node, err := clientOf(n, user)
+	node, end, err := clientOf(n, user)
 	if err != nil {
 		return inclusion{}, err
 	}
-	defer node.Close()
+	defer end()
 	tx, err := node.Build(ctx, from.Account(), client.Transfer(to, 1), client.TxFields{})
 	if err != nil {
 		return inclusion{}, fmt.Errorf("build a transfer: %w", err)
@@ -142,4 +175,52 @@ func (c *crowd) pay(ctx context.Context, n *node, from client.Signer, to types.A
 		)
 	}
 	return inclusion{blocks: uint64(receipt.BlockHeight - height), took: time.Since(begin)}, nil
+}
+
+// reader is an honest user who reads a balance again and again.
+type reader struct {
+	took []time.Duration
+	errs []error
+}
+
+// work reads until enough is closed. A read counts from the time at which it was due: while one waits for its answer,
+// those that are due meanwhile wait with it, and are not sent.
+func (r *reader) work(ctx context.Context, n *node, enough <-chan struct{}) {
+	body := fmt.Appendf(
+		nil, `{"jsonrpc":"2.0","id":1,"method":"svc_getBalance","params":[%q]}`, signerOf(authorName).Account(),
+	)
+	ask := postWith("X-Forwarded-For: "+honestField(readPlace)+"\r\n", body)
+	var l *link
+	defer func() {
+		if l != nil {
+			l.end()
+		}
+	}()
+	for due := time.Now(); ; {
+		select {
+		case <-time.After(time.Until(due)):
+		case <-enough:
+			return
+		case <-ctx.Done():
+			return
+		}
+		if l == nil {
+			var err error
+			if l, err = n.dial(ctx, net.IPv4(127, 0, readPlace, 1)); err != nil {
+				r.errs = append(r.errs, err)
+				return
+			}
+		}
+		outcome, goesOn := l.skim(ask.wire)
+		if outcome != okay {
+			r.errs = append(r.errs, fmt.Errorf("a balance: %s", outcome))
+		}
+		if !goesOn {
+			l.end()
+			l = nil
+		}
+		for now := time.Now(); !due.After(now); due = due.Add(readPause) {
+			r.took = append(r.took, now.Sub(due))
+		}
+	}
 }

@@ -7,8 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/testkit/program"
@@ -17,10 +19,10 @@ import (
 
 const (
 	// adminTime is how long the admin address may take to answer.
-	adminTime = 10 * time.Second
-	// proxies are whose X-Forwarded-For the node believes.
-	proxies = "127.255.0.0/16"
-	chainID = 4243
+	adminTime = time.Minute
+	// The node believes X-Forwarded-For of proxies or, under attack by free work, of everyone.
+	proxies, everyone = "127.255.0.0/16", "127.0.0.0/8"
+	chainID           = 4243
 	// balance is what each account has at genesis, in coins: enough for any gas limit at the fees of the attacks.
 	balance = "10000000"
 )
@@ -30,6 +32,7 @@ type node struct {
 	*program.Node
 	address string // of JSON-RPC, without a scheme
 	dir     string
+	command program.Command
 }
 
 // startNode starts a network whose genesis funds all accounts, and its node.
@@ -51,17 +54,41 @@ func startNode(ctx context.Context, s settings) (n *node, err error) {
 	if output, err := exec.CommandContext(ctx, s.binary, arguments...).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("start a network: %w\n%s", err, output)
 	}
-	served, err := program.Serve(ctx, program.Command{
-		Args: []string{s.binary, "node", "--data-dir", data, "--block-time", s.blockTime.String(), "--rpc-addr",
-			"127.0.0.1:0",
-			"--admin-addr", "127.0.0.1:0", "--trusted-proxy", proxies, "--rate-limit", strconv.FormatUint(s.rateLimit, 10)},
-		// Three quarters of the bound, as docs/operators.md recommends.
-		Env: append(os.Environ(), fmt.Sprintf("GOMEMLIMIT=%dMiB", s.memoryMiB*3/4)),
-	}, filepath.Join(dir, "ready.json"))
-	if err != nil {
-		return nil, err
+	n = &node{dir: dir, address: "127.0.0.1:0", command: program.Command{Args: []string{
+		s.binary, "node", "--data-dir", data, "--admin-addr", "127.0.0.1:0",
+		"--rate-limit", strconv.FormatUint(s.rateLimit, 10),
+	}}}
+	if s.free {
+		n.command.Args = append(n.command.Args, "--prove", "off")
+		return n, n.serve(ctx, "--block-time", "1s")
 	}
-	return &node{Node: served, address: strings.TrimPrefix(served.RPC, "http://"), dir: dir}, nil
+	// Three quarters of the bound, as docs/operators.md recommends.
+	n.command.Env = append(os.Environ(), fmt.Sprintf("GOMEMLIMIT=%dMiB", s.memoryMiB*3/4))
+	return n, n.serve(ctx, "--block-time", s.blockTime.String(), "--trusted-proxy", proxies)
+}
+
+// serve starts the program with some more arguments.
+func (n *node) serve(ctx context.Context, arguments ...string) error {
+	command := n.command
+	command.Args = slices.Concat(command.Args, []string{"--rpc-addr", n.address}, arguments)
+	served, err := program.Serve(ctx, command, filepath.Join(n.dir, "ready.json"))
+	if err != nil {
+		return err
+	}
+	n.Node, n.address = served, strings.TrimPrefix(served.RPC, "http://")
+	return nil
+}
+
+// restart ends the program and starts it again at the same address, on the same chain, with other arguments.
+func (n *node) restart(ctx context.Context, arguments ...string) error {
+	select {
+	case <-n.Ended(): // by a round that it did not survive
+	default:
+		if err := n.Stop(); err != nil {
+			return err
+		}
+	}
+	return n.serve(ctx, arguments...)
 }
 
 // stop ends the node as an operator does, and removes its data.
@@ -92,4 +119,20 @@ func (n *node) sample(ctx context.Context) (s sample, err error) {
 		connections:   int(values[connections]),
 		residentBytes: uint64(values[resident]),
 	}, err
+}
+
+// usage is processor time that was used.
+type usage struct{ node, own time.Duration }
+
+// usage is what the node and this program have used so far.
+func (n *node) usage() (u usage, err error) {
+	if u.node, err = n.CPU(); err != nil {
+		return u, err
+	}
+	var own syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {
+		return u, err
+	}
+	u.own = time.Duration(own.Utime.Nano() + own.Stime.Nano())
+	return u, nil
 }

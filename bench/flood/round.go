@@ -12,8 +12,10 @@ import (
 const (
 	// mostBlocks is how many blocks after the one at which it is sent an honest transfer may be included.
 	mostBlocks = 3
-	// latestBlock is how many intervals may pass without a block.
-	latestBlock = 3
+	// How many intervals may pass without a block, under any attack and under one by free work.
+	latestBlock, latestFreely = 3, 1.5
+	// laterRead is by how much more than without an attack an honest read may take under one by free work, 99 % of them.
+	laterRead = 10 * time.Millisecond
 	// abandoned is how many intervals without a block end a round.
 	abandoned = 60
 	// settleTime is how long a node may work on what the attackers asked before they left: a little more than the 30 s
@@ -24,9 +26,10 @@ const (
 
 // round is a time under attack.
 type round struct {
-	name     string
-	attacks  []attack
-	together bool // all at once, after each had its own
+	name      string
+	attacks   []attack
+	together  bool // all at once, after each had its own
+	addresses int  // that attacks by free work come from
 }
 
 // result is what a round showed.
@@ -40,6 +43,9 @@ type result struct {
 	HonestBlocks      uint64         `json:"honestBlocksMax"`
 	HonestP50         float64        `json:"honestP50Seconds"`
 	HonestP99         float64        `json:"honestP99Seconds"`
+	Reads             int            `json:"reads"`
+	ReadP50           float64        `json:"readP50Seconds"`
+	ReadP99           float64        `json:"readP99Seconds"`
 	Blocks            uint64         `json:"blocks"`
 	BlockInterval     float64        `json:"blockIntervalMaxSeconds"`
 	MemoryMax         uint64         `json:"memoryMaxBytes"`
@@ -47,6 +53,8 @@ type result struct {
 	Goroutines        int            `json:"goroutinesMax"`
 	Files             int            `json:"filesMax"`
 	Pending           int            `json:"pendingMax"`
+	NodeCores         float64        `json:"nodeCores"` // that it kept busy
+	OwnCores          float64        `json:"ownCores"`  // likewise this program: attackers and honest users
 	Violations        []string       `json:"violations"`
 }
 
@@ -55,7 +63,8 @@ type watcher struct {
 	head     uint64
 	interval time.Duration // the longest without a new block, so far
 	most     sample        // of each number
-	err      error
+
+	err, profileErr error
 }
 
 // watch looks at the node until ctx ends.
@@ -141,6 +150,7 @@ func (n *node) settle(ctx context.Context) (sample, error) {
 // run attacks the node for the time of a round while honest users work.
 func (r round) run(ctx context.Context, s settings, n *node) (result, error) {
 	generation := 0
+	s.addresses = r.addresses
 	t := &tally{outcomes: map[string]int{}}
 	if r.together {
 		generation = 1
@@ -164,22 +174,31 @@ func (r round) run(ctx context.Context, s settings, n *node) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	w, users, enough := &watcher{head: before.height}, &crowd{}, make(chan struct{})
+	used, err := n.usage()
+	if err != nil {
+		return result{}, err
+	}
+	w, users, balances, enough := &watcher{head: before.height}, &crowd{}, &reader{}, make(chan struct{})
 	begin := time.Now()
 	watchers.Go(func() { w.watch(watching, n) })
+	if s.profiles != "" {
+		watchers.Go(func() { w.profileErr = n.profile(watching, s, r.name) })
+	}
 	for _, start := range starts {
 		attackers.Go(func() { start(attacking, n, t) })
 	}
 	honest.Go(func() { users.work(ctx, s, n, enough) })
+	honest.Go(func() { balances.work(ctx, n, enough) })
 	err = awaitBlocks(ctx, s, n, uint64((s.duration+s.blockTime-1)/s.blockTime))
 	close(enough)
 	honest.Wait()
 	took := time.Since(begin)
+	usedThen, usageErr := n.usage()
 	endAttack()
 	attackers.Wait()
 	endWatch()
 	watchers.Wait()
-	if err := errors.Join(err, w.err); err != nil {
+	if err := errors.Join(err, usageErr, w.err, w.profileErr); err != nil {
 		return result{}, err
 	}
 	after, err := n.settle(ctx)
@@ -204,9 +223,12 @@ func (r round) run(ctx context.Context, s settings, n *node) (result, error) {
 		Goroutines:        w.most.goroutines,
 		Files:             w.most.files,
 		Pending:           w.most.pending,
+		NodeCores:         (usedThen.node - used.node).Seconds() / took.Seconds(),
+		OwnCores:          (usedThen.own - used.own).Seconds() / took.Seconds(),
 	}
 	got.honest(users.included)
-	got.judge(s, t, users)
+	got.read(balances.took)
+	got.judge(s, t, users, balances)
 	return got, nil
 }
 
@@ -237,8 +259,17 @@ func (r *result) honest(included []inclusion) {
 	}
 }
 
+func (r *result) read(took []time.Duration) {
+	if len(took) == 0 {
+		return
+	}
+	slices.Sort(took)
+	r.Reads = len(took)
+	r.ReadP50, r.ReadP99 = took[len(took)/2].Seconds(), took[len(took)*99/100].Seconds()
+}
+
 // judge holds a result to the rules.
-func (r *result) judge(s settings, t *tally, users *crowd) {
+func (r *result) judge(s settings, t *tally, users *crowd, balances *reader) {
 	broken := func(format string, values ...any) {
 		r.Violations = append(r.Violations, fmt.Sprintf(format, values...))
 	}
@@ -252,13 +283,30 @@ func (r *result) judge(s settings, t *tally, users *crowd) {
 	if len(users.included) == 0 {
 		broken("no honest transfer was included")
 	}
-	if s.timing && r.HonestBlocks > mostBlocks {
+	if len(balances.errs) > 0 {
+		broken("%d honest reads failed, one so: %v", len(balances.errs), balances.errs[0])
+	}
+	if s.timing {
+		r.judgeTime(s, broken)
+	}
+	if most := s.memoryMiB<<20 + s.calm.MemoryMax; r.MemoryMax > most {
+		broken("the node took %d MiB of memory, more than %d", r.MemoryMax>>20, most>>20)
+	}
+}
+
+// judgeTime holds a result to the rules about time.
+func (r *result) judgeTime(s settings, broken func(format string, values ...any)) {
+	if r.HonestBlocks > mostBlocks {
 		broken("an honest transfer was included after %d blocks", r.HonestBlocks)
 	}
-	if most := latestBlock * s.blockTime; s.timing && r.BlockInterval > most.Seconds() {
-		broken("there was no block for %.1f s, more than %s", r.BlockInterval, most)
+	intervals := float64(latestBlock)
+	if s.free {
+		intervals = latestFreely
+		if most := s.calm.ReadP99 + laterRead.Seconds(); s.calm.Reads > 0 && r.ReadP99 > most {
+			broken("1 %% of honest reads took more than %.0f ms, more than %.0f", r.ReadP99*1e3, most*1e3)
+		}
 	}
-	if r.MemoryMax > s.memoryMiB<<20 {
-		broken("the node took %d MiB of memory, more than %d", r.MemoryMax>>20, s.memoryMiB)
+	if most := intervals * s.blockTime.Seconds(); r.BlockInterval > most {
+		broken("there was no block for %.2f s, more than %.1f", r.BlockInterval, most)
 	}
 }

@@ -177,7 +177,8 @@ var rows = map[string][]string{
 	// Measurements; bench/peers is a module of its own.
 	"bench/distrust": {"codec", "crypto", "jsonrpc", "types", "internal/engine/parallel", "internal/engine/replica",
 		"internal/protocol/blockproof", "internal/protocol/params", "internal/testkit/program", "internal/upstream"},
-	"bench/flood": {"client", "types", "crypto", "internal/testkit/program"},
+	"bench/flood": {"api", "client", "types", "crypto", "internal/loadgen", "internal/testkit/program",
+		"internal/testkit/wasmgen"},
 	"bench/gas": {"abi", "crypto", "types", "internal/engine/wasm", "internal/protocol/...",
 		"internal/testkit/cputime", "internal/testkit/hunt", "internal/testkit/wasmgen"},
 	"bench/hunt": {"internal/protocol/params", "internal/testkit/hunt"},

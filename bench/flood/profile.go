@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// profile writes a profile of the processor for most of a round, and then one of the heap.
+func (n *node) profile(ctx context.Context, s settings, round string) error {
+	name := strings.NewReplacer(" × ", "-", " ", "-").Replace(round)
+	seconds := max(1, int(s.duration.Seconds())-1)
+	for _, p := range []struct{ kind, path string }{
+		{"cpu", fmt.Sprintf("profile?seconds=%d", seconds)}, {"heap", "heap"},
+	} {
+		err := download(ctx, n.Admin+"/debug/pprof/"+p.path, filepath.Join(s.profiles, name+"."+p.kind))
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// download writes what is at a URL to a file.
+func download(ctx context.Context, url, file string) (err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }() // all that matters was read
+	out, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, response.Body)
+	return errors.Join(err, out.Close())
+}
