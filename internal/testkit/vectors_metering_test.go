@@ -1,6 +1,7 @@
 package testkit
 
 import (
+	"bytes"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -21,6 +22,7 @@ type meteringVector struct {
 	DeployGas     uint64           `json:"deploy_gas,omitempty"`
 	Load          uint64           `json:"load,omitempty"`
 	InstanceItems uint64           `json:"instance_items"`
+	Weight        uint64           `json:"weight,omitempty"`
 }
 
 // functionVector is a defined function.
@@ -50,6 +52,7 @@ func meteringSection(t *testing.T) (all []meteringVector) {
 				"%s: deploy %d, load %d, %d items; the naive rule has %+v", m.about, v.DeployGas, v.Load, v.InstanceItems, rule,
 			)
 		}
+		v.Weight = rule.Weight
 		for _, f := range rule.Functions {
 			function := functionVector{Variables: f.Variables, Frame: f.Frame, Branches: f.Branches}
 			for _, b := range f.Blocks {
@@ -128,6 +131,7 @@ func meteredModules() []meteredModule {
 		{"return and the function's own label", with(two, get0, Op(BrIfOp, 0), openBlock, Op(Return), closed, Op(BrOp, 0))},
 		{"calls beside mutable globals", callsBesideGlobals()},
 		{"instructions with prices of their own", pricedInstructions()},
+		{"jumps cost more in a heavy module", jumpsFar()},
 	}, atLimits()...)
 }
 
@@ -161,6 +165,27 @@ func callsBesideGlobals() *Module {
 	)...)
 	m.Elements = [][]byte{Element(1, 1, 1), Element(0, 1)}
 	m.Data = [][]byte{Data(16, "data"), Data(0, "")}
+	return m
+}
+
+// jumpsFar has a function of each kind of jump, and one of a great weight.
+func jumpsFar() *Module {
+	m := Contract(1, 1)
+	empty := m.AddType(nil, 0)
+	labels := make([]uint32, 119)
+	for i := range labels {
+		labels[i] = uint32(i)
+	}
+	var assigned []byte
+	for i := range uint32(98) {
+		assigned = Concat(assigned, Op(LocalGet, i), Op(LocalSet, i))
+	}
+	m.AddFunction(empty, nil, Concat(Const(I32, 0), openIf, closed, openBlock, Op(BrOp, 0), closed,
+		openBlock, Const(I32, 1), Op(BrIfOp, 0), closed, openBlock, Const(I32, 0), BrTable(0), closed,
+		openLoop, closed, Call(1), Const(I32, 0), Op(CallIndirect, empty, 0), Op(Return))...)
+	m.AddFunction(empty, bytes.Repeat([]byte{I64}, 98), Concat(bytes.Repeat(openBlock, 120), assigned,
+		Const(I32, 0), BrTable(119, labels...), bytes.Repeat(closed, 120))...)
+	m.Tables, m.Elements = [][]byte{{0x70, 0, 1}}, [][]byte{Element(0, 1)}
 	return m
 }
 

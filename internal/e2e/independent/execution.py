@@ -14,7 +14,7 @@ SUPPLY = Struct(supply=U64, burned=U64)
 ACCOUNT = Struct(balance=U64, nonce=U64)
 
 NEW_ACCOUNT = 25000
-SCHEDULE_DIGEST = "0c8216322dbe43f446eb1149fd575056192fd7f67a8cc2cf558d9003fa294a7b"  # of these prices
+SCHEDULE_DIGEST = "7c1ce7428d9f1fda61f6f5ab4a25f8b1b6b1cd7fa8a1827423df36f7fcfd1c77"  # of these prices
 
 MAX_TRANSACTION, MAX_TRANSACTIONS = 512 * 1024, 8 * 1024 * 1024  # encoded bytes of one, and of a block's together
 

@@ -109,8 +109,8 @@ func TestGasIsExact(t *testing.T) {
 			return vm.Returned, nil
 		}}
 		exit, left := e.run(t, c, "run", h, enough)
-		// Set-up 2, loop 1; a turn: the loop's merge 7, load 10, br_if 3, 7 others; call 7, drop 1.
-		const want = enough - (2 + 1 + 90_000*(7+10+3+7) + 7 + 1)
+		// Set-up 2, loop 5; a turn: the loop's merge 7, load 10, br_if 3, 7 others; call 12, drop 1.
+		const want = enough - (2 + 5 + 90_000*(7+10+3+7) + 12 + 1)
 		if exit != vm.Returned || seen != left || left != want {
 			t.Errorf("%s: exit %d, %d gas seen, %d left, want %d", engine, exit, seen, left, want)
 		}

@@ -40,18 +40,26 @@ type Schedule struct {
 	// Instructions.
 	Instruction  types.Gas // every one not named
 	Branch       types.Gas // if, br, br_if
+	Loop         types.Gas // on entry
 	Load         types.Gas
 	Store        types.Gas // of 2, 4 or 8 bytes
 	Store8       types.Gas // of 1 byte
 	Unary        types.Gas // eqz, clz, ctz, popcnt
 	DivRem32     types.Gas
 	DivRem64     types.Gas
-	Call         types.Gas
+	Call         types.Gas // and memory.grow, besides its pages
 	CallIndirect types.Gas
 	BrTable      types.Gas
 	Structure    types.Gas // block, else, end
 	Merge        types.Gas // where a construct's branches meet, by whoever passes
 	MergeValue   types.Gas // of its width
+
+	// What each jump of a module costs more that has a greater weight than WeightNear: 1 gas for each WeightFar above it,
+	// at most Far (docs/protocol.md, "Weight").
+	WeightFunction types.Gas // of each defined function, beside the prices of its metered blocks
+	WeightNear     types.Gas
+	WeightFar      types.Gas
+	Far            types.Gas
 
 	// Host functions.
 	HostFunction          types.Gas // every one not named
@@ -106,18 +114,23 @@ var Schedule1 = Schedule{
 	MemoryGrowPage:          12_000,
 	Instruction:             1,
 	Branch:                  3,
+	Loop:                    5,
 	Load:                    10,
 	Store:                   14,
 	Store8:                  7,
 	Unary:                   2,
 	DivRem32:                12,
 	DivRem64:                20,
-	Call:                    7,
-	CallIndirect:            35,
-	BrTable:                 5,
+	Call:                    12,
+	CallIndirect:            65,
+	BrTable:                 15,
 	Structure:               0,
 	Merge:                   2,
 	MergeValue:              5,
+	WeightFunction:          40,
+	WeightNear:              40_960,
+	WeightFar:               2_048,
+	Far:                     32,
 	HostFunction:            130,
 	CopyBytesPerGas:         4,
 	StorageRead:             4_000,

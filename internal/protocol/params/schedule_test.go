@@ -38,18 +38,23 @@ var prices = []struct {
 	{"MemoryGrowPage", 12_000},
 	{"Instruction", 1},
 	{"Branch", 3},
+	{"Loop", 5},
 	{"Load", 10},
 	{"Store", 14},
 	{"Store8", 7},
 	{"Unary", 2},
 	{"DivRem32", 12},
 	{"DivRem64", 20},
-	{"Call", 7},
-	{"CallIndirect", 35},
-	{"BrTable", 5},
+	{"Call", 12},
+	{"CallIndirect", 65},
+	{"BrTable", 15},
 	{"Structure", 0},
 	{"Merge", 2},
 	{"MergeValue", 5},
+	{"WeightFunction", 40},
+	{"WeightNear", 40_960},
+	{"WeightFar", 2_048},
+	{"Far", 32},
 	{"HostFunction", 130},
 	{"CopyBytesPerGas", 4},
 	{"StorageRead", 4_000},
@@ -113,7 +118,7 @@ func TestReservePaysForTheLongestValue(t *testing.T) {
 
 // schedule1Digest is what data directories hold. A change of a price or a name changes it, and no node with the one
 // continues a chain of the other.
-const schedule1Digest = "0c8216322dbe43f446eb1149fd575056192fd7f67a8cc2cf558d9003fa294a7b"
+const schedule1Digest = "7c1ce7428d9f1fda61f6f5ab4a25f8b1b6b1cd7fa8a1827423df36f7fcfd1c77"
 
 func TestSchedule1Digest(t *testing.T) {
 	digest := params.Schedule1.Digest()

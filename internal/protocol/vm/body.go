@@ -87,6 +87,7 @@ func (b *body) read(t functionType) {
 		b.refuse(reasonSlots)
 	}
 	branches := types.Gas(b.branches)
+	b.weight += uint64(schedule.WeightFunction)
 	b.deployGas += schedule.DeployFunction +
 		schedule.DeployBranches*branches*branches*types.Gas(b.variables()+ownVariables)
 	b.finish(groups, locals)

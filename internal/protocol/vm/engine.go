@@ -39,7 +39,7 @@ const (
 type Host interface {
 	// Invoke runs a host function: its arguments are in stack, its result, if it has one, goes to stack[0]. An i32 is in
 	// the low 32 bits, what is above them is not to be read and is written as 0. gas is exact and includes nothing of
-	// what the function costs; the 7 gas of the call instruction are taken. Every exit but Returned ends the call. An
+	// what the function costs; the price of the call instruction is taken. Every exit but Returned ends the call. An
 	// error is a fault of the node.
 	Invoke(function Function, memory Memory, stack []uint64, gas *Gas) (Exit, error)
 

@@ -22,7 +22,7 @@ func RewriteCore(code []byte) ([]byte, error) {
 		nesting:   math.MaxInt,
 		targets:   math.MaxUint32,
 		slots:     math.MaxInt32,
-	}, false)
+	}, false, 0)
 	if err != nil {
 		return nil, err
 	}

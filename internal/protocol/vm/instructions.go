@@ -59,6 +59,7 @@ type instruction struct {
 	ends     bool  // it ends a metered block
 	traps    bool  // it may trap by itself, of those that contracts may have
 	calls    bool  // it makes others run
+	jumps    bool  // it goes on elsewhere in the machine code: what costs more where that is far
 	float    bool  // it has to do with floats
 	align    uint8 // of a memory access: the largest allowed, as a power of two
 }
@@ -83,12 +84,17 @@ func instructionTable() (table [256]instruction) {
 		table[op].price = uint8(schedule.Structure)
 	}
 	table[opCall].price, table[opCallIndirect].price = uint8(schedule.Call), uint8(schedule.CallIndirect)
+	table[opMemoryGrow].price = uint8(schedule.Call) // which it becomes
+	table[opLoop].price = uint8(schedule.Loop)
 	for _, op := range []byte{opIf, opBr, opBrIf} {
 		table[op].price = uint8(schedule.Branch)
 	}
 	table[opBrTable].price = uint8(schedule.BrTable)
 	for _, op := range []byte{opLoop, opIf, opElse, opEnd, opBr, opBrIf, opBrTable, opReturn, opUnreachable} {
 		table[op].ends = true
+	}
+	for _, op := range []byte{opIf, opBr, opBrIf, opBrTable, opReturn, opCall, opCallIndirect} {
+		table[op].jumps = true
 	}
 	table[opUnreachable].traps = true
 	for _, op := range []byte{opBlock, opNop, opDrop, opLocalGet, opLocalSet, opLocalTee, opGlobalSet} {

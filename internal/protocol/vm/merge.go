@@ -43,6 +43,7 @@ func (b *body) meet(c *control) {
 	case c.opcode == opLoop && c.branches > 0:
 		b.merges += (width + 1) * (1 + c.branches)
 		b.patch(c.price, c.cost+price)
+		b.weight += uint64(price)
 	case c.opcode == opIf || c.opcode == opElse || c.opcode == opBlock && c.branches > 0:
 		b.merges += width + 1
 		b.mergePrice = price

@@ -147,6 +147,62 @@ func TestUnpaidWork(t *testing.T) {
 	}
 }
 
+// heavy is a module of so many functions that weigh 59,292 each: 120 blocks around the assignment of 98 locals, all
+// named by a br_table. Its function run has one jump of each kind.
+func heavy(functions int) *Module {
+	m := Contract(1, 1)
+	empty := m.AddType(nil, 0)
+	labels := make([]uint32, 119)
+	body := repeat(120, BlockOp, Empty)
+	for i := range uint32(98) {
+		body = Concat(body, Op(LocalGet, i), Op(LocalSet, i))
+	}
+	for i := range labels {
+		labels[i] = uint32(i)
+	}
+	body = Concat(body, Const(I32, 0), BrTable(119, labels...), repeat(120, End))
+	idle := m.AddFunction(empty, nil)
+	for range functions {
+		m.AddFunction(empty, repeat(98, I64), body...)
+	}
+	m.Tables, m.Elements = [][]byte{{0x70, 0, 1}}, [][]byte{Element(0, idle)}
+	open := []byte{BlockOp, Empty}
+	run := m.AddFunction(empty, nil, Concat(
+		Const(I32, 0), []byte{IfOp, Empty, End},
+		open, Op(BrOp, 0), Op(End),
+		open, Const(I32, 1), Op(BrIfOp, 0), Op(End),
+		open, Const(I32, 0), BrTable(0), Op(End),
+		Call(idle), Const(I32, 0), Op(CallIndirect, empty, 0),
+		Op(Return))...)
+	m.Export("run", FunctionKind, run)
+	return m
+}
+
+// Each jump costs more in a module whose machine code no cache holds.
+func TestJumpsOfHeavyModules(t *testing.T) {
+	const light, jumps = 114, 7 // the price of run in a light module
+	machine := newMachine(t, wazero.NewRuntimeConfigInterpreter())
+	for _, test := range []struct {
+		functions int
+		weight    uint64
+		more      uint64
+	}{{0, 194, 0}, {1, 59_486, 9}, {2, 118_778, 32}, {30, 1_778_954, 32}} {
+		m := heavy(test.functions)
+		module := check(t, m)
+		requireRule(t, m.Encode(), module)
+		if got := naivemeter.Measure(m.Encode()).Weight; got != test.weight {
+			t.Errorf("%d functions weigh %d, want %d", test.functions, got, test.weight)
+		}
+		price := light + jumps*test.more
+		if got := machine.call(module, "run", price+1); got.exit != vm.Returned || got.left != 1 {
+			t.Errorf("%d functions: exit %d with %d left of %d, want 1", test.functions, got.exit, got.left, price+1)
+		}
+		if got := machine.call(module, "run", price-1); got.exit != vm.OutOfGas {
+			t.Errorf("%d functions: exit %d with %d gas, want %d", test.functions, got.exit, price-1, vm.OutOfGas)
+		}
+	}
+}
+
 // requireRule compares what Check says of a module, and the frames that it wrote into it, with package naivemeter.
 func requireRule(t *testing.T, code []byte, checked *vm.Module) {
 	t.Helper()

@@ -147,14 +147,25 @@ func read(code []byte, covered bool) (*parsed, error) {
 	if len(code) > types.MaxCodeBytes {
 		return nil, &Refused{reasonSize, types.MaxCodeBytes}
 	}
-	p, err := parse(code, contractBounds, covered)
+	p, err := parse(code, contractBounds, covered, 0)
 	if err != nil {
 		return nil, err
+	}
+	if far := farther(p.weight); far > 0 { // which only the end of the code tells
+		if p, err = parse(code, contractBounds, covered, far); err != nil {
+			return nil, err
+		}
 	}
 	if reason, offset := p.checkContract(); reason != "" {
 		return nil, &Refused{reason, offset}
 	}
 	return p, nil
+}
+
+// farther is what each jump of a module costs more for its weight.
+func farther(weight uint64) uint32 {
+	above := types.Gas(weight) - min(types.Gas(weight), schedule.WeightNear)
+	return uint32(min(above/schedule.WeightFar, schedule.Far))
 }
 
 // notedGas is what a deploy of a covered module would cost, had the submitted one its globals and calls.

@@ -218,6 +218,7 @@ func (b *body) appendPlace(out []byte, at int) []byte {
 // settle ends a metered block with an instruction: its price is known, and what takes it goes before its instructions.
 // Dead code is never entered and needs none. The first block of a loop looks at the gas even if it costs nothing.
 func (b *body) settle(opcode byte) {
+	b.weight += uint64(b.cost)
 	b.copyTo(b.at)
 	b.charge = b.charge[:0]
 	branched := b.looped && b.loop < len(b.controls) // the loop is open, so a branch back may come

@@ -109,6 +109,8 @@ type rewritten struct {
 	allLocals uint64    // declared locals
 	calls     int       // in bodies, growth of memory included
 	deployGas types.Gas // what the functions cost in a deploy
+	weight    uint64    // of the functions (docs/protocol.md, "Weight"); without a meaning if far is not 0
+	far       uint32    // what each jump costs more
 	covered   bool      // whether blocks note that they run
 	blocks    []Block   // these
 	looks     int       // calls that are written in addition, where a function looks at its gas
@@ -137,10 +139,11 @@ type bounds struct {
 }
 
 // parse reads and validates code by WebAssembly 1.0 with the sign-extension operators, within bounds, and rewrites the
-// bodies of its functions. It takes time and memory linear in the length of the code.
-func parse(code []byte, bounds bounds, covered bool) (p *parsed, err error) {
+// bodies of its functions, with a price that each jump costs more. It takes time and memory linear in the length of the
+// code.
+func parse(code []byte, bounds bounds, covered bool, far uint32) (p *parsed, err error) {
 	p = &parsed{reader: reader{code: code, end: len(code)}, bounds: bounds, declared: declared{start: -1}}
-	p.covered = covered
+	p.covered, p.far = covered, far
 	defer func() {
 		if fault := recover(); fault != nil {
 			refused, ok := fault.(*Refused)

@@ -116,7 +116,7 @@ func TestStackOverflowComesBeforeGas(t *testing.T) {
 	m.AddFunction(m.AddType(nil, 0), nil, Concat(count, Call(0))...)
 	m.Export("run", FunctionKind, 0)
 	machine, module := newMachine(t, wazero.NewRuntimeConfigInterpreter()), check(t, m)
-	const enough = 1_024 * (28 + 7)
+	const enough = 1_024 * (28 + 12)
 	if got := machine.call(module, "run", enough); got.exit != vm.StackOverflow {
 		t.Errorf("with gas for all frames that fit: exit %d", got.exit)
 	}
@@ -158,7 +158,7 @@ func TestFramesAreGivenBack(t *testing.T) {
 func TestMemoryGrow(t *testing.T) {
 	const (
 		paid  = 12_000
-		fixed = 1 + 1 + 1 + 14 // constants, memory.grow, store
+		fixed = 1 + 1 + 12 + 14 // constants, memory.grow, store
 	)
 	tests := []struct {
 		name   string
@@ -213,7 +213,7 @@ func TestSlices(t *testing.T) {
 		Op(LocalGet, 0), Const(I32, 1), Op(I32Sub), Op(LocalTee, 0), Op(BrIfOp, 0), Op(End))...)
 	m.Export("run", FunctionKind, 0)
 	machine, module := newMachine(t, wazero.NewRuntimeConfigCompiler()), check(t, m)
-	const cost = 3 + (7+2+5)*turns // with a merge of width 1
+	const cost = 2 + 5 + (7+2+5)*turns // with a merge of width 1
 	if got := machine.call(module, "run", cost); got.exit != vm.Returned || got.left != 0 ||
 		got.refills < cost/vm.MaxSlice-1 {
 		t.Errorf("exit %d with %d gas after %d refills", got.exit, got.left, got.refills)
@@ -281,12 +281,12 @@ func TestMerges(t *testing.T) {
 			Concat(Const(I32, 1), Op(IfOp), []byte{I32}, Const(I32, 1), Op(Else), Const(I32, 1), end, Op(Drop)),
 			1 + 3 + 1 + 7 + 1,
 		},
-		"loop that nothing names":         {Concat(loop, set(1), end), 1 + 2},
-		"loop entered once":               {Concat(loop, set(1), branch(0, 0), end), 1 + 7 + 2 + 4},
-		"three turns":                     {Concat(loop, turns, end), 1 + 3*(7+9)},
-		"loop of two blocks, three turns": {Concat(loop, iff(0), end, turns, end), 1 + 3*(7+4+2+9)},
+		"loop that nothing names":         {Concat(loop, set(1), end), 5 + 2},
+		"loop entered once":               {Concat(loop, set(1), branch(0, 0), end), 5 + 7 + 2 + 4},
+		"three turns":                     {Concat(loop, turns, end), 5 + 3*(7+9)},
+		"loop of two blocks, three turns": {Concat(loop, iff(0), end, turns, end), 5 + 3*(7+4+2+9)},
 		"br_table out of three": {
-			Concat(block, block, block, Const(I32, 1), BrTable(0, 0, 1), end, set(3), end, set(4), end), 1 + 5 + 7 + 2,
+			Concat(block, block, block, Const(I32, 1), BrTable(0, 0, 1), end, set(3), end, set(4), end), 1 + 15 + 7 + 2,
 		},
 		"the function's own label": {Concat(set(1, 2), branch(1, 0)), 4 + 4},
 		"return":                   {Concat(block, set(1), Op(Return), end), 2 + 1},

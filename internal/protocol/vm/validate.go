@@ -10,6 +10,9 @@ func (b *body) step() {
 		b.refuse(reasonFloat)
 	}
 	b.cost += uint32(known.price)
+	if known.jumps {
+		b.cost += b.far
+	}
 	b.values += int(known.values)
 	b.observed = b.observed || known.traps
 	if known.stops() {

@@ -8,6 +8,7 @@ import "slices"
 type Module struct {
 	Functions                      []Function // defined ones
 	DeployGas, Load, InstanceItems uint64
+	Weight                         uint64
 }
 
 // Function is what the page says of a function.
@@ -20,6 +21,7 @@ type Function struct {
 type Block struct {
 	Offset int
 	Price  uint64
+	jumps  uint64 // instructions that cost more in a heavy module
 }
 
 // instruction is one with its immediates.
@@ -56,12 +58,14 @@ func price(opcode byte) uint64 {
 		return 0
 	case opcode == ifs, opcode == br, opcode == brIf:
 		return 3
-	case opcode == call:
-		return 7
-	case opcode == callIndirect:
-		return 35
-	case opcode == brTable:
+	case opcode == loop:
 		return 5
+	case opcode == call, opcode == memoryGrow:
+		return 12
+	case opcode == callIndirect:
+		return 65
+	case opcode == brTable:
+		return 15
 	case opcode == 0x3A, opcode == 0x3C:
 		return 7
 	case opcode >= firstStore && opcode <= lastStore:
@@ -111,9 +115,29 @@ func Measure(code []byte) (m Module) {
 		m.Functions = append(m.Functions, f)
 		m.DeployGas += 45_000 + 2_000*uint64(len(body)) + 10*f.Branches*f.Branches*(f.Variables+4) + 600*f.Calls*mutable
 	}
+	for _, f := range m.Functions {
+		m.Weight += 40
+		for _, b := range f.Blocks {
+			m.Weight += b.Price
+		}
+	}
+	m.chargeJumps()
 	m.InstanceItems = uint64(len(s.globals)+s.segments) + s.indices
 	m.Load = 12_000 + uint64(len(code)) + 40*uint64(len(s.bodies)) + 100*m.InstanceItems
 	return m
+}
+
+// chargeJumps adds what jumps cost more.
+func (m *Module) chargeJumps() {
+	more := uint64(0)
+	if m.Weight > 40_960 {
+		more = min((m.Weight-40_960)/2_048, 32)
+	}
+	for _, f := range m.Functions {
+		for i := range f.Blocks {
+			f.Blocks[i].Price += more * f.Blocks[i].jumps
+		}
+	}
 }
 
 func (s *module) measure(t signature, body []byte) (f Function) {
@@ -140,6 +164,9 @@ func (s *module) measure(t signature, body []byte) (f Function) {
 		block := Block{Offset: text[begin].offset, Price: mergeBefore(text, constructs, begin)}
 		for _, paid := range text[begin : i+1] {
 			block.Price += price(paid.opcode)
+			if slices.Contains([]byte{ifs, br, brIf, brTable, returns, call, callIndirect}, paid.opcode) {
+				block.jumps++
+			}
 		}
 		f.Blocks = append(f.Blocks, block)
 		begin = i + 1
