@@ -25,12 +25,16 @@ func main() {
 	blank := flag.Bool("blank", false,
 		"begin with neither the corpus nor the records: does the search find what is known?")
 	replay := flag.String("replay", "", "measure these genes by every objective of -only, and end")
+	agreement := flag.Bool("agree", false, "time nothing, only hold nodes to each other for the time of -for")
+	length := flag.Duration("for", time.Minute, "how long -agree goes on")
 	worker := flag.Bool("worker", false, "measure what standard input asks for (the search starts such processes)")
 	flag.Parse()
 	var err error
 	switch {
 	case *worker:
 		err = work(bufio.NewScanner(os.Stdin), os.Stdout)
+	case *agreement:
+		err = agree(*length, *seed)
 	case *replay != "":
 		err = measureAll(*replay, *only)
 	default:

@@ -31,7 +31,7 @@ const (
 var attacks = []struct{ name, genes string }{
 	{"98 locals and 126 blocks", "ladder width=98 depth=126 ladders=1"},
 	{"nests of calls", "graph contracts=1 depth=32 fan=8 stride=1 turns=10000 pages=7 touched=100 output=0 " +
-		"functions=0 globals=0 elements=0 data=0 filled=0 exports=0 types=0 call1=17 bytes1=0 key1=0 mode1=0"},
+		"functions=0 globals=0 elements=0 data=0 filled=0 exports=0 types=0 entered=0 call1=17 bytes1=0 key1=0 mode1=0"},
 	{"loads that wait for each other", "chase offset=0 parts=400 step=4093"},
 }
 

@@ -16,7 +16,7 @@ var graph = &shape{name: "graph", kind: Chain, build: buildGraph, numbers: appen
 	{"contracts", 1, 200}, {"depth", 0, 32}, {"fan", 1, 8}, {"stride", 1, 199}, {"turns", 1, 10_000}, {"pages", 1, 16},
 	{"touched", 0, 256}, {"output", 0, 64 << 10},
 	{"functions", 0, 4_000}, {"globals", 0, 2_000}, {"elements", 0, 2_500}, {"data", 0, 1_024}, {"filled", 0, 250_000},
-	{"exports", 0, 100}, {"types", 0, 240},
+	{"exports", 0, 100}, {"types", 0, 240}, {"entered", 0, 4_000},
 }, hostNumbers("1")...)}
 
 // Where a contract of a graph has its arguments: the levels below it, and the IDs of all contracts. Behind them it has
@@ -37,7 +37,9 @@ func buildGraph(v values) Candidate {
 	left := m.AddImport(HostImport{Name: "gas_left", Result: I64})
 	give := m.AddImport(HostImport{Name: "return_data", Params: manyI32(2)})
 	call := m.AddImport(HostImport{Name: "call", Params: append(manyI32(5), I64, I64), Result: I32})
+	first := uint32(len(m.Imports))
 	burden(m, v)
+	enter := callAll(first, min(v.of("entered"), v.of("functions")), 1)
 
 	contracts := v.of("contracts")
 	// Local 1 counts turns, local 2 calls: which contract is next. Only the first level takes turns.
@@ -50,7 +52,7 @@ func buildGraph(v values) Candidate {
 		return Concat(Const(I32, int64(at)), Const(I64, 1), Op(I64Store, 3, 0))
 	})
 	level := Concat(Const(I32, levelAt), Op(I64Load, 0, 0))
-	body := Concat(Const(I32, levelAt), Call(read), touch, work(),
+	body := Concat(Const(I32, levelAt), Call(read), touch, enter, work(),
 		level, []byte{i64Eqz, IfOp, Empty, Return, End},
 		level, Op(LocalSet, 2),
 		Const(I32, levelAt), level, Const(I64, 1), []byte{0x7D /* i64.sub */}, Op(I64Store, 0, 0),

@@ -144,7 +144,7 @@ func someOf(all []Genes, n int) (some []Genes) {
 // A block has room for all codes that are deployed to be called in it, each with the section in which they differ.
 func TestBlocksLoadAllCopies(t *testing.T) {
 	g, err := Parse("graph contracts=142 depth=0 fan=5 stride=81 turns=2 pages=1 touched=0 output=0 functions=943 " +
-		"globals=7 elements=31 data=2 filled=363 exports=42 types=0 call1=7 bytes1=0 key1=72 mode1=2")
+		"globals=7 elements=31 data=2 filled=363 exports=42 types=0 entered=0 call1=7 bytes1=0 key1=72 mode1=2")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -175,6 +175,9 @@ func execute(g Genes, runs int) (best Score, err error) {
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
 	hash := types.CodeHash(sha256.Sum256(c.Code))
+	if err := engine.Compile(hash, module); err != nil {
+		return best, err
+	}
 	run := func(gas uint64) (exit vm.Exit, left uint64, err error) {
 		lent := vm.Gas{Left: gas}
 		exit, err = engine.Run(hash, module, "run", quiet{}, &lent)

@@ -3,4 +3,4 @@ package hunt
 import "slices"
 
 // shapes are all there are.
-var shapes = slices.Concat([]*shape{random, host, graph}, merges, lines)
+var shapes = slices.Concat([]*shape{random, host, graph}, merges, lines, spread)

@@ -46,7 +46,7 @@ func TestStatelessAgrees(t *testing.T) {
 	for _, line := range []string{
 		"graph contracts=2 depth=4 fan=2 stride=1 turns=1 pages=1 touched=1 output=9 " +
 			"functions=2 globals=2 elements=2 data=2 filled=0 exports=2 types=2 " +
-			"call1=1 bytes1=32 key1=32 mode1=2",
+			"entered=0 call1=1 bytes1=32 key1=32 mode1=2",
 		"host call1=0 bytes1=9 key1=9 mode1=2 call2=1 bytes2=9 key2=9 mode2=2 " +
 			"call3=3 bytes3=0 key3=0 mode3=2 unroll=1 turns=4 end=0 output=64",
 	} {

@@ -189,6 +189,7 @@ func buildUnforeseen(v values) Candidate {
 // buildFootprint runs through more machine code than a core's caches hold.
 func buildFootprint(v values) Candidate {
 	m := newContract(1)
+	m.Globals = [][]byte{Global(I64, true, 0)}
 	part := func(i int) []byte {
 		switch v.of("op") {
 		case 0:
@@ -200,8 +201,9 @@ func buildFootprint(v values) Candidate {
 		return Concat([]byte{BlockOp, Empty}, never(0), Op(BrIfOp, 0), []byte{End})
 	}
 	functions := v.of("functions")
-	body := each(fits(v.of("parts"), 14, 0), part)
+	body := each(fits(v.of("parts"), 16, 20), part)
 	functions = max(1, min(functions, 240_000/(len(body)+20)))
+	body = Concat(body, use(2), Op(GlobalSet, 0)) // or a compiler leaves it out
 	for range functions {
 		m.AddFunction(0, manyI64(2), body...)
 	}
