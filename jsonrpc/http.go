@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/klauspost/compress/gzhttp"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 )
@@ -30,39 +29,8 @@ const (
 // status is 400 (a body that breaks off or does not decompress), 405, 413 or 415, and the body is one sentence of text.
 //
 // Slow clients are the business of the http.Server's timeouts.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.http.ServeHTTP(w, r) }
-
-// compressed lets next answer compressed, as the client accepts it.
-func compressed(next http.Handler) (http.Handler, error) {
-	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(minCompressed))
-	if err != nil {
-		return nil, err
-	}
-	return wrap(next), nil
-}
-
-var gzipWriters = sync.Pool{New: func() any {
-	w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
-	if err != nil {
-		panic("jsonrpc: gzip refuses its level: " + err.Error())
-	}
-	return w
-}}
-
-// Compress appends an answer in gzip to dst, when it is its turn. It does not, and reports false, if the answer is too
-// small to gain by it or ctx ends first.
-func (s *Server) Compress(ctx context.Context, answer, dst []byte) (out []byte, compressed bool) {
-	turns := s.options.turns(len(answer))
-	if len(answer) < minCompressed || turns.Enter(ctx) != nil {
-		return dst, false
-	}
-	defer turns.Leave(ctx)
-	return appendGzip(dst, answer), true
-}
-
-var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
-func (s *Server) post(w http.ResponseWriter, r *http.Request) {
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Vary", "Accept-Encoding")
 	body := bodies.Get().(*bytes.Buffer)
 	body.Reset()
 	defer func() {
@@ -85,10 +53,50 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", contentType)
+	if shrunk, coding := s.shrink(r, answer); coding != "" {
+		answer = shrunk
+		w.Header().Set("Content-Encoding", coding)
+	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
 	// An error here means that the client has gone: there is nobody left to tell.
 	_, _ = w.Write(answer)
 }
+
+// shrink compresses an answer as the client accepts it, when it is its turn, and names the coding. It names none where
+// the answer stays as it is.
+func (s *Server) shrink(r *http.Request, answer []byte) (shrunk []byte, coding string) {
+	accepted := strings.Join(r.Header.Values("Accept-Encoding"), ",")
+	if Coding(int64(len(answer)), accepted) == "" {
+		return nil, ""
+	}
+	turns := s.options.turns(len(answer))
+	if turns.Enter(r.Context()) != nil {
+		return nil, ""
+	}
+	defer turns.Leave(r.Context())
+	return Shrink(answer, accepted)
+}
+
+var gzipWriters = sync.Pool{New: func() any {
+	w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+	if err != nil {
+		panic("jsonrpc: gzip refuses its level: " + err.Error())
+	}
+	return w
+}}
+
+// Compress appends an answer in gzip to dst, when it is its turn. It does not, and reports false, if the answer is too
+// small to gain by it or ctx ends first.
+func (s *Server) Compress(ctx context.Context, answer, dst []byte) (out []byte, compressed bool) {
+	turns := s.options.turns(len(answer))
+	if len(answer) < minCompressed || turns.Enter(ctx) != nil {
+		return dst, false
+	}
+	defer turns.Leave(ctx)
+	return appendGzip(dst, answer), true
+}
+
+var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // A refusal is the answer to what is no proper request at all.
 type refusal struct {

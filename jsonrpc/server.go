@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -118,7 +117,6 @@ type Server struct {
 	methods map[string]*Method
 	// mostParams is how many parameters the method with the most has.
 	mostParams int
-	http       http.Handler
 }
 
 // NewServer returns a server of the given methods. A name given twice, a method whose parameters cannot be decoded and
@@ -144,9 +142,6 @@ func NewServer(options Options, methods ...Method) (*Server, error) {
 		}
 		s.methods[m.name] = &m
 		s.mostParams = max(s.mostParams, len(m.params))
-	}
-	if s.http, err = compressed(http.HandlerFunc(s.post)); err != nil {
-		return nil, err
 	}
 	return s, nil
 }
