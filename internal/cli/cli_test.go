@@ -58,7 +58,7 @@ func TestSuccess(t *testing.T) {
 		{"block 0x11", `"height":17`, "0x0900000000"},
 		{"block " + hash("09"), `"height":17`, "Gas used      0 of 0"},
 		{"fees", `"base_fee":"0xa"`, "   17        11  25.00 %"},
-		{"mempool", `"pending_count":2`, "held         1        0          yes"},
+		{"mempool", `"pending_count":2`, "held               1          0  yes"},
 		{"status", `"node":{"version":"1.0"`, "Reason            a block from the future"},
 		{"status", `"verification":"stateless:S1"`, "Proofs            blocks 3 to 12, 5 behind"},
 		{"contract list --limit 3", `"contract_id":"0x0000`, "BLOCK  NAME  ALIAS  CONTRACT"},
