@@ -341,9 +341,16 @@ func TestReplicaRefusesAndForwards(t *testing.T) {
 		refused.Data["primary"] != c.links["archive"].server.URL {
 		t.Errorf("a node that refuses: %v", err)
 	}
+	second, err := c.load.transaction(sender, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
 	c.primary.Kill()
-	if _, err := forwarding.Send(ctx, first); !errors.Is(err, api.ErrNoPrimary) {
+	if _, err := forwarding.Send(ctx, second); !errors.Is(err, api.ErrNoPrimary) {
 		t.Errorf("without a primary: %v", err)
+	}
+	if _, err := forwarding.Send(ctx, first); !errors.Is(err, api.ErrAlreadyKnown) {
+		t.Errorf("what the replica has in a block: got %v, want that it is known", err)
 	}
 	newUser(t).fails(exitUsage, "node", "--data-dir", c.path("x"), "--mode", "replica", "--genesis-hash", c.hash)
 	newUser(t).fails(exitUsage, "node", "--data-dir", c.path("x"), "--mode", "replica", "--upstream", c.primary.RPC)

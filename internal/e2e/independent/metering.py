@@ -10,7 +10,9 @@ LOADS, STORES, STORES_OF_8 = range(0x28, 0x36), range(0x36, 0x3F), (0x3A, 0x3C)
 UNARY = (0x45, 0x50, 0x67, 0x68, 0x69, 0x79, 0x7A, 0x7B)  # eqz, clz, ctz, popcnt
 ENDS = (LOOP, IF, ELSE, END, BR, BR_IF, BR_TABLE, RETURN, UNREACHABLE)
 CALLS = (CALL, CALL_INDIRECT, MEMORY_GROW)
-PRICES = {BLOCK: 0, ELSE: 0, END: 0, IF: 3, BR: 3, BR_IF: 3, CALL: 7, CALL_INDIRECT: 35, BR_TABLE: 5}
+JUMPS = (IF, BR, BR_IF, BR_TABLE, RETURN, CALL, CALL_INDIRECT)  # they cost more in a heavy module
+PRICES = {BLOCK: 0, ELSE: 0, END: 0, LOOP: 5, IF: 3, BR: 3, BR_IF: 3, CALL: 12, CALL_INDIRECT: 65, BR_TABLE: 15,
+          MEMORY_GROW: 12}
 PRICES.update({op: 10 for op in LOADS})
 PRICES.update({op: 7 if op in STORES_OF_8 else 14 for op in STORES})
 PRICES.update({op: 2 for op in UNARY})
@@ -205,7 +207,8 @@ FUNCTION = -1
 
 
 def measure_function(module, function_type, body):
-    """A function as the vectors have it, and how many calls are in it."""
+    """A function as the vectors have it, but for what its jumps cost more; how many calls are in it, and how many jumps
+    are in each of its metered blocks."""
     params, results = module.types[function_type]
     r, variables = Reader(body), params
     for _ in range(r.number()):
@@ -215,19 +218,22 @@ def measure_function(module, function_type, body):
     variables += operand_height(module, text, results)
     merges = constructs(text)
     frame, branches, calls, prices, price = 16 + variables, 0, 0, [], 0
+    jumps = [0]
     for i, (op, immediates) in enumerate(text):
         frame += VALUES.get(op, 1)
         calls += op in CALLS
         price += PRICES.get(op, 1)
+        jumps[-1] += op in JUMPS
         if op in ENDS:
             prices.append(price)
+            jumps.append(0)
             merge = merges.get(i)
             price = 2 + 5 * merge.width() if merge and merge.has_merge() else 0
             branches += 1 + 2 * (op == LOOP) + (len(immediates) - 1 if op == BR_TABLE else 0)
     for construct in merges.values():
         if construct.has_merge():
             frame += (construct.width() + 1) * (1 + (construct.named if construct.op == LOOP else 0))
-    return {"variables": variables, "frame": frame, "branches": branches, "block_prices": prices}, calls
+    return {"variables": variables, "frame": frame, "branches": branches, "block_prices": prices}, calls, jumps
 
 
 def measure(code):
@@ -235,15 +241,19 @@ def measure(code):
     module = Module(code)
     defined = module.functions[module.imports:]
     measured = [measure_function(module, t, body) for t, body in zip(defined, module.bodies)]
-    functions, mutable = [f for f, _ in measured], sum(module.mutable)
+    functions, mutable = [f for f, _, _ in measured], sum(module.mutable)
     have = {"imports": module.imports, "exports": module.exports, "mutable": mutable,
             "frame": max((f["frame"] for f in functions), default=0)}
     if any(have[name] > limit for name, limit in MODULE_LIMITS.items()):
         return {"refused": True, "instance_items": 0}
-    deploy = 800000 + 600 * sum(calls for _, calls in measured) * mutable
+    deploy = 800000 + 600 * sum(calls for _, calls, _ in measured) * mutable
     for f, body in zip(functions, module.bodies):
         deploy += 45000 + 2000 * len(body) + 10 * f["branches"] ** 2 * (f["variables"] + 4)
+    weight = sum(40 + sum(f["block_prices"]) for f in functions)
+    more = min(max(weight - 40960, 0) // 2048, 32)
+    for f, _, jumps in measured:
+        f["block_prices"] = [price + more * count for price, count in zip(f["block_prices"], jumps)]
     items = len(module.mutable) + module.indices + module.segments
     return {"functions": functions, "deploy_gas": deploy,
             "load": 12000 + module.size + 40 * len(module.bodies) + 100 * items,
-            "instance_items": items}
+            "instance_items": items, "weight": weight}

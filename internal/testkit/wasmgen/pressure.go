@@ -177,6 +177,6 @@ func (o *Outcomes) Digest() string { return hex.EncodeToString(o.hash.Sum(nil)) 
 
 // PressureDigests has the digests for so many contracts.
 var PressureDigests = map[int]string{
-	40:    "2bc12c79a8fa767c4d79d8b8f5402380cda6d8d0d6e866afd7175cc0bde7bbd1",
-	1_000: "955477023e23194cb94d3296397583727c7565a9e1b45e4acfbd41e169040df9",
+	40:    "ea8e08f1b36649b974c57a74bec6d1ad273929ad461847c20358ec39f2c48d20",
+	1_000: "5653a2e4bd40c44f96ea7b83fb22fe2af558fc0451e0ba96cde9aedf43cc3b8a",
 }
