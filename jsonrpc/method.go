@@ -15,6 +15,7 @@ type Method struct {
 	err    error
 	turns  Turns // in which its calls run; nil: they ask for none
 	placed bool  // by In, or else in Options.Running
+	large  bool  // by Large
 	// One of these is set.
 	call  func(ctx context.Context, r *reply, c given) error
 	group func(ctx context.Context, calls []given) (answers, error)
@@ -165,6 +166,12 @@ func newMethod[P, R any](name string, hasFunction bool) Method {
 // none before their result is encoded: they mostly wait for something.
 func (m Method) In(t Turns) Method {
 	m.turns, m.placed = t, true
+	return m
+}
+
+// Large returns the method as one whose results, unless its calls have a turn, are encoded in turns of Options.Heavy.
+func (m Method) Large() Method {
+	m.large = true
 	return m
 }
 

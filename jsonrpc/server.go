@@ -263,7 +263,11 @@ func (s *Server) perform(ctx context.Context, x *exchange, m *Method, e *envelop
 	}
 	c := x.given(e)
 	if m.turns == nil {
-		c.turn = func() error { return x.enter(ctx, s.options.Running) }
+		turns := s.options.Running
+		if m.large {
+			turns = s.options.Heavy
+		}
+		c.turn = func() error { return x.enter(ctx, turns) }
 	}
 	return m.callSafely(ctx, &x.reply, c)
 }

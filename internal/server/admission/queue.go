@@ -82,13 +82,35 @@ func (q *queue) take(c *claim, by Client) bool {
 	}
 	f := q.flowOf(by)
 	c.queue, c.flow = q, f
+	q.enqueue(c, len(f.waiting))
+	return false
+}
+
+// enqueue puts a claim at a place among those of its client that wait.
+func (q *queue) enqueue(c *claim, at int) {
 	if c.granted == nil {
 		c.granted = make(chan struct{}, 1)
 	}
-	f.waiting = append(f.waiting, c)
+	c.flow.waiting = slices.Insert(c.flow.waiting, at, c)
 	q.waiting++
-	q.settle(f)
-	return false
+	q.settle(c.flow)
+}
+
+// again takes a place back whose turn has used so much, for a claim that waits for the next. It comes before the others
+// of its client: so of a client's requests one ends after the other, and not all at the end.
+func (q *queue) again(c *claim, used time.Duration) {
+	q.end(c, used)
+	q.enqueue(c, 0)
+	q.next()
+}
+
+// end ends the turn of a claim, which has used so much.
+func (q *queue) end(c *claim, used time.Duration) {
+	f := c.flow
+	f.time += used - c.charged
+	q.used += used
+	f.running--
+	q.running--
 }
 
 // try is take that does not wait.
@@ -119,11 +141,8 @@ func (q *queue) grant(c *claim) {
 // give takes a place back whose turn has used so much, and gives it to who is next.
 func (q *queue) give(c *claim, used time.Duration) {
 	f := c.flow
+	q.end(c, used)
 	c.queue, c.flow = nil, nil
-	f.time += used - c.charged
-	q.used += used
-	f.running--
-	q.running--
 	q.settle(f)
 	q.next()
 	if q.running == 0 && q.waiting == 0 { // nobody has used more than another any more

@@ -170,21 +170,26 @@ func (s *Scheduler) wait(ctx context.Context, t *Turn, q *queue, c *claim) error
 	if granted {
 		return nil
 	}
-	err := s.stay(ctx, t, c)
+	return s.stay(ctx, t, c)
+}
+
+// stay waits until a claim has its place. On an error it has none, and waits for none.
+func (s *Scheduler) stay(ctx context.Context, t *Turn, c *claim) error {
+	err := s.granted(ctx, t, c)
 	if err == nil {
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !q.leave(c) { // it got the place just now
+	if !c.queue.leave(c) { // it got the place just now
 		<-c.granted
-		q.give(c, 0)
+		c.queue.give(c, 0)
 	}
 	return err
 }
 
-// stay waits until a claim is granted. It fails when ctx ends or the client has gone before.
-func (s *Scheduler) stay(ctx context.Context, t *Turn, c *claim) error {
+// granted waits until a claim is granted. It fails when ctx ends or the client has gone before.
+func (s *Scheduler) granted(ctx context.Context, t *Turn, c *claim) error {
 	ticker := time.NewTicker(look)
 	defer ticker.Stop()
 	for {
@@ -228,8 +233,19 @@ func (s *Scheduler) again(ctx context.Context, t *Turn) error {
 		s.dropped.Add(1)
 		return ErrGone
 	}
-	s.giveBack(&t.class, t.end())
-	return s.goOn(ctx, t)
+	used := t.end()
+	if t.class.queue != s.long {
+		s.giveBack(&t.class, used)
+		return s.goOn(ctx, t)
+	}
+	s.mu.Lock()
+	s.long.again(&t.class, used)
+	s.mu.Unlock()
+	err := s.stay(ctx, t, &t.class)
+	if err == nil {
+		t.begin()
+	}
+	return err
 }
 
 // goOn begins another slice of a turn, of long work.

@@ -148,6 +148,44 @@ func TestShortWorkDoesNotWaitForLongWork(t *testing.T) {
 	})
 }
 
+// TestRequestsOfAClientEndInTheirOrder lets a client ask for more long work than goes on at a time.
+func TestRequestsOfAClientEndInTheirOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := admission.New(1)
+		var o order
+		var all sync.WaitGroup
+		other, end := context.WithCancel(t.Context())
+		all.Go(func() { // for whom each slice makes way
+			for other.Err() == nil {
+				_ = s.Long().Run(workOf(other, 2), func() { pass(time.Millisecond) })
+			}
+		})
+		synctest.Wait()
+		var asked sync.WaitGroup
+		for request := range 3 {
+			asked.Go(func() {
+				w := workOf(t.Context(), 1)
+				_ = s.Long().Run(w, func() {
+					for range 4 {
+						pass(10 * time.Millisecond)
+						if err := admission.Yield(w); err != nil {
+							t.Errorf("got %v, want no error", err)
+						}
+					}
+					o.note("%d", request)
+				})
+			})
+			synctest.Wait()
+		}
+		asked.Wait()
+		end()
+		all.Wait()
+		if want := []string{"0", "1", "2"}; !slices.Equal(o.events, want) {
+			t.Errorf("requests ended in the order %v, want %v", o.events, want)
+		}
+	})
+}
+
 // TestHeavyWorkMakesWay begins as short work and says that it is long.
 func TestHeavyWorkMakesWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

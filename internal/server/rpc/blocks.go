@@ -104,6 +104,11 @@ func (r *blockReader) block(ctx context.Context, height types.Height, shown cont
 	block.Transactions = api.BlockTransactions{Full: make([]api.Transaction, len(executed.receipts))}
 	at := place{header: executed.block.Header, hash: block.Hash}
 	for i, receipt := range executed.receipts {
+		if i%heavyItems == 0 {
+			if err := admission.Yield(ctx); err != nil {
+				return nil, err
+			}
+		}
 		at.index = uint32(i)
 		block.Transactions.Full[i] = included(&executed.block.Transactions[i], receipt, reasons[i], at)
 	}

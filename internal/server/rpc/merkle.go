@@ -18,6 +18,7 @@ type prover struct {
 	chain   headers
 	ledger  Ledger
 	reads   *admission.Lane // of calls that have no other kind
+	long    *admission.Lane // of proofs of many keys
 	undoing *admission.Lane // proofs of a past state: many blocks may have to be undone in memory
 }
 

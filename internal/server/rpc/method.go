@@ -50,6 +50,12 @@ func heavy(ctx context.Context, items int) error {
 	return nil
 }
 
+// large is a method whose result is encoded as long work.
+func (m method) large() method {
+	m.handler = m.handler.Large()
+	return m
+}
+
 // bindGroup binds a method whose consecutive calls in a batch are handled together.
 func bindGroup[P, R any](
 	e *clientErrors, m api.Method[P, R], handle func(context.Context, []P) []jsonrpc.Outcome[R],

@@ -119,6 +119,7 @@ func (s *Server) addGroups(c Config, genesis types.Genesis) {
 		chain:    c.Chain,
 		ledger:   c.Ledger,
 		reads:    c.Admission.Short(),
+		long:     c.Admission.Long(),
 		undoing:  c.Admission.Long().Kind(1, 0),
 	}
 	views := &viewHandlers{liveness: live, simulator: simulator, chain: c.Chain, errors: s.errors}
@@ -158,7 +159,7 @@ func (s *Server) addGroups(c Config, genesis types.Genesis) {
 		&viewProofHandlers{prover: prover, views: views, chain: c.Chain},
 		&eventHandlers{c.Chain},
 		&paymentHandlers{payments},
-		&traceHandlers{transactions: transactions, ledger: c.Ledger, engines: c.Engines, traces: c.Admission.Long()},
+		&traceHandlers{transactions: transactions, ledger: c.Ledger, engines: c.Engines, traces: c.Admission.Long().Kind(1, 0)},
 		&tokenHandlers{viewHandlers: views, codes: c.Chain, network: genesis.Network},
 		proofs,
 		&snapshotHandlers{c.Chain, c.Snapshots},

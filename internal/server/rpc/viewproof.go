@@ -23,7 +23,7 @@ type viewProofHandlers struct {
 }
 
 func (h *viewProofHandlers) methods(e *clientErrors) []method {
-	return []method{bind(e, api.GetViewProof, h.getViewProof).waiting()}
+	return []method{bind(e, api.GetViewProof, h.getViewProof).waiting().large()}
 }
 
 // recorder notes which keys of a state are read, within the limits of a view's proof.
@@ -140,7 +140,7 @@ func newViewValues(reads []tree.KeyValue) []api.ViewValue {
 func (p *prover) proveAll(ctx context.Context, h types.Height, keys [][]byte) (reads ledger.Reads, err error) {
 	lane := p.undoing
 	if p.chain.Head().Header.Height == h {
-		lane = p.reads
+		lane = p.long
 	}
 	limited, cancel := context.WithDeadline(ctx, request.Of(ctx).Until())
 	defer cancel()
