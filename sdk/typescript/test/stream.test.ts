@@ -60,10 +60,11 @@ test("blocks come once and in order, through failures and a chain that is taken 
 test("events go on from the last cursor", async () => {
   const node = new FakeNode();
   node.events = Array.from({ length: 5 }, (_, i) => ({ cursor: `c${i}`, block_height: i }));
+  node.head = 4;
   const stop = new AbortController();
   const got: string[] = [];
   const stream = watchEvents(node.client, { from_block: 1 }, { signal: stop.signal, poll: 1 });
-  stream.status.subscribe(({ state }) => state === "live" && got.length === 4 && node.events.push({ cursor: "c5", block_height: 5 }));
+  stream.status.subscribe(({ state }) => state === "live" && got.length === 4 && (node.head = node.events.push({ cursor: "c5", block_height: 5 }) - 1));
   for await (const event of stream) {
     got.push(event.cursor);
     if (event.cursor === "c2") node.failures = [new TypeError("fetch failed")];
@@ -73,7 +74,9 @@ test("events go on from the last cursor", async () => {
 });
 
 test("a cursor that is not the chain's ends the stream with the error", async () => {
-  const stream = watchEvents(new FakeNode().client, { cursor: "gone" });
+  const node = new FakeNode();
+  node.head = 0;
+  const stream = watchEvents(node.client, { cursor: "gone" });
   await assert.rejects(stream[Symbol.asyncIterator]().next(), (e) => e instanceof RpcError && e.is("bad_cursor"));
   assert.equal(stream.status.value.state, "ended");
 });
