@@ -74,6 +74,7 @@ export function watchEvents(client: Client, filter: Omit<EventFilter, "to_block"
     silent: ({ topics }) => topics === undefined, // it only says how far the node has come
     page: async () => {
       const head = Number(await client.call("svc_blockNumber"));
+      if ((asked.from_block ?? 0) > head) return []; // there is no such range yet
       const found = await client.call("svc_getEvents", { ...asked, to_block: head });
       if (found.length === 0 && head >= last) {
         const { cursor: _, ...rest } = asked; // nothing comes after it up to the head, and the node may prune its block

@@ -5,7 +5,7 @@ import { RpcError, createClient, watchBlocks, watchEvents, watchPayments, type S
 /** node is a chain in memory behind fetch, whose next requests can fail. */
 class FakeNode {
   head = -1;
-  events: { cursor: string; block_height: number }[] = [];
+  events: { cursor: string; block_height: number; topics: string[] }[] = [];
   failures: (Response | Error)[] = [];
   branch = "a";
   readonly client = createClient("http://node", { WebSocket: null, fetch: (async (_: unknown, init: RequestInit) => {
@@ -59,12 +59,12 @@ test("blocks come once and in order, through failures and a chain that is taken 
 
 test("events go on from the last cursor", async () => {
   const node = new FakeNode();
-  node.events = Array.from({ length: 5 }, (_, i) => ({ cursor: `c${i}`, block_height: i }));
+  node.events = Array.from({ length: 5 }, (_, i) => ({ cursor: `c${i}`, block_height: i, topics: [] }));
   node.head = 4;
   const stop = new AbortController();
   const got: string[] = [];
   const stream = watchEvents(node.client, { from_block: 1 }, { signal: stop.signal, poll: 1 });
-  stream.status.subscribe(({ state }) => state === "live" && got.length === 4 && (node.head = node.events.push({ cursor: "c5", block_height: 5 }) - 1));
+  stream.status.subscribe(({ state }) => state === "live" && got.length === 4 && (node.head = node.events.push({ cursor: "c5", block_height: 5, topics: [] }) - 1));
   for await (const event of stream) {
     got.push(event.cursor);
     if (event.cursor === "c2") node.failures = [new TypeError("fetch failed")];
