@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 )
@@ -13,6 +14,8 @@ import (
 type desk struct {
 	t     *testing.T
 	turns *Turns
+
+	mu    sync.Mutex // guards what follows, where two are told at once
 	order []string
 	gives []func()
 	errs  []error
@@ -22,6 +25,8 @@ type desk struct {
 func (d *desk) ask(ctx context.Context, client string) {
 	go func() {
 		give, err := d.turns.Take(ctx, client)
+		d.mu.Lock()
+		defer d.mu.Unlock()
 		if err != nil {
 			d.errs = append(d.errs, err)
 			return

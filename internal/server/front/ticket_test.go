@@ -38,7 +38,10 @@ func TestRateCountsCost(t *testing.T) {
 		{dear{20*callTime + callTime/2, 10*callBytes - 1}, 29},
 	} {
 		s := prepare(t, Config{
-			RPC: test.of, Fallback: http.NotFoundHandler(), Rate: Rate{1, 1000}, Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+			RPC:      test.of,
+			Fallback: http.NotFoundHandler(),
+			Rate:     Rate{1, 1000},
+			Proxies:  []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		})
 		now := time.Now() // stands still
 		s.now = func() time.Time { return now }
@@ -51,7 +54,10 @@ func TestRateCountsCost(t *testing.T) {
 		}
 		_ = c.Close()
 		place := netip.MustParseAddr("192.0.2.1")
-		left := s.buckets.shard(place).byPlace[place].Value.(*addressBucket).tokens
+		shard := s.buckets.shard(place)
+		shard.mu.Lock()
+		left := shard.byPlace[place].Value.(*addressBucket).tokens
+		shard.mu.Unlock()
 		if cost := 1000 - left; cost != test.cost+1 && cost != 2*test.cost { // the second may be charged just now
 			t.Errorf("%+v: two requests cost %v calls, want %v each", test.of, cost, test.cost)
 		}
