@@ -56,16 +56,6 @@ func openRecorded(t *testing.T, c *fakeChain, r *recorder) *Pool {
 	return p
 }
 
-// singly adds n transactions of the i-th account from one source, one after the other.
-func singly(t *testing.T, p *Pool, i, n int, source string) {
-	t.Helper()
-	for nonce := range uint64(n) {
-		if _, err := p.Add(t.Context(), transfer(i, nonce, 100, 5), source); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // TestSignatureIsLast sends what the cheap rules refuse: no signature is verified.
 func TestSignatureIsLast(t *testing.T) {
 	r := &recorder{}
