@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// fullGas is how much of its gas a full block uses, in percent.
+	// fullGas is the percentage of the gas limit that makes a block count as full.
 	fullGas = 90
 	// blockTransfers are a little more transfers than a block holds, poolTransfers a little fewer than the pool does.
 	blockTransfers, poolTransfers = 35_000, 175_000
@@ -26,7 +26,7 @@ const (
 	wordyGas types.Gas = 20_000_000
 )
 
-// chain is what a filled chain has that costs most to read.
+// chain names the dearest things to read on a filled chain.
 type chain struct {
 	fullest types.Height     // the block with most transactions
 	last    types.TxID       // its last transaction
