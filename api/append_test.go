@@ -13,7 +13,7 @@ func TestAppendedJSON(t *testing.T) {
 	for _, v := range []jsonrpc.Appender{
 		Quantity(0), Quantity(1), Quantity(0xabcdef), Quantity(math.MaxUint64), Data(nil), Data{}, Data{0},
 		Data{0xab, 0xcd, 0xef},
-		BlockItems(nil), BlockItems{}, BlockItems{{}, {Raw: Data{1, 2}}, {Block: &Block{Height: 3}, Raw: Data{}}},
+		&BlockItem{}, &BlockItem{Raw: Data{1, 2}}, &BlockItem{Block: &Block{Height: 3}, Raw: Data{}},
 	} {
 		want, err := json.Marshal(v)
 		if err != nil {

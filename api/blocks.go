@@ -126,22 +126,14 @@ func (t *BlockTransactions) UnmarshalJSON(text []byte) error {
 // BlockItems is the result of [GetBlocks].
 type BlockItems []BlockItem
 
-// AppendJSON implements [jsonrpc.Appender]: encoding/json takes several times as long for raw.
-func (items BlockItems) AppendJSON(dst []byte) []byte {
-	if items == nil {
-		return append(dst, "null"...)
+// Split implements [jsonrpc.Splitter].
+func (b *Block) Split() (shell any, member string, list any) {
+	if b == nil || b.Transactions.Full == nil {
+		return b, "", nil
 	}
-	dst = append(dst, '[')
-	for i, item := range items {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(dst, `{"block":`...)
-		dst = item.Block.appendJSON(dst)
-		dst = append(dst, `,"raw":`...)
-		dst = append(item.Raw.AppendJSON(dst), '}')
-	}
-	return append(dst, ']')
+	empty := *b
+	empty.Transactions = BlockTransactions{}
+	return &empty, "transactions", b.Transactions.Full
 }
 
 // appendJSON appends what encoding/json gives.
@@ -160,4 +152,12 @@ func (b *Block) appendJSON(dst []byte) []byte {
 type BlockItem struct {
 	Block *Block `json:"block" doc:"the block, its transactions as hashes; null with raw_only"`
 	Raw   Data   `json:"raw" doc:"bincode(Block), or bincode(SignedHeader) without include_transactions"`
+}
+
+// AppendJSON implements [jsonrpc.Appender]: encoding/json takes several times as long for raw.
+func (item *BlockItem) AppendJSON(dst []byte) []byte {
+	dst = append(dst, `{"block":`...)
+	dst = item.Block.appendJSON(dst)
+	dst = append(dst, `,"raw":`...)
+	return append(item.Raw.AppendJSON(dst), '}')
 }

@@ -104,7 +104,13 @@ func encoderOf[R any](result *R) func(*reply) error {
 			return nil
 		}
 	}
-	if t := reflect.TypeFor[R](); t.Kind() == reflect.Pointer && t.Implements(reflect.TypeFor[Appender]()) {
+	t := reflect.TypeFor[R]()
+	switch {
+	case isList(t):
+		return func(r *reply) error { return r.list(reflect.ValueOf(result).Elem()) }
+	case t.Implements(reflect.TypeFor[Splitter]()):
+		return func(r *reply) error { return r.split(any(*result).(Splitter)) }
+	case t.Kind() == reflect.Pointer && t.Implements(reflect.TypeFor[Appender]()):
 		return func(r *reply) error {
 			if reflect.ValueOf(result).Elem().IsNil() {
 				r.out = append(r.out, nullText...)

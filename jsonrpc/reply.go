@@ -24,6 +24,7 @@ type reply struct {
 	quota Quota // nil where there is room for anything
 	room  int   // bytes that may answer the body, as the quota said last
 	busy  bool
+	pause func() error // lets others have their turn between two pieces of an answer
 }
 
 // Write appends to the answer, for the encoder.
@@ -43,6 +44,7 @@ type exchange struct {
 
 var exchanges = sync.Pool{New: func() any {
 	x := new(exchange)
+	x.pause = x.yield
 	x.encoder = json.NewEncoder(&x.reply)
 	x.encoder.SetEscapeHTML(false)
 	return x
@@ -78,6 +80,14 @@ func (x *exchange) enter(ctx context.Context, t Turns) error {
 	}
 	x.place, x.ctx = t, ctx
 	return nil
+}
+
+// yield lets others have their turn, if it has one.
+func (x *exchange) yield() error {
+	if x.place == nil {
+		return nil
+	}
+	return x.place.Yield(x.ctx)
 }
 
 // leave ends the turn that it has, if any.

@@ -2,7 +2,6 @@ package jsonrpc_test
 
 import (
 	"encoding/json"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -36,32 +35,5 @@ func TestSizeIsThatOfTheEncoding(t *testing.T) {
 	}
 	if got, err := jsonrpc.Size(func() {}); err == nil {
 		t.Errorf("a function: got %d bytes, want an error", got)
-	}
-}
-
-// TestPageIsAsLongAsItsLimitAllows, whatever the items are: one item more would be too many.
-func TestPageIsAsLongAsItsLimitAllows(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	for range 200 {
-		limit := 1 + r.IntN(2000)
-		page, list := jsonrpc.NewPage(limit), []string{}
-		for {
-			item := strings.Repeat(string(rune(r.IntN(0x30))), r.IntN(100))
-			fits, err := page.Add(item)
-			if err != nil {
-				t.Fatal(err)
-			}
-			longer := len(encoded(t, append(list, item)))
-			if want := longer <= limit || len(list) == 0; fits != want {
-				t.Fatalf("a list of %d bytes within %d: got fits %t, want %t", longer, limit, fits, want)
-			}
-			if !fits {
-				break
-			}
-			list = append(list, item)
-		}
-		if got := len(encoded(t, list)); got > limit && len(list) > 1 {
-			t.Errorf("got a list of %d bytes, want at most %d", got, limit)
-		}
 	}
 }

@@ -136,7 +136,7 @@ func (l *Lane) TryRun(ctx context.Context, f func(context.Context)) bool {
 		f(ctx)
 		return true
 	}
-	helper := &with{ctx, Turn{Client: t.Client, Gone: t.Gone, Charge: t.Charge}}
+	helper := &with{ctx, Turn{Client: t.Client, Waiter: t.Waiter}}
 	if !l.scheduler.try(&helper.turn, l) {
 		return false
 	}
@@ -211,7 +211,7 @@ func (s *Scheduler) granted(ctx context.Context, t *Turn, c *claim) error {
 	}
 }
 
-func (t *Turn) gone() bool { return t.Gone != nil && t.Gone() }
+func (t *Turn) gone() bool { return t.Waiter != nil && t.Waiter.Gone() }
 
 // giveBack gives the place of a claim back, if it has one.
 func (s *Scheduler) giveBack(c *claim, used time.Duration) {

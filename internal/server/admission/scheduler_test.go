@@ -223,7 +223,7 @@ func TestWorkOfAClientThatHasGone(t *testing.T) {
 		var gone atomic.Bool
 		client := func(n int) *work {
 			w := workOf(t.Context(), n)
-			w.turn.Gone = gone.Load
+			w.turn.Waiter = waiter{gone: gone.Load}
 			return w
 		}
 		var all sync.WaitGroup
@@ -374,7 +374,7 @@ func TestLongWorkIsCharged(t *testing.T) {
 		s := admission.New(1)
 		w := workOf(t.Context(), 1)
 		var charged []time.Duration
-		w.turn.Charge = func(used time.Duration) { charged = append(charged, used) }
+		w.turn.Waiter = waiter{used: func(used time.Duration) { charged = append(charged, used) }}
 		_ = s.Short().Run(w, func() {
 			pass(3 * time.Millisecond)
 			if err := admission.Yield(w); err != nil {
@@ -420,5 +420,19 @@ func BenchmarkYield(b *testing.B) {
 		if err := lane.Yield(w); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// waiter is who waits for a turn in a test.
+type waiter struct {
+	gone func() bool
+	used func(time.Duration)
+}
+
+func (w waiter) Gone() bool { return w.gone != nil && w.gone() }
+
+func (w waiter) Used(used time.Duration) {
+	if w.used != nil {
+		w.used(used)
 	}
 }

@@ -19,11 +19,18 @@ type Client struct {
 // ErrGone is why work is not done, or not finished: nobody waits for it any more. It is a context.Canceled.
 var ErrGone = fmt.Errorf("admission: the client has gone: %w", context.Canceled)
 
+// Waiter is who waits for the work of a turn.
+type Waiter interface {
+	// Gone reports whether nobody waits any more.
+	Gone() bool
+	// Used is told what processor time long work has used. Goroutines that help may say it.
+	Used(time.Duration)
+}
+
 // Turn is what the work of one request has of the processor. It is for one goroutine.
 type Turn struct {
 	Client Client
-	Gone   func() bool         // whether nobody waits for the work any more; nil: that is not known
-	Charge func(time.Duration) // is told what processor time long work used; nil: nobody is
+	Waiter Waiter // for the work; nil: it is not known
 
 	kind, class claim // class is of short or long work
 	began       time.Time
@@ -72,8 +79,8 @@ func (t *Turn) end() (used time.Duration) {
 			used = now - t.at
 		}
 		runtime.UnlockOSThread()
-		if t.Charge != nil {
-			t.Charge(used)
+		if t.Waiter != nil {
+			t.Waiter.Used(used)
 		}
 	}
 	t.used += used

@@ -43,7 +43,7 @@ func (t *Ticket) begin(s *Server, who client, c *conn) {
 	if who.key != nil {
 		t.turn.Client = admission.Client{Key: who.key.name}
 	}
-	t.turn.Gone, t.turn.Charge = t.gone, t.use
+	t.turn.Waiter = t
 }
 
 // NewTicket returns a ticket for a message on the connection that a request became: of the same client.
@@ -57,15 +57,15 @@ func NewTicket(of *request.Request) *Ticket {
 // Turn is the ticket's turn of the processor.
 func (t *Ticket) Turn() *admission.Turn { return &t.turn }
 
-// gone reports whether the client has closed its connection. Behind a proxy it is the proxy's, which closes it when its
+// Gone reports whether the client has closed its connection. Behind a proxy it is the proxy's, which closes it when its
 // client has gone.
-func (t *Ticket) gone() bool {
+func (t *Ticket) Gone() bool {
 	raw, ok := t.conn.raw.(syscall.Conn) // not in tests
 	return ok && machine.Gone(raw)
 }
 
-// use notes what processor time the ticket's work has used; goroutines that help may say it.
-func (t *Ticket) use(d time.Duration) { t.used.Add(int64(d)) }
+// Used notes what processor time the ticket's work has used.
+func (t *Ticket) Used(d time.Duration) { t.used.Add(int64(d)) }
 
 // Take takes a call of a message from its client's rate. It takes none and returns how long to wait where there is
 // none left.

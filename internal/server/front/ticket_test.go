@@ -19,7 +19,7 @@ type dear struct {
 }
 
 func (d dear) Append(ctx context.Context, _, dst []byte) []byte {
-	request.Quota(ctx).(*Ticket).use(d.used)
+	request.Quota(ctx).(*Ticket).Used(d.used)
 	return append(dst, make([]byte, d.bytes)...)
 }
 
@@ -94,9 +94,9 @@ func TestClientsThatHaveGoneAreNoticed(t *testing.T) {
 		left := make(chan struct{})
 		_, address := start(t, Config{Fallback: http.NotFoundHandler(), RPC: echo{hook: func(ctx context.Context) {
 			ticket := request.Quota(ctx).(*Ticket)
-			gone <- ticket.gone()
+			gone <- ticket.Gone()
 			<-left
-			for !ticket.gone() { // it has been sent, and comes soon
+			for !ticket.Gone() { // it has been sent, and comes soon
 			}
 			close(answered)
 		}}})
