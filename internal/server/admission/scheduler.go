@@ -14,6 +14,8 @@ const (
 	// shortPerCore is how many short pieces of work compute at a time for each core: one, and one while that one waits
 	// for the disk.
 	shortPerCore = 2
+	// largePieces is how many pieces of work that hold much memory have begun at a time: a whole block each at most.
+	largePieces = 2
 	// look is how often a turn that waits asks whether its client is still there.
 	look = 50 * time.Millisecond
 )
@@ -26,6 +28,7 @@ type Scheduler struct {
 	mu          sync.Mutex // guards what follows, and the queues
 	reserved    int        // pieces of work that come before all of it
 	short, long *queue
+	large       *queue // of long work that holds much memory
 }
 
 // New returns a scheduler for a machine with so many cores.
@@ -34,6 +37,8 @@ func New(cores int) *Scheduler {
 	s.short = s.newQueue(shortSlice, shortPerCore*s.cores)
 	s.long = s.newQueue(longSlice, max(1, s.cores-1))
 	s.long.metered = true
+	s.large = s.newQueue(longSlice, largePieces)
+	s.large.perClient = 1
 	return s
 }
 

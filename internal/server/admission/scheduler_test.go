@@ -186,6 +186,61 @@ func TestRequestsOfAClientEndInTheirOrder(t *testing.T) {
 	})
 }
 
+// TestLargeWork lets many clients begin work that holds much memory. Few have it at a time, and they end one after the
+// other.
+func TestLargeWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const clients, pieces, atATime = 8, 3, 2
+		s := admission.New(4)
+		var mu sync.Mutex
+		have, most := map[int]int{}, 0
+		hold := func(client, pieces int) {
+			mu.Lock()
+			defer mu.Unlock()
+			if have[client] += pieces; have[client] > 1 {
+				t.Errorf("client %d has %d pieces, want 1", client, have[client])
+			}
+			if have[client] == 0 {
+				delete(have, client)
+			}
+			most = max(most, len(have))
+		}
+		var all sync.WaitGroup
+		for client := range clients {
+			for range pieces {
+				all.Go(func() {
+					w := workOf(t.Context(), client)
+					err := s.Short().Run(w, func() {
+						for range 2 { // the second time it has its place
+							if err := admission.Large(w); err != nil {
+								t.Errorf("got %v, want no error", err)
+							}
+						}
+						hold(client, 1)
+						for range 100 {
+							pass(time.Millisecond)
+							if err := admission.Yield(w); err != nil {
+								t.Errorf("got %v, want no error", err)
+							}
+						}
+						hold(client, -1)
+					})
+					if err != nil {
+						t.Errorf("got %v, want no error", err)
+					}
+				})
+			}
+		}
+		all.Wait()
+		if most != atATime {
+			t.Errorf("got %d large pieces at a time, want %d", most, atATime)
+		}
+		if got := held(s.Stats()); got != 0 {
+			t.Errorf("got %d turns at the end, want 0", got)
+		}
+	})
+}
+
 // TestHeavyWorkMakesWay begins as short work and says that it is long.
 func TestHeavyWorkMakesWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -107,3 +107,18 @@ func Heavy(ctx context.Context) error {
 	}
 	return t.class.queue.scheduler.again(ctx, t)
 }
+
+// Large is [Heavy] for work that holds much memory from now on until its turn ends. Few pieces of such work have begun at
+// a time, and one of a client.
+func Large(ctx context.Context) error {
+	t := turnOf(ctx)
+	if t == nil || t.class.queue == nil || t.kind.queue != nil {
+		return nil
+	}
+	s := t.class.queue.scheduler
+	s.giveBack(&t.class, t.end())
+	if err := s.wait(ctx, t, s.large, &t.kind); err != nil {
+		return err
+	}
+	return s.goOn(ctx, t)
+}

@@ -69,11 +69,12 @@ func contentsOf(full, headersOnly bool) contents {
 func (r *blockReader) block(ctx context.Context, height types.Height, shown contents) (*api.Block, error) {
 	if shown != none {
 		count, err := r.chain.TransactionCount(height)
-		if err == nil && shown == hashes {
-			count /= hashesPerItem
-		}
-		if err == nil {
-			err = heavy(ctx, count)
+		switch {
+		case err != nil:
+		case shown == hashes:
+			err = heavy(ctx, count/hashesPerItem)
+		default:
+			err = grown(ctx, count*transactionBytes)
 		}
 		if err != nil {
 			return nil, absentBlock(err)
@@ -192,7 +193,7 @@ func (h *blockHandlers) getBlocks(ctx context.Context, p api.GetBlocksParams) (a
 	items, size := api.BlockItems{}, 0
 	last := min(p.Range.To, h.chain.Head().Header.Height)
 	for height := p.Range.From; height <= last && len(items) < api.MaxBlocks; height++ {
-		if err := errors.Join(ctx.Err(), admission.Yield(ctx)); err != nil {
+		if err := grown(ctx, size); err != nil {
 			return nil, err
 		}
 		item, err := h.blockItem(height, p.Range)

@@ -74,6 +74,9 @@ func (h *eventHandlers) getEvents(ctx context.Context, p api.GetEventsParams) ([
 		if err := r.Stop(ctx); err != nil {
 			return nil, err
 		}
+		if err := grown(ctx, size); err != nil {
+			return nil, err
+		}
 		in.After = &end.Reached
 	}
 	return events, nil

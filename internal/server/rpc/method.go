@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"errors"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/server/admission"
@@ -48,6 +49,19 @@ func heavy(ctx context.Context, items int) error {
 		return admission.Heavy(ctx)
 	}
 	return nil
+}
+
+// largeBytes is from which size on an answer is work that holds much memory.
+const largeBytes = 1 << 20
+
+// grown lets others have their turn, now that an answer has come to so many bytes.
+func grown(ctx context.Context, bytes int) error {
+	if bytes > largeBytes {
+		if err := admission.Large(ctx); err != nil {
+			return err
+		}
+	}
+	return errors.Join(ctx.Err(), admission.Yield(ctx))
 }
 
 // large is a method whose result is encoded as long work.

@@ -3,11 +3,9 @@ package rpc
 import (
 	"cmp"
 	"context"
-	"errors"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
-	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/trace"
 	"github.com/cairn-chain/cairn/types"
@@ -137,7 +135,7 @@ func (r *transactionReader) list(ctx context.Context, positions []chain.Position
 	txs, size := make([]api.Transaction, 0, len(positions)), 0
 	var last *foundTransaction
 	for _, position := range positions {
-		if err := errors.Join(ctx.Err(), admission.Yield(ctx)); err != nil {
+		if err := grown(ctx, size); err != nil {
 			return nil, err
 		}
 		found, err := r.at(position, last)

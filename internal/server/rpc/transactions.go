@@ -330,7 +330,7 @@ func (h *transactionHandlers) getBlockReceipts(
 	if height > head || p.Page.From > math.MaxUint32 {
 		return []api.Receipt{}, nil
 	}
-	if err := heavy(ctx, count); err != nil {
+	if err := grown(ctx, count*receiptBytes); err != nil {
 		return nil, err
 	}
 	header, err := h.chain.Header(height)
