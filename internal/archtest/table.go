@@ -110,7 +110,8 @@ var rows = map[string][]string{
 		"internal/protocol/blockproof", "internal/protocol/tree", "internal/storage/chain", "internal/engine/pause"},
 	"internal/engine/snapshot": {"types", "codec", "internal/engine/ledger", "internal/engine/pause",
 		"internal/storage/chain", "internal/storage/kv", "internal/protocol/...", "internal/proof/poseidon"},
-	"internal/engine/sequencer": {"types", "crypto", "internal/engine/aside", "internal/engine/ledger",
+	"internal/engine/sequencer": {"types", "crypto", "internal/emergency", "internal/engine/aside",
+		"internal/engine/ledger",
 		"internal/engine/mempool", "internal/protocol/...", "internal/storage/heightlock", "internal/storage/kv"},
 
 	"internal/engine/replica": {"types", "internal/engine/ledger", "internal/engine/mempool", "internal/engine/pause",
@@ -144,11 +145,13 @@ var rows = map[string][]string{
 	"internal/contractbuild": {"contracts", "types", "internal/protocol/..."},
 	"internal/bindings":      {"abi"},
 	"internal/config":        {},
-	"internal/logs":          {}, // the log within bounds
-	"internal/accept":        {}, // connections, also while there is no descriptor for the next one
-	"internal/secret":        {}, // files that only their owner may read
+	"internal/emergency":     {"types"}, // what an operator is told when a node does not go on
+	"internal/logs":          {},        // the log within bounds
+	"internal/accept":        {},        // connections, also while there is no descriptor for the next one
+	"internal/secret":        {},        // files that only their owner may read
 	"internal/machine":       {"crypto/bip340", "internal/proof/poseidon"},
-	"internal/datadir": {"api", "client", "crypto", "types", "wallet", "internal/engine/...", "internal/machine",
+	"internal/datadir": {"api", "client", "crypto", "types", "wallet", "internal/emergency", "internal/engine/...",
+		"internal/machine",
 		"internal/protocol/...", "internal/secret", "internal/storage/...", "internal/upstream"},
 	"internal/node":    {"..."},
 	"internal/loadgen": {"contracts", "client", "api", "types", "crypto", "crypto/bip340"},
@@ -159,7 +162,7 @@ var rows = map[string][]string{
 		"internal/server/sources", "internal/cli/..."},
 	"internal/cli/argument": {"api", "types", "crypto", "crypto/bech32m", "internal/cli/keystore"},
 	"internal/cli/keystore": {"types", "crypto", "wallet"},
-	"internal/cli/output":   {"jsonrpc"},
+	"internal/cli/output":   {"internal/emergency", "jsonrpc"},
 	"internal/cli/terminal": {},
 	"cmd/cairn": {"internal/accept", "internal/build", "internal/datadir", "internal/logs", "internal/machine",
 		"internal/node",
@@ -290,6 +293,7 @@ var testRows = map[string][]string{
 		"internal/storage/..."},
 	"internal/engine/snapshot": {"crypto"},
 	"internal/datadir":         {"internal/node", "internal/testkit/wasmgen"}, // a chain to do things with
+	"cmd/cairn":                {"internal/emergency"},                        // its commands are held to those of the messages
 }
 
 // deterministic packages have no clock, I/O, goroutine, float or randomness: what they compute is consensus, or the

@@ -2,9 +2,9 @@ package datadir
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 
+	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/aside"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
@@ -59,9 +59,7 @@ func (d *Dir) otherGenesis(c Chain, err error) error {
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: the genesis hash of the chain in %s is %s, that of the genesis given %s: one of the two is "+
-		"in the wrong place",
-		chain.ErrOtherGenesis, d.path, stored, given)
+	return emergency.OtherGenesis(d.path, stored.String(), given.String(), chain.ErrOtherGenesis)
 }
 
 // opinions are the engines that execute blocks which are there: the one that runs contracts, the same without what ran

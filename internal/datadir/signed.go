@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/storage/heightlock"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
@@ -18,9 +19,13 @@ import (
 // is an older copy. Others may have the block, and whoever holds the key would sign another one of its height.
 var ErrBlocksLost = errors.New("blocks are lost")
 
+// ErrUnrecorded is the error of a key without a height lock on a chain that has blocks of the key.
+var ErrUnrecorded = errors.New("there is no record of what a key signed")
+
 // KeyLock is the height lock of a key on the chain of a directory.
 type KeyLock struct {
 	*heightlock.Lock
+	dir    string // of the chain
 	key    types.PublicKey
 	store  *chain.Store
 	shared bool
@@ -30,24 +35,60 @@ type KeyLock struct {
 // those of another producer. It is called before the lock is raised.
 func (l *KeyLock) Share() { l.shared = true }
 
-// KeyLock opens the height lock of a key, which is in the directory of the path in, or in this one if that is empty.
-// There must be a chain. The caller closes it.
+// KeyLock opens the height lock of a key, which is in the directory of the path in, or in this one if that is empty. It
+// makes one where there is none, for which [Dir.CheckRecord] is asked first. There must be a chain. The caller closes it.
 func (d *Dir) KeyLock(key types.PublicKey, in string) (*KeyLock, error) {
-	genesis, err := d.store.Header(0)
+	path, genesis, err := d.lockPath(key, in)
 	if err != nil {
 		return nil, err
 	}
-	hash := genesis.Header.Hash()
-	lock, err := d.openKeyLock(d.lockPath(key, in, hash), hash)
+	lock, err := d.openKeyLock(path, genesis)
 	if err == nil {
 		lock.key = key
 	}
 	return lock, err
 }
 
-// lockPath is where the lock of a key is, in the directory of the path in, or in this one if that is empty.
-func (d *Dir) lockPath(key types.PublicKey, in string, genesis types.BlockHash) string {
-	return filepath.Join(cmp.Or(in, d.path), signedName(key, genesis))
+// lockPath is where the lock of a key is, in the directory of the path in, or in this one if that is empty, and the hash
+// of the genesis block of the chain here.
+func (d *Dir) lockPath(key types.PublicKey, in string) (string, types.BlockHash, error) {
+	genesis, err := d.store.Header(0)
+	hash := genesis.Header.Hash()
+	return filepath.Join(cmp.Or(in, d.path), signedName(key, hash)), hash, err
+}
+
+// CheckRecord is [ErrUnrecorded] for a key without a lock that signed a block of the chain here: the newest that it
+// signed may be elsewhere. in is as for [Dir.KeyLock].
+func (d *Dir) CheckRecord(key types.PublicKey, in string) error {
+	path, _, err := d.lockPath(key, in)
+	if err != nil || fileExists(path) {
+		return err
+	}
+	head := d.store.Head().Header.Height
+	for h := head; h > 0 && h >= d.store.OldestHeight(); h-- {
+		header, err := d.store.Header(h)
+		if err != nil {
+			return err
+		}
+		if header.Header.Producer == key {
+			return emergency.Unrecorded(d.path, d.keyFile(), filepath.Dir(path), head, ErrUnrecorded)
+		}
+	}
+	return nil
+}
+
+// keyFile is the producer's key file in the directory, for the commands of messages.
+func (d *Dir) keyFile() string {
+	if path := d.file(ProtocolKeyFile); fileExists(path) {
+		return path
+	}
+	return "FILE"
+}
+
+// fileExists tells whether there is something at a path, readable or not.
+func fileExists(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // openKeyLock opens a lock, of a key that need not be known.
@@ -56,7 +97,7 @@ func (d *Dir) openKeyLock(path string, genesis types.BlockHash) (*KeyLock, error
 	if err != nil {
 		return nil, fmt.Errorf("the record of what this node's key signed: %w", err)
 	}
-	return &KeyLock{Lock: lock, store: d.store}, nil
+	return &KeyLock{Lock: lock, dir: d.path, store: d.store}, nil
 }
 
 // signedName is the file of the lock of a key on the chain of a genesis block.
@@ -70,12 +111,7 @@ func (l *KeyLock) Missing() error {
 	if signed.Height <= head {
 		return nil
 	}
-	return fmt.Errorf("%w: this node's key signed block %d, %s, and the chain here ends at block %d: let a "+
-		"replica give the "+
-		"missing blocks, with --upstream URL, or restore a newer copy; if nobody has them, move %s away and run "+
-		"`cairn promote "+
-		"--from-dead` to go on from here, and tell the chain's users that blocks from %d on are replaced",
-		ErrBlocksLost, signed.Height, signed.Hash, head, l.Path(), head+1)
+	return emergency.BlocksMissing(signed.Height, signed.Hash, head, l.dir, l.Path(), ErrBlocksLost)
 }
 
 // Replaced is [ErrBlocksLost] for a chain that has another block where the lock holds one.
@@ -87,11 +123,7 @@ func (l *KeyLock) Replaced() error {
 	case err != nil:
 		return err
 	case header.Header.Hash() != signed.Hash:
-		return fmt.Errorf("%w: this node's key signed block %d, %s, and the chain here has another one, %s: "+
-			"restore the copy "+
-			"that has it, or follow this chain without the key; to make blocks after this one all the same move %s away, run "+
-			"`cairn promote --from-dead`, and tell the chain's users that blocks from %d on are replaced",
-			ErrBlocksLost, signed.Height, signed.Hash, header.Header.Hash(), l.Path(), signed.Height)
+		return emergency.BlockReplaced(signed.Height, signed.Hash, header.Header.Hash(), l.dir, l.Path(), ErrBlocksLost)
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func TestLostBlocksAreSaidAndBroughtBack(t *testing.T) {
 	check(t, err)
 	none := func(uint64, uint64) {}
 	report, err := d.Check(t.Context(), none)
-	if err != nil || report.Found != 1 || !strings.Contains(report.Problems[0].What, "blocks are lost") {
+	if err != nil || report.Found != 1 || !strings.Contains(report.Problems[0].What, "are lost here") {
 		t.Errorf("checking finds %+v, %v; want the loss alone", report, err)
 	}
 	for name, work := range map[string]func() error{

@@ -2,9 +2,13 @@ package e2e
 
 import (
 	"context"
+	"errors"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -41,5 +45,52 @@ func TestBackup(t *testing.T) {
 	stop()
 	if err := <-sent; err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestRestorePrimary restores a primary from its backup as the operators' page says: it makes no block before the height
+// is confirmed, and goes on behind it then.
+func TestRestorePrimary(t *testing.T) {
+	root := t.TempDir()
+	dir, restored := filepath.Join(root, "primary"), filepath.Join(root, "restored")
+	u := newUser(t)
+	u.succeeds(nil, "init", dir)
+	node := start(t, "node", "--data-dir", dir, "--block-time", "100ms")
+	h := &handover{t: t}
+	reaches := func(height types.Height) func(api.SyncStatus) bool {
+		return func(s api.SyncStatus) bool { return s.LocalHeight >= height }
+	}
+	h.await(node, "three blocks", reaches(3))
+	var made struct {
+		Path   string
+		Height types.Height
+	}
+	u.succeeds(&made, append([]string{"db", "backup"}, node.AdminFlags()...)...)
+	if err := node.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(restored, os.DirFS(made.Path)); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"protocol.key", "cairn.toml"} {
+		content, err := os.ReadFile(filepath.Join(dir, name))
+		if err := errors.Join(err, os.WriteFile(filepath.Join(restored, name), content, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused := u.fails(exitUsage, append([]string{"node", "--data-dir", restored}, anyPorts...)...)
+	if !strings.HasPrefix(refused.Message, "there is no record of what this key signed: ") {
+		t.Errorf("without a lock it says %q", refused.Message)
+	}
+	var taken struct{ Head types.Height }
+	u.succeeds(&taken, "promote", "--from-dead", "--data-dir", restored,
+		"--protocol-key", filepath.Join(restored, "protocol.key"), "--alone", "--yes")
+	if taken.Head != made.Height {
+		t.Errorf("block %d is confirmed, want that of the backup, %d", taken.Head, made.Height)
+	}
+	again := start(t, "node", "--data-dir", restored, "--block-time", "100ms")
+	h.await(again, "a block after the backup's", reaches(made.Height+1))
+	if err := again.Stop(); err != nil {
+		t.Error(err)
 	}
 }

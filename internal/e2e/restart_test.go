@@ -222,8 +222,8 @@ func TestLostBlocksAreNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	damage(t, filepath.Join(dir, "db"), "*.log", func([]byte) []byte { return nil })
-	refused := newUser(t).fails(exitFailed, append([]string{"node", "--data-dir", dir}, anyPorts...)...)
-	if !strings.Contains(refused.Message, "blocks are lost") || !strings.Contains(refused.Message, locks[0]) {
+	refused := newUser(t).fails(exitUsage, append([]string{"node", "--data-dir", dir}, anyPorts...)...)
+	if !strings.Contains(refused.Message, "are lost here") || !strings.Contains(refused.Message, locks[0]) {
 		t.Errorf("it says %q", refused.Message)
 	}
 	if err := os.Remove(locks[0]); err != nil {

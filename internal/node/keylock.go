@@ -3,9 +3,9 @@ package node
 import (
 	"context"
 
+	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
-	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -14,6 +14,9 @@ import (
 func (n *Node) openKeyLock() (err error) {
 	if n.config.Key == nil || n.dir.Path() == "" || n.config.Development != nil || n.config.Cluster != nil {
 		return nil // a member's is held by what its cluster decides: others sign with the key, too
+	}
+	if err := n.dir.CheckRecord(n.config.Key.PublicKey(), n.config.LockDir); err != nil {
+		return err
 	}
 	if n.keyLock, err = n.dir.KeyLock(n.config.Key.PublicKey(), n.config.LockDir); err != nil {
 		return err
@@ -78,7 +81,7 @@ func (n *Node) elsewhere() string {
 	if n.keyLock == nil || n.keyLock.Elsewhere() == 0 {
 		return ""
 	}
-	return sequencer.Elsewhere(n.keyLock.Elsewhere())
+	return emergency.SignedElsewhere(n.keyLock.Elsewhere()).Error()
 }
 
 // tellOfElsewhere logs that another node used this one's key, where that is known.

@@ -277,7 +277,6 @@ func TestKeyUsedElsewhereHolds(t *testing.T) {
 		"followed, from a replica":  1, // which does not tell that it makes blocks
 		"none, the copy makes them": 0,
 		"in its database":           3,
-		"the lock is gone":          4,
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := newNetwork(t)
@@ -288,8 +287,6 @@ func TestKeyUsedElsewhereHolds(t *testing.T) {
 			case "in its database":
 				copied.made(t, blocks)
 				replace(t, filepath.Join(config.dir, "db"), filepath.Join(copied.dir, "db"))
-			case "the lock is gone":
-				check(t, os.Remove(config.lockPath(t, config.dir)))
 			default:
 				second, end := copied.run(t)
 				check(t, second.sequencer.Mine(t.Context(), blocks))
@@ -326,6 +323,45 @@ func TestKeyUsedElsewhereHolds(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A node whose key signed blocks of its chain and has no lock does not start, and nobody is told that another node
+// signed. With or without an upstream it goes on once it is promoted.
+func TestMissingLockIsNotGoneOnWithout(t *testing.T) {
+	for _, upstreams := range [][]string{nil, {"http://127.0.0.1:1"}} {
+		config := newNetwork(t)
+		config.made(t, 3)
+		lock := config.lockPath(t, config.dir)
+		check(t, os.Remove(lock))
+		following := config
+		following.Follow.URLs = upstreams
+		for range 2 { // the first start makes none
+			_, err := following.open(t)
+			if !errors.Is(err, datadir.ErrUnrecorded) || !strings.HasPrefix(err.Error(), "there is no record of what this key "+
+				"signed") || strings.Contains(err.Error(), "another node") {
+				t.Fatalf("upstreams %q: it says %v", upstreams, err)
+			}
+		}
+		config.promote(t)
+		if made := config.made(t, 1); made.Header.Height != 4 {
+			t.Errorf("told to go on it has block %d after 3", made.Header.Height)
+		}
+	}
+}
+
+// A key that has signed nothing of a chain begins with it as it is: production is handed over to it.
+func TestNewKeyNeedsNoLock(t *testing.T) {
+	config := newNetwork(t)
+	config.made(t, 3)
+	key, err := crypto.GenerateKey(rand.Reader)
+	check(t, err)
+	config.Key = LocalKey(key)
+	n, err := config.open(t)
+	check(t, err)
+	if last := n.keyLock.Last(); last.Height != 3 {
+		t.Errorf("its lock holds block %d, want the head, 3", last.Height)
+	}
+	check(t, n.Close())
 }
 
 // A development chain is taken back at will: nothing is locked.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
@@ -17,7 +18,7 @@ import (
 const (
 	ExitDone        = 0
 	ExitFailed      = 1 // the operation failed
-	ExitUsage       = 2 // the command line or a setting is wrong
+	ExitUsage       = 2 // the command line or a setting is wrong, or what a restart does not mend
 	ExitUnreachable = 3 // no node answers
 )
 
@@ -50,11 +51,12 @@ func WithData(err error, data map[string]any) error { return detailedError{err, 
 // an HTTP status for clients (400 to 499) was reached.
 func ExitCode(err error) int {
 	var usage usageError
+	var final *emergency.Emergency
 	var status *jsonrpc.StatusError
 	switch {
 	case err == nil:
 		return ExitDone
-	case errors.As(err, &usage):
+	case errors.As(err, &usage), errors.As(err, &final) && final.Final:
 		return ExitUsage
 	case asRPC(err) != nil:
 		return ExitFailed

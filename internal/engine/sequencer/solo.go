@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/aside"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
@@ -254,14 +255,6 @@ type Status struct {
 	Reason string
 }
 
-// Elsewhere says what is to be done about a block that another node signed with this one's key.
-func Elsewhere(height types.Height) string {
-	return fmt.Sprintf("another node signed block %d with the key of this one, which makes no blocks therefore: "+
-		"while that node "+
-		"may run, start this one without the key; once it is off for good, stop this one and run `cairn promote --from-dead`",
-		height)
-}
-
 // ErrNotProducing is the error of asking an engine for a block that it may not make.
 var ErrNotProducing = errors.New("this node does not produce blocks")
 
@@ -280,7 +273,7 @@ func (s *Solo) Status() Status {
 			"the missing blocks are needed first",
 			s.signed.Height, s.signed.Hash, tip.Header.Header.Height)}
 	case s.lock != nil && s.lock.Elsewhere() != 0:
-		return Status{Holding, Elsewhere(s.lock.Elsewhere())}
+		return Status{Holding, emergency.SignedElsewhere(s.lock.Elsewhere()).Error()}
 	default:
 		return Status{State: Producing}
 	}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/internal/emergency"
+)
+
+// emergencies are all messages of the package, by their names there.
+var emergencies = map[string]any{
+	"BlockReplaced":   emergency.BlockReplaced,
+	"BlocksMissing":   emergency.BlocksMissing,
+	"OtherGenesis":    emergency.OtherGenesis,
+	"SignedElsewhere": emergency.SignedElsewhere,
+	"Unrecorded":      emergency.Unrecorded,
+}
+
+// Every emergency says what happened, whether anything was lost, and the one next step, with commands that there are.
+func TestEmergencies(t *testing.T) {
+	if got, want := slices.Sorted(maps.Keys(emergencies)), emergencyNames(t); !slices.Equal(got, want) {
+		t.Fatalf("tested are %q, the package has %q", got, want)
+	}
+	for name, message := range emergencies {
+		for _, e := range sayAll(message) {
+			checkEmergency(t, name, e)
+		}
+	}
+}
+
+// checkEmergency holds a message to its form.
+func checkEmergency(t *testing.T, name string, e *emergency.Emergency) {
+	t.Helper()
+	first, _ := utf8.DecodeRuneInString(e.Next)
+	switch {
+	case e.What == "" || e.Lost == "" || e.Next == "":
+		t.Errorf("%s: what happened, what is lost or what is next is not said: %+v", name, e)
+	case !strings.Contains(e.Lost, "lost"):
+		t.Errorf("%s: %q does not say whether anything was lost", name, e.Lost)
+	case !unicode.IsUpper(first) || strings.HasSuffix(e.Next, "."):
+		t.Errorf("%s: the next step is no sentence without its full stop: %q", name, e.Next)
+	case strings.Contains(e.Error(), "%!"):
+		t.Errorf("%s: an argument is of the wrong kind: %q", name, e)
+	case e.Final != (output.ExitCode(e) == output.ExitUsage):
+		t.Errorf("%s: exit code %d, final %t", name, output.ExitCode(e), e.Final)
+	}
+	for _, command := range inBackquotes.FindAllStringSubmatch(e.Next, -1) {
+		if err := thereIs(command[1]); err != nil {
+			t.Errorf("%s: `%s`: %v", name, command[1], err)
+		}
+	}
+}
+
+var inBackquotes = regexp.MustCompile("`(cairn [^`]*)`")
+
+// thereIs tells whether the program has a command, with its flags.
+func thereIs(line string) error {
+	root := newRoot(func() error { return nil })
+	command, rest, err := root.Find(strings.Fields(line)[1:])
+	if err != nil {
+		return err
+	}
+	if command.RunE == nil && command.Run == nil {
+		return errors.New("it is a group of commands")
+	}
+	for _, word := range rest {
+		flag, is := strings.CutPrefix(word, "--")
+		flag, _, _ = strings.Cut(flag, "=")
+		if is && flagOf(command, flag) == nil {
+			return errors.New("there is no flag --" + flag)
+		}
+	}
+	return nil
+}
+
+func flagOf(command *cobra.Command, name string) any {
+	if f := command.Flags().Lookup(name); f != nil {
+		return f
+	}
+	if f := command.InheritedFlags().Lookup(name); f != nil {
+		return f
+	}
+	return nil
+}
+
+// sayAll makes a message of values of its parameters' kinds: with texts and without, true and false.
+func sayAll(message any) (all []*emergency.Emergency) {
+	call := reflect.ValueOf(message)
+	for variant := range 3 {
+		in := make([]reflect.Value, call.Type().NumIn())
+		for i := range in {
+			in[i] = someValue(call.Type().In(i), variant, i)
+		}
+		all = append(all, call.Call(in)[0].Interface().(*emergency.Emergency))
+	}
+	return all
+}
+
+func someValue(kind reflect.Type, variant, i int) reflect.Value {
+	v := reflect.New(kind).Elem()
+	switch {
+	case kind == reflect.TypeFor[error]():
+		v.Set(reflect.ValueOf(errors.New("the cause")))
+	case kind.Kind() == reflect.String && variant > 0:
+		v.SetString("./x")
+	case kind.Kind() == reflect.Bool:
+		v.SetBool(variant == 1)
+	case v.CanUint():
+		v.SetUint(uint64(variant + i))
+	case v.CanInt():
+		v.SetInt(int64(variant + i))
+	}
+	return v
+}
+
+// emergencyNames are the functions of the package that make messages.
+func emergencyNames(t *testing.T) (names []string) {
+	t.Helper()
+	files, err := filepath.Glob("../../internal/emergency/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, path := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			if f, is := d.(*ast.FuncDecl); is && f.Recv == nil && f.Name.IsExported() {
+				names = append(names, f.Name.Name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,61 @@
+package emergency
+
+import (
+	"fmt"
+
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Unrecorded is told of a producer's key without a height lock, on a chain that has blocks of the key.
+func Unrecorded(dir, keyFile, lockDir string, head types.Height, cause error) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("there is no record of what this key signed: the chain in %s has blocks of the key, to block %d, "+
+			"and %s has no height lock of it, as after a restore from a backup", dir, head, lockDir),
+		Lost: "nothing is lost here, but the key may have signed later blocks than this directory has",
+		Next: fmt.Sprintf("Stop every other node that has the key, and confirm the height: `cairn promote --from-dead "+
+			"--data-dir %s --protocol-key %s --lock-dir %s --alone`, with --replica URL for each replica in place of --alone",
+			dir, keyFile, lockDir),
+		Final: true,
+		Cause: cause,
+	}
+}
+
+// SignedElsewhere is told of a key that another node signed a block with.
+func SignedElsewhere(height types.Height) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("another node signed block %d with the key of this one, which makes no blocks therefore", height),
+		Lost: nothing,
+		Next: "While that node may run, start this one without the key; once it is off for good, stop this one and run " +
+			"`cairn promote --from-dead --data-dir DIR --protocol-key FILE --replica URL`",
+	}
+}
+
+// BlocksMissing is told of a chain that ends before the newest block that the node's key signed.
+func BlocksMissing(
+	signed types.Height, hash types.BlockHash, head types.Height, dir, lock string, cause error,
+) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("the node's key signed block %d, %s, and the chain here ends at block %d", signed, hash, head),
+		Lost: fmt.Sprintf("blocks %d to %d are lost here, and a replica may have them", head+1, signed),
+		Next: fmt.Sprintf("Start with a replica that has them: `cairn node --data-dir %s --upstream URL`; if nobody has "+
+			"them, move %s away, run `cairn promote --from-dead --data-dir %s --protocol-key FILE --alone`, and tell the "+
+			"chain's users that blocks from %d on are replaced", dir, lock, dir, head+1),
+		Final: true,
+		Cause: cause,
+	}
+}
+
+// BlockReplaced is told of a chain that has another block where the node's key signed one.
+func BlockReplaced(
+	signed types.Height, hash, here types.BlockHash, dir, lock string, cause error,
+) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("the node's key signed block %d, %s, and the chain here has another one, %s", signed, hash, here),
+		Lost: "the blocks of the other chain from that one on are lost here",
+		Next: fmt.Sprintf("Restore the copy that has that block, or follow this chain without the key; to make blocks "+
+			"after this one all the same move %s away, run `cairn promote --from-dead --data-dir %s --protocol-key FILE "+
+			"--alone`, and tell the chain's users that blocks from %d on are replaced", lock, dir, signed),
+		Final: true,
+		Cause: cause,
+	}
+}
