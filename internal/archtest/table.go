@@ -85,6 +85,7 @@ var rows = map[string][]string{
 		"internal/proof/poseidon"},
 	"internal/storage/heightlock": {"types", "internal/storage/kv", "internal/storage/slots"},
 	"internal/storage/raftlog":    {"codec", "internal/storage/kv", "internal/storage/slots"},
+	"internal/storage/sealed":     {},
 	"internal/storage/slots":      {"internal/storage/kv"},
 
 	// What runs.
@@ -101,21 +102,23 @@ var rows = map[string][]string{
 		"internal/engine/mempool/journal", "internal/engine/parallel", "internal/engine/turns", "internal/protocol/...",
 		"internal/storage/chain"},
 	"internal/engine/mempool/journal": {},
-	"internal/engine/aside":           {"types", "internal/engine/mempool/journal", "internal/protocol/vm"},
-	"internal/engine/parallel":        {},
-	"internal/engine/pause":           {},
-	"internal/engine/turns":           {},
-	"internal/engine/wasm":            {"types", "internal/protocol/vm"},
+	"internal/engine/aside": {"types", "internal/engine/mempool/journal", "internal/protocol/vm",
+		"internal/storage/sealed"},
+	"internal/engine/parallel": {},
+	"internal/engine/pause":    {},
+	"internal/engine/turns":    {},
+	"internal/engine/wasm":     {"types", "internal/protocol/vm"},
 	"internal/engine/proving": {"types", "codec", "internal/proof/prover", "internal/proof/stark",
 		"internal/protocol/blockproof", "internal/protocol/tree", "internal/storage/chain", "internal/engine/pause"},
 	"internal/engine/snapshot": {"types", "codec", "internal/engine/ledger", "internal/engine/pause",
 		"internal/storage/chain", "internal/storage/kv", "internal/protocol/...", "internal/proof/poseidon"},
 	"internal/engine/sequencer": {"types", "crypto", "internal/engine/aside", "internal/engine/ledger",
-		"internal/engine/mempool", "internal/protocol/...", "internal/storage/heightlock", "internal/storage/kv"},
+		"internal/engine/mempool", "internal/protocol/...", "internal/storage/heightlock", "internal/storage/kv",
+		"internal/storage/sealed"},
 
 	"internal/engine/replica": {"types", "internal/engine/ledger", "internal/engine/mempool", "internal/engine/pause",
 		"internal/engine/turns", "internal/protocol/blockproof", "internal/protocol/exec", "internal/protocol/tree",
-		"internal/storage/chain"},
+		"internal/storage/chain", "internal/storage/sealed"},
 
 	// The other end of a wire, as the engine asks it.
 	"internal/upstream": {"api", "client", "jsonrpc", "types", "internal/engine/replica", "internal/engine/snapshot",
