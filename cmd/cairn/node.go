@@ -92,7 +92,12 @@ func newNode() *cobra.Command {
 			"DATA-DIR/cairn.toml.",
 		Example: "  cairn init ./mychain\n  cairn node --data-dir ./mychain\n  cairn node --data-dir ./replica --mode " +
 			"replica --upstream http://127.0.0.1:8777 --genesis-hash HASH",
-	}, &settings, func(command *cobra.Command) error { return runNode(command, settings) })
+	}, &settings, func(command *cobra.Command) error {
+		over := func() <-chan time.Time { return time.After(graceTime) }
+		return inTime(command.Context(), over, func() error {
+			return adviseDisk(settings.DataDir, runNode(command, settings))
+		})
+	})
 }
 
 func runNode(command *cobra.Command, settings nodeSettings) error {

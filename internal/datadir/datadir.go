@@ -44,6 +44,8 @@ const (
 var (
 	// ErrLocked is the error of a data directory that another process uses.
 	ErrLocked = kv.ErrLocked
+	// ErrDamaged is the error of a database whose files are other than they were written.
+	ErrDamaged = kv.ErrDamaged
 	// ErrNoChain is the error of a data directory without a chain.
 	ErrNoChain = errors.New("there is no chain in this data directory")
 	// ErrHasChain is the error of a data directory that is to be filled and holds a chain.
@@ -247,6 +249,12 @@ func (d *Dir) Store() (*chain.Store, error) {
 	}
 	return d.store, nil
 }
+
+// Failing is closed once the database, which is open, accepts no more writes. [Dir.Failure] says why.
+func (d *Dir) Failing() <-chan struct{} { return d.db.Failing() }
+
+// Failure is why the database accepts no more writes, nil where it does.
+func (d *Dir) Failure() error { return d.db.Failure() }
 
 // Metrics are those of the database, which is open.
 func (d *Dir) Metrics() kv.Metrics { return d.db.Metrics() }

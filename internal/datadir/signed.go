@@ -12,6 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/storage/heightlock"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/storage/slots"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -94,6 +95,12 @@ func fileExists(path string) bool {
 // openKeyLock opens a lock, of a key that need not be known.
 func (d *Dir) openKeyLock(path string, genesis types.BlockHash) (*KeyLock, error) {
 	lock, err := heightlock.Open(kv.FS{}, path, genesis)
+	if errors.Is(err, slots.ErrDamaged) {
+		return nil, fmt.Errorf("the record of what this node's key signed: %w. The newest block that it names may be missing: "+
+			"the chain here ends at block %d. If no replica has a later block, move %s away and run "+
+			"`cairn promote --from-dead`; if one has, start with --upstream URL of that one after moving the file away",
+			err, d.store.Head().Header.Height, path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the record of what this node's key signed: %w", err)
 	}

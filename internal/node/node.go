@@ -92,6 +92,7 @@ type Node struct {
 	ledger tipLedger
 	queue  *proving.Queue
 	pool   *mempool.Pool
+	stage  stage
 	engines
 	makers
 	servers
@@ -156,12 +157,14 @@ func (n *Node) Close() error {
 		_ = n.listeners.admin.Close()
 	}
 	if n.telemetry != nil {
+		n.stage.enter("the collector of traces")
 		n.closeTelemetry()
 	}
 	if n.replica != nil {
 		n.replica.Close()
 	}
 	if n.pool != nil {
+		n.stage.enter("the mempool's journal")
 		errs = append(errs, n.pool.Close())
 	}
 	if n.note != nil {
@@ -176,11 +179,13 @@ func (n *Node) Close() error {
 		errs = append(errs, n.keyLock.Close())
 	}
 	if n.signer != nil {
+		n.stage.enter("the signer")
 		errs = append(errs, n.signer.Close())
 	}
 	if n.member != nil {
 		errs = append(errs, n.member.close())
 	}
+	n.stage.enter("the database")
 	return errors.Join(append(errs, n.dir.Close())...)
 }
 

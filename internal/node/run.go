@@ -12,9 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 )
 
-const shutdownTime = 10 * time.Second
-
-// Run serves and makes blocks until ctx ends or a part fails, and closes the node.
+// Run serves and makes blocks until ctx ends or a part fails, and closes the node. It returns within endTime of that.
 func (n *Node) Run(ctx context.Context) error {
 	group, running := errgroup.WithContext(ctx)
 	group.Go(func() error { return n.front.Serve(n.listeners.rpc) })
@@ -28,11 +26,24 @@ func (n *Node) Run(ctx context.Context) error {
 	group.Go(func() error { return n.announce(producing) })
 	group.Go(func() error { return n.prove(running) })
 	group.Go(func() error { return n.relay(running) })
+	group.Go(func() error { return n.watchDisk(running) })
 	group.Go(func() error {
 		<-running.Done()
 		return n.stop(adminServer, stopProducing)
 	})
-	return errors.Join(group.Wait(), n.Close())
+	ended := make(chan error, 1)
+	go func() { ended <- errors.Join(group.Wait(), n.Close()) }()
+	return await(running, ended, func() <-chan time.Time { return time.After(endTime) }, &n.stage)
+}
+
+// watchDisk returns why the database cannot be written, if that comes before ctx ends. Whoever wrote may wait for ever.
+func (n *Node) watchDisk(ctx context.Context) error {
+	select {
+	case <-n.dir.Failing():
+		return n.dir.Failure()
+	case <-ctx.Done():
+		return nil
+	}
 }
 
 // prune deletes what the retention does not keep, after each block.
@@ -70,11 +81,13 @@ func (n *Node) keptSnapshots() int { return max(1, n.config.Snapshots.Count) }
 // receipt may still get it.
 func (n *Node) stop(adminServer *http.Server, stopProducing func()) error {
 	defer stopProducing()
-	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
+	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
 	if n.member != nil {
+		n.stage.enter("another member to lead")
 		n.member.handOver(ctx)
 	}
+	n.stage.enter("connections")
 	n.front.Drain()
 	if err := n.push.Shutdown(ctx); err != nil {
 		n.config.Log.Warn("WebSocket connections were cut", "error", err)
@@ -86,6 +99,7 @@ func (n *Node) stop(adminServer *http.Server, stopProducing func()) error {
 		n.config.Log.Warn("connections of the admin address were cut", "error", err)
 		_ = adminServer.Close() // they were given their time
 	}
+	n.stage.enter("the making of blocks")
 	return nil
 }
 

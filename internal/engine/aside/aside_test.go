@@ -2,6 +2,7 @@ package aside
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"maps"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/engine/mempool/journal"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/internal/storage/sealed"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -331,33 +333,45 @@ func TestClear(t *testing.T) {
 }
 
 func TestDamagedFile(t *testing.T) {
+	seal := func(content string) string {
+		text, err := sealed.JSON(json.RawMessage(content))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
 	full := `{"quarantined":{},"senders":{},"codes":{}}`
-	if _, err := decode([]byte(full)); err != nil {
+	if _, err := decode([]byte(seal(full))); err != nil {
 		t.Fatal(err)
 	}
 	for name, content := range map[string]string{
 		"empty":               "",
 		"another type":        "[]",
-		"a member is missing": `{"quarantined":{},"senders":{}}`,
-		"an unknown member":   `{"more":1,` + full[1:],
-		"something follows":   full + "{}",
-		"no hash":             `{"quarantined":{"0x01":{}},"senders":{},"codes":{}}`,
-		"cut":                 full[:20],
-		"too long":            full + strings.Repeat(" ", maxFile),
+		"no checksum":         full,
+		"a member is missing": seal(`{"quarantined":{},"senders":{}}`),
+		"an unknown member":   seal(`{"more":1,` + full[1:]),
+		"something follows":   seal(full) + "{}",
+		"no hash":             seal(`{"quarantined":{"0x01":{}},"senders":{},"codes":{}}`),
+		"cut":                 seal(full)[:20],
+		"too long":            seal(full) + strings.Repeat(" ", maxFile),
 	} {
 		path := filepath.Join(t.TempDir(), "aside.json")
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := Open(Options{Path: path}); !errors.Is(err, ErrDamaged) {
-			t.Errorf("%s: got %v", name, err)
+			t.Errorf("%s: got %v, want %v", name, err, ErrDamaged)
 		}
 	}
 }
 
 // FuzzDecode: what decodes can be written and decodes the same.
 func FuzzDecode(f *testing.F) {
-	f.Add([]byte(`{"quarantined":{},"senders":{},"codes":{}}`))
+	text, err := sealed.JSON(json.RawMessage(`{"quarantined":{},"senders":{},"codes":{}}`))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
 	f.Fuzz(func(t *testing.T, encoded []byte) {
 		c, err := decode(encoded)
 		if err != nil {

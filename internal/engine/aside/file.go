@@ -1,8 +1,6 @@
 package aside
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/cairn-chain/cairn/internal/engine/mempool/journal"
+	"github.com/cairn-chain/cairn/internal/storage/sealed"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -17,7 +16,7 @@ import (
 const maxFile = 8 << 20
 
 // ErrDamaged is the error of a file that is none of a book.
-var ErrDamaged = errors.New("the file of what this node sets aside is damaged: move it away to set nothing aside")
+var ErrDamaged = errors.New("the file of what this node sets aside is damaged: move it away and start the node, which then sets nothing aside")
 
 func (b *Book) read() (content, error) {
 	c := content{map[types.CodeHash]Quarantined{}, waits[types.Account]{}, waits[types.CodeHash]{}}
@@ -46,13 +45,8 @@ func decode(encoded []byte) (c content, err error) {
 	if len(encoded) > maxFile {
 		return c, fmt.Errorf("over %d bytes", maxFile)
 	}
-	decoder := json.NewDecoder(bytes.NewReader(encoded))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&c); err != nil {
+	if err := sealed.ParseJSON(encoded, &c); err != nil {
 		return c, err
-	}
-	if _, err := decoder.Token(); err != io.EOF {
-		return c, errors.New("something follows")
 	}
 	switch {
 	case c.Quarantined == nil || c.Senders == nil || c.Codes == nil:
@@ -69,7 +63,7 @@ func (b *Book) write() error {
 		return nil
 	}
 	b.mu.Lock()
-	encoded, err := json.MarshalIndent(b.kept, "", "  ")
+	encoded, err := sealed.JSON(b.kept)
 	b.mu.Unlock()
 	if err != nil {
 		return err
@@ -79,7 +73,7 @@ func (b *Book) write() error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(writeAll(file, append(encoded, '\n')), file.Close()); err != nil {
+	if err := errors.Join(writeAll(file, encoded), file.Close()); err != nil {
 		return err
 	}
 	if err := b.opts.FS.Rename(part, b.opts.Path); err != nil {

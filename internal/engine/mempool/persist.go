@@ -46,11 +46,25 @@ func (p *Pool) openJournal() error {
 	}
 	p.opts.Log.Info("mempool journal read",
 		"transactions", len(p.index.byID), "records", report.Records, "dropped", passed)
-	if report.Damaged > 0 || report.Lost > 0 {
-		p.opts.Log.Warn("mempool journal is damaged", "records", report.Damaged, "bytes_lost", report.Lost)
-	}
+	p.tellOfDamage(report)
 	p.journal.file, err = journal.Create(opts, p.payloads())
 	return err
+}
+
+// tellOfDamage says what damage to the journal cost, and what to do about it.
+func (p *Pool) tellOfDamage(report journal.Report) {
+	switch {
+	case report.Lost > 0 && p.opts.decided:
+		p.opts.Log.Error("the mempool's journal is damaged: what was lost comes again from the cluster's log. Check the disk",
+			"file", p.opts.Journal, "read", report.Records, "damaged_places", report.Damaged, "bytes_passed_over", report.Lost)
+	case report.Lost > 0:
+		p.opts.Log.Error("the mempool's journal is damaged: acknowledged transactions that no block has may be lost. Whoever "+
+			"sent one asks for it with `cairn tx ID`, and sends it again if it is unknown. Check the disk",
+			"file", p.opts.Journal, "read", report.Records, "lost_at_least", report.Damaged, "bytes_passed_over", report.Lost)
+	case report.Torn > 0:
+		p.opts.Log.Info("the mempool's journal ends within a record, as a crash leaves one that nobody was told of",
+			"file", p.opts.Journal, "bytes", report.Torn)
+	}
 }
 
 // readJournal takes up a journal's transactions, and returns how many of them are not pending now. In a cluster's

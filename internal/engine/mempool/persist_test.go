@@ -181,7 +181,7 @@ func TestTornJournal(t *testing.T) {
 	}
 }
 
-// TestDamagedJournal skips a record with a flipped bit and says so.
+// TestDamagedJournal loses the record with a flipped bit and no other, and says how many were read and lost.
 func TestDamagedJournal(t *testing.T) {
 	c := newChain()
 	opts := Options{Journal: journalPath(t)}
@@ -191,14 +191,20 @@ func TestDamagedJournal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b[len(b)/2] ^= 1
-	var log bytes.Buffer
-	damaged := openImage(t, c, b, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
-	if got := contents(damaged); len(got) != 2 || got[ids[0]] != (Pending{Added: c.now(), Executable: true}) {
-		t.Fatalf("got %v", got)
-	}
-	if !strings.Contains(log.String(), "mempool journal is damaged") {
-		t.Fatalf("logged %s", &log)
+	second := len("cairn journal 2\n") + (len(b)-len("cairn journal 2\n"))/3
+	for name, at := range map[string]int{"header": second, "payload": len(b) / 2} {
+		flipped := slices.Clone(b)
+		flipped[at] ^= 1
+		var log bytes.Buffer
+		damaged := openImage(t, c, flipped, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+		if got := contents(damaged); len(got) != 2 || got[ids[0]] != (Pending{Added: c.now(), Executable: true}) {
+			t.Errorf("%s: got %v, want the first and the last of %v", name, got, ids)
+		}
+		for _, want := range []string{"journal is damaged", "read=2", "lost_at_least=1", "cairn tx ID"} {
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("%s: logged %s, want %q in it", name, &log, want)
+			}
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package replica
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/storage/sealed"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -127,17 +127,23 @@ func ReadHalt(path string) (*Halt, error) {
 		return nil, err
 	}
 	if info.Size() > maxHaltFile {
-		return nil, fmt.Errorf("%s is over %d bytes", path, maxHaltFile)
+		return nil, damagedHalt(path, fmt.Errorf("it is over %d bytes", maxHaltFile))
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
 	h := new(Halt)
-	if err := json.Unmarshal(content, h); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	if err := sealed.ParseJSON(content, h); err != nil {
+		return nil, damagedHalt(path, err)
 	}
 	return h, nil
+}
+
+// damagedHalt says what to do about the evidence of a halt that cannot be read.
+func damagedHalt(path string, err error) error {
+	return fmt.Errorf("%s, the evidence of why this node halted: %w. What the node found is in its log of that time; move "+
+		"the file away and start the node: it comes to the same block again, and halts again if that is still so", path, err)
 }
 
 // Disagreed is the evidence of a member of a cluster that came to something else than was decided. block is the one
@@ -156,7 +162,7 @@ func Disagreed(err error, height types.Height, block []byte) *Halt {
 
 // Write puts the evidence on disk, whole or not at all.
 func (h *Halt) Write(path string) error {
-	content, err := json.MarshalIndent(h, "", "  ")
+	content, err := sealed.JSON(h)
 	if err != nil {
 		return err
 	}
@@ -165,7 +171,7 @@ func (h *Halt) Write(path string) error {
 	if err != nil {
 		return err
 	}
-	if _, err = file.Write(append(content, '\n')); err == nil {
+	if _, err = file.Write(content); err == nil {
 		err = file.Sync()
 	}
 	if err = errors.Join(err, file.Close()); err != nil {

@@ -3,6 +3,7 @@ package sequencer
 import (
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"log/slog"
 	"os"
@@ -62,11 +63,12 @@ func OpenNote(path string, log *slog.Logger) (*Note, error) {
 	return n, nil
 }
 
-// noteSize is the size of the file: the longest word, a space, the ID and a line's end.
-const noteSize = len(building) + 1 + 66 + 1
+// noteSize is the size of the file: the longest word, the ID, a CRC-32 of both and a line's end, with spaces between.
+const noteSize = len(building) + 1 + 66 + 1 + 8 + 1
 
 func encodeNote(says string, id types.TxID) []byte {
-	return fmt.Appendf(nil, "%-*s %s\n", len(building), says, id)
+	note := fmt.Appendf(nil, "%-*s %s", len(building), says, id)
+	return fmt.Appendf(note, " %08x\n", crc32.ChecksumIEEE(note))
 }
 
 // decodeNote returns false for what encodeNote does not give.
@@ -74,7 +76,7 @@ func decodeNote(content []byte) (says string, id types.TxID, ok bool) {
 	if len(content) != noteSize {
 		return "", id, false
 	}
-	if err := id.UnmarshalText(content[len(building)+1 : noteSize-1]); err != nil {
+	if err := id.UnmarshalText(content[len(building)+1 : len(building)+1+66]); err != nil {
 		return "", id, false
 	}
 	for _, says := range []string{atRest, building, trying} {

@@ -13,6 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/storage/sealed"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -59,7 +60,7 @@ func (d *decided) keep(draft *ledger.Draft) error {
 	if d == nil {
 		return nil
 	}
-	return kv.FS{}.WriteFile(d.path, draft.Encode())
+	return kv.FS{}.WriteFile(d.path, sealed.Bytes(draft.Encode()))
 }
 
 // sign has a header signed: by another process whenever that does.
@@ -106,6 +107,11 @@ func (s *Solo) complete() error {
 	}
 	if err != nil {
 		return err
+	}
+	if encoded, err = sealed.ParseBytes(encoded); err != nil {
+		return fmt.Errorf("the block that was to be signed last, %s: %w. Move it away and start the node. Where the signer "+
+			"then refuses the next block, it has signed the one that is lost: run `cairn signer unlock` on its stopped "+
+			"directory, once nobody has that block", s.decide.path, err)
 	}
 	c, err := ledger.ReceiveCandidate(encoded, func(types.TxID) *types.VerifiedTx { return nil })
 	if err != nil {

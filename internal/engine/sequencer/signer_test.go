@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/storage/sealed"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -109,8 +110,8 @@ func TestSignedBlockIsNotForgotten(t *testing.T) {
 		if err := os.WriteFile(f.decide.path, []byte("no block"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.Run(t.Context()); err == nil {
-			t.Error("a damaged file is taken for a block")
+		if err := f.Run(t.Context()); !errors.Is(err, sealed.ErrDamaged) {
+			t.Errorf("a damaged file: %v, want %v", err, sealed.ErrDamaged)
 		}
 		if err := end(); err != nil {
 			t.Error(err)

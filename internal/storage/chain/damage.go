@@ -23,7 +23,7 @@ func (s *Store) spare(h types.Height, t table, what string, allowed func(*view) 
 		if err := allowed(v); err != nil {
 			return nil, err
 		}
-		return heightRow(v.snapshot.GetSpare, t, h, what)
+		return heightRow(v.snapshot.Get, t, h, what)
 	})
 	if !errors.Is(err, kv.ErrDamaged) {
 		return row, err
@@ -114,17 +114,15 @@ func (s *Store) recount(b *kv.Batch, without table, from, to types.Height) error
 		kept += uint64(len(value))
 		return nil
 	}
-	r := s.db.Spare()
-	defer r.Close()
 	for _, t := range []table{tableWitnesses, tableSpent} {
 		lower, upper := t.bounds()
 		if t == without {
-			if err := kv.Scan(r, lower, t.atHeight(from), count); err != nil {
+			if err := kv.Scan(s.db, lower, t.atHeight(from), count); err != nil {
 				return err
 			}
 			lower = t.atHeight(to)
 		}
-		if err := kv.Scan(r, lower, upper, count); err != nil {
+		if err := kv.Scan(s.db, lower, upper, count); err != nil {
 			return err
 		}
 	}
@@ -134,7 +132,6 @@ func (s *Store) recount(b *kv.Batch, without table, from, to types.Height) error
 
 // deleteWitness deletes the witness of a block, if there is one.
 func (s *Store) deleteWitness(b *kv.Batch, v *view, h types.Height) error {
-	defer s.db.Spare().Close()
 	err := deleteWitnesses(b, v.snapshot, h, h+1, tableWitnesses)
 	if errors.Is(err, kv.ErrDamaged) {
 		b.Delete(tableWitnesses.atHeight(h))

@@ -188,7 +188,6 @@ func (s *Store) Proofs() (ProofRange, error) { return s.heightsOf(tableProofs, (
 
 // heightsOf are the first and the last height from one on that have a row in a table.
 func (s *Store) heightsOf(t table, from func(*view) types.Height) (ProofRange, error) {
-	defer s.db.Spare().Close()
 	var first types.Height
 	r, err := read(s, func(v *view) (r ProofRange, err error) {
 		_, upper := t.bounds()

@@ -138,7 +138,7 @@ func (s *Store) spendWitness(b *kv.Batch, v *view, h types.Height) error {
 	if err := s.deleteWitness(b, v, h); err != nil || !s.options.SpentWitnesses {
 		return err
 	}
-	row, err := v.snapshot.GetSpare(tableWitnesses.atHeight(h))
+	row, err := v.snapshot.Get(tableWitnesses.atHeight(h))
 	if errors.Is(err, kv.ErrNotFound) || errors.Is(err, kv.ErrDamaged) {
 		return nil
 	}

@@ -61,23 +61,14 @@ func (db *DB) Sync() error {
 
 // apply applies the batch. One that failed is not closed, which would let it be used again: the log may still read it.
 func (db *DB) apply(b *Batch, options *pebble.WriteOptions) (err error) {
-	if earlier := db.failed.Load(); earlier != nil {
-		return errors.Join(*earlier, b.Discard())
+	if earlier := db.Failure(); earlier != nil {
+		return errors.Join(earlier, b.Discard())
 	}
 	if b.err != nil {
 		return errors.Join(fmt.Errorf("%w: %w", ErrFailed, b.err), b.Discard())
 	}
-	defer func() {
-		// Pebble ends the process when its log cannot be written. On this goroutine the caller can be told instead.
-		switch fault := recover().(type) {
-		case nil:
-		case fatal:
-			err = fmt.Errorf("%w: %w", ErrFailed, fault)
-			db.failed.CompareAndSwap(nil, &err)
-		default:
-			panic(fault)
-		}
-	}()
+	// Pebble ends the process when its log cannot be written. On this goroutine the caller can be told instead.
+	defer func() { db.recoverFatal(recover(), &err) }()
 	if err := db.pebble.Apply(b.pebble, options); err != nil {
 		return fmt.Errorf("%w: %w", ErrFailed, err)
 	}

@@ -24,8 +24,8 @@ var (
 	// ErrFailed is the error of a write that did not reach the disk. Whether a new start finds it is not known until
 	// then; a database that failed once accepts no more writes.
 	ErrFailed = errors.New("the database failed to write")
-	// ErrDamaged is the error of a read that found the database's files to be other than they were written. A database
-	// in which one was found accepts no more writes.
+	// ErrDamaged is the error of a read that found the database's files to be other than they were written. The read
+	// fails and no other does, until files are merged, which reads them whole: then no more writes are accepted.
 	ErrDamaged = errors.New("the database is damaged")
 )
 
@@ -64,9 +64,14 @@ type Reader interface {
 type DB struct {
 	pebble *pebble.DB
 	lock   *pebble.Lock
-	failed atomic.Pointer[error]
 
-	sparing atomic.Int64 // reads of what can be done without
+	failed  atomic.Pointer[error] // the first failure
+	failing chan struct{}         // closed after it
+	fatal   atomic.Bool           // Pebble cannot go on, and may hold its locks for ever
+	opened  atomic.Bool
+	flushed atomic.Pointer[error] // of the last flush
+	damages damages
+	logger  logger
 
 	stalls, syncs, syncNanos atomic.Int64 // for Metrics
 }
@@ -74,8 +79,12 @@ type DB struct {
 // Open opens the database in a directory and creates both where there are none. It returns [ErrLocked] when the
 // directory is in use.
 func Open(dir string, options Options) (*DB, error) {
-	db := &DB{}
-	files := ordered{options.FS.orDisk(), db.noteLog}
+	if options.Logger == nil {
+		options.Logger = slog.Default()
+	}
+	db := &DB{failing: make(chan struct{}), damages: damages{log: options.Logger}}
+	db.logger = logger{options.Logger, db.noteFatal, new(atomic.Int64)}
+	files := ordered{options.FS.orDisk(), db.noteLog, &db.damages}
 	if err := options.FS.MakeDir(dir, 0o750); err != nil {
 		return nil, fmt.Errorf("database directory: %w", err)
 	}
@@ -84,7 +93,7 @@ func Open(dir string, options Options) (*DB, error) {
 		return nil, err
 	}
 	db.lock = lock
-	if db.pebble, err = openPebble(dir, db.pebbleOptions(options, files)); err != nil {
+	if err := db.openPebble(dir, db.pebbleOptions(options, files)); err != nil {
 		return nil, fmt.Errorf("open database %s: %w", dir, readError(err))
 	}
 	return db, nil
@@ -93,29 +102,16 @@ func Open(dir string, options Options) (*DB, error) {
 // openPebble opens the database of a directory whose lock the options have. It writes what the log holds into a table
 // first, and where that fails, as on a full disk, Pebble tries again for ever: then the first error is returned. The
 // lock is given free once Pebble has ended, which may be with the process.
-func openPebble(dir string, options *pebble.Options) (*pebble.DB, error) {
+func (db *DB) openPebble(dir string, options *pebble.Options) error {
 	type result struct {
 		db  *pebble.DB
 		err error
 	}
-	done, failed := make(chan result, 1), make(chan error, 1)
-	options.EventListener.BackgroundError = func(err error) {
-		options.Logger.Errorf("in the background: %s", err)
-		select {
-		case failed <- err:
-		default: // nobody waits for it any more
-		}
-	}
+	done := make(chan result, 1)
 	go func() {
 		var r result
 		defer func() {
-			switch fault := recover().(type) {
-			case nil:
-			case fatal:
-				r.err = fault
-			default:
-				panic(fault)
-			}
+			db.recoverFatal(recover(), &r.err)
 			done <- r
 		}()
 		r.db, r.err = pebble.Open(dir, options)
@@ -123,17 +119,19 @@ func openPebble(dir string, options *pebble.Options) (*pebble.DB, error) {
 	select {
 	case r := <-done:
 		if r.err != nil {
-			r.err = errors.Join(r.err, options.Lock.Close())
+			return errors.Join(r.err, options.Lock.Close())
 		}
-		return r.db, r.err
-	case err := <-failed:
+		db.pebble = r.db
+		db.opened.Store(true)
+		return nil
+	case <-db.failing:
 		go func() {
 			if r := <-done; r.err == nil {
 				_ = r.db.Close() // it was never used
 			}
 			_ = options.Lock.Close()
 		}()
-		return nil, err
+		return db.Failure()
 	}
 }
 
@@ -179,9 +177,12 @@ func (db *DB) pebbleOptions(options Options, files vfs.FS) *pebble.Options {
 	o := &pebble.Options{
 		FS:     files,
 		Lock:   db.lock,
-		Logger: logger{options.Logger},
+		Logger: db.logger,
 		EventListener: &pebble.EventListener{
-			DataCorruption:  db.noteDamage,
+			DataCorruption:  db.damages.note,
+			FlushEnd:        db.noteFlush,
+			CompactionEnd:   db.noteCompaction,
+			BackgroundError: db.noteBackground,
 			WriteStallBegin: func(pebble.WriteStallBeginInfo) { db.stalls.Add(1) },
 		},
 		CacheSize:                   DefaultCacheBytes,
@@ -214,32 +215,97 @@ func (db *DB) pebbleOptions(options Options, files vfs.FS) *pebble.Options {
 	return o
 }
 
-// noteDamage keeps damage that a reader found from being built upon. Pebble would end the process on the spot; here the
-// reader gets the error, and a compaction, which has no caller, fails the next write. While something is read that can
-// be done without the reader's error is all: what else finds damage then, finds it again.
-func (db *DB) noteDamage(info pebble.DataCorruptionInfo) {
-	if db.sparing.Load() > 0 {
-		return
+// fail makes err the database's failure, unless there is one already.
+func (db *DB) fail(err error) {
+	if db.failed.CompareAndSwap(nil, &err) {
+		close(db.failing)
 	}
-	err := fmt.Errorf("%w: %w: %s: %w", ErrFailed, ErrDamaged, info.Path, info.Details)
-	db.failed.CompareAndSwap(nil, &err)
+}
+
+// Failing is closed once the database accepts no more writes. [DB.Failure] says why.
+func (db *DB) Failing() <-chan struct{} { return db.failing }
+
+// Failure is why the database accepts no more writes, nil where it does. It is [ErrFailed].
+func (db *DB) Failure() error {
+	if err := db.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // noteLog keeps a batch from a log that could not be written.
-func (db *DB) noteLog(err error) {
-	err = fmt.Errorf("%w: its log: %w", ErrFailed, err)
-	db.failed.CompareAndSwap(nil, &err)
+func (db *DB) noteLog(err error) { db.fail(fmt.Errorf("%w: its log: %w", ErrFailed, err)) }
+
+// noteFatal is told of a fault after which Pebble cannot go on.
+func (db *DB) noteFatal(err error) {
+	db.fatal.Store(true)
+	db.fail(fmt.Errorf("%w: %w", ErrFailed, err))
+}
+
+// noteFlush is told of the end of a flush, before [DB.noteBackground] is.
+func (db *DB) noteFlush(info pebble.FlushInfo) { db.flushed.Store(&info.Err) }
+
+// noteBackground is told of an error in the background. Pebble tries a flush that failed again for ever, while memory
+// fills and nobody is told: that is a failure. So is any such error while the database is opened.
+func (db *DB) noteBackground(err error) {
+	db.logger.Errorf("in the background: %s", err)
+	if flushed := db.flushed.Load(); !db.opened.Load() || flushed != nil && errors.Is(err, *flushed) {
+		db.fail(fmt.Errorf("%w: %w", ErrFailed, err))
+	}
+}
+
+// noteCompaction is told of the end of a compaction. It has no caller who could be told that what it read is damaged,
+// and without it there are ever more files to read. One that only failed to write is tried again.
+func (db *DB) noteCompaction(info pebble.CompactionInfo) {
+	if pebble.IsCorruptionError(info.Err) {
+		db.fail(fmt.Errorf("%w: %w: %w", ErrFailed, ErrDamaged, info.Err))
+	}
 }
 
 // Close closes the database and gives its directory free. Iterators and snapshots must be closed before; those that are
-// not are an error. What is in the log only goes into a table first. Damage to a table is found when it is read, but
-// damage to the end of a log looks like a write that a crash cut off.
+// not are an error. What is in the log only goes into a table first: damage to a table is found when it is read, but
+// damage to the end of a log looks like a write that a crash cut off. It waits for no write that fails: the log has
+// what no table has. After a fault that Pebble cannot go on from, the directory is free when the process has ended.
 func (db *DB) Close() error {
-	var flushed error
-	if db.failed.Load() == nil {
-		flushed = db.pebble.Flush()
+	flushed := db.flushToClose()
+	if db.fatal.Load() {
+		return db.Failure() // Pebble may hold its own locks
 	}
 	return errors.Join(flushed, db.pebble.Close(), db.lock.Close())
+}
+
+// flushToClose makes a table of what is in the log only, unless writing fails.
+func (db *DB) flushToClose() error {
+	if db.failed.Load() != nil {
+		return nil // whoever wrote was told
+	}
+	done, err := db.flushMemory()
+	if err != nil {
+		return err
+	}
+	select {
+	case <-done:
+		return nil
+	case <-db.failing:
+		return db.Failure()
+	}
+}
+
+// flushMemory begins to make a table of what is in memory, and returns what is closed at the end of that.
+func (db *DB) flushMemory() (done <-chan struct{}, err error) {
+	defer func() { db.recoverFatal(recover(), &err) }()
+	return db.pebble.AsyncFlush()
+}
+
+// recoverFatal turns the panic of [logger.Fatalf], which was recovered, into an error.
+func (db *DB) recoverFatal(fault any, err *error) {
+	switch fault := fault.(type) {
+	case nil:
+	case fatal:
+		*err = fmt.Errorf("%w: %w", ErrFailed, fault)
+	default:
+		panic(fault)
+	}
 }
 
 // Get implements [Reader].
@@ -250,7 +316,7 @@ func (db *DB) NewIter(lower, upper []byte) (*Iter, error) { return newIter(db.pe
 
 // Snapshot returns the database as it is now, whatever is written later. The caller closes it; while it is open the
 // disk keeps what was overwritten since.
-func (db *DB) Snapshot() *Snapshot { return &Snapshot{db.pebble.NewSnapshot(), db} }
+func (db *DB) Snapshot() *Snapshot { return &Snapshot{db.pebble.NewSnapshot()} }
 
 // Metrics are a database's vital signs. What is counted is since it was opened.
 type Metrics struct {
@@ -268,6 +334,7 @@ type Metrics struct {
 	CompactionDebtBytes uint64        // estimate of what is to be compacted
 	ReadAmplification   int           // levels that a read may have to ask
 	WriteStalls         int64         // how often writing had to wait for flushes or compactions
+	DamagedFiles        int           // in which a reader found damage
 	Syncs               int64         // batches that were waited for until they were on disk
 	SyncTime            time.Duration // from handing those over to their being on disk, in all
 }
@@ -291,6 +358,7 @@ func (db *DB) Metrics() Metrics {
 		CompactionDebtBytes: m.Compact.EstimatedDebt,
 		ReadAmplification:   m.ReadAmp(),
 		WriteStalls:         db.stalls.Load(),
+		DamagedFiles:        db.damages.count(),
 		Syncs:               db.syncs.Load(),
 		SyncTime:            time.Duration(db.syncNanos.Load()),
 	}
@@ -299,28 +367,7 @@ func (db *DB) Metrics() Metrics {
 // Snapshot is a database at one moment. It is safe for concurrent use, except for Close.
 type Snapshot struct {
 	pebble *pebble.Snapshot
-	db     *DB
 }
-
-// GetSpare is Get of a value that can be done without: where it is damaged, [ErrDamaged], the database goes on
-// accepting writes.
-func (s *Snapshot) GetSpare(key []byte) ([]byte, error) {
-	defer s.db.Spare().Close()
-	return s.Get(key)
-}
-
-// Spared is a time in which what is read can be done without.
-type Spared struct{ *DB }
-
-// Spare begins a time in which damage that is found is its reader's alone, as with [Snapshot.GetSpare], until it is
-// closed.
-func (db *DB) Spare() Spared {
-	db.sparing.Add(1)
-	return Spared{db}
-}
-
-// Close ends the time.
-func (s Spared) Close() { s.sparing.Add(-1) }
 
 // Get implements [Reader].
 func (s *Snapshot) Get(key []byte) ([]byte, error) { return get(s.pebble, key) }

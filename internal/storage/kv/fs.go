@@ -30,7 +30,17 @@ func (f FS) orDisk() vfs.FS {
 // nobody waits for, and at the next one it ends the process.
 type ordered struct {
 	vfs.FS
-	failed func(error)
+	failed  func(error)
+	damages *damages
+}
+
+// Open implements vfs.FS.
+func (o ordered) Open(name string, options ...vfs.OpenOption) (vfs.File, error) {
+	file, err := o.FS.Open(name, options...)
+	if err == nil && strings.HasSuffix(name, ".sst") {
+		file = watchedTable{file, o.PathBase(name), o.damages}
+	}
+	return file, err
 }
 
 // Create implements vfs.FS.

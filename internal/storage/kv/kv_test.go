@@ -15,7 +15,9 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"pgregory.net/rapid"
@@ -389,7 +391,7 @@ func TestFailedLogInTheBackground(t *testing.T) {
 	})
 }
 
-// TestDamagedTable flips bytes in a table on disk: reading tells, and nothing is written any more.
+// TestDamagedTable flips bytes in a table on disk: each read tells, the file is counted, and what else there is goes on.
 func TestDamagedTable(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 { // the second start makes a table of the first one's log
@@ -417,16 +419,40 @@ func TestDamagedTable(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	db := open(t, dir, Options{})
-	if err := Scan(db, nil, nil, func(_, _ []byte) error { return nil }); !errors.Is(err, ErrDamaged) {
-		t.Errorf("scan: %v", err)
+	db := open(t, dir, Options{Logger: slog.New(slog.DiscardHandler)})
+	for range 2 {
+		if err := Scan(db, nil, nil, func(_, _ []byte) error { return nil }); !errors.Is(err, ErrDamaged) {
+			t.Errorf("scan: %v, want %v", err, ErrDamaged)
+		}
 	}
-	b := db.NewBatch(0)
-	b.Set([]byte("more"), nil)
-	if err := db.Commit(b, true); !errors.Is(err, ErrFailed) || !errors.Is(err, ErrDamaged) {
-		t.Errorf("commit: %v", err)
+	if got := db.Metrics().DamagedFiles; got != 1 {
+		t.Errorf("%d files are damaged, want 1", got)
+	}
+	commit(t, db, true, func(b *Batch) { b.Set([]byte("more"), []byte("1")) })
+	if got, err := db.Get([]byte("more")); err != nil || string(got) != "1" {
+		t.Errorf("what was written beside it: %q, %v, want 1", got, err)
 	}
 	closeDB(t, db)
+}
+
+// A block that is known to be damaged is not read again: looking for its flipped bit takes long.
+func TestDamagedBlockIsReadOnce(t *testing.T) {
+	d := damages{log: slog.New(slog.DiscardHandler)}
+	info := pebble.DataCorruptionInfo{
+		Path:    "/some/dir/000012.sst",
+		Details: errors.New("pebble: file 000012: block 4096/1200: crc32c checksum mismatch 1 != 2"),
+	}
+	d.note(info)
+	d.note(info)
+	for offset, damaged := range map[int64]bool{0: false, 4096: true} {
+		err := d.known("000012.sst", offset)
+		if got := err != nil; got != damaged || damaged && !pebble.IsCorruptionError(err) {
+			t.Errorf("the block at byte %d: %v, want damaged %t", offset, err, damaged)
+		}
+	}
+	if err := d.known("000013.sst", 4096); err != nil || d.count() != 1 {
+		t.Errorf("another file: %v, %d damaged, want none and 1", err, d.count())
+	}
 }
 
 // TestModel compares random batches with a sorted map.
@@ -537,21 +563,81 @@ func TestMetrics(t *testing.T) {
 
 func TestLogger(t *testing.T) {
 	var out bytes.Buffer
-	l := logger{slog.New(slog.NewTextHandler(&out, nil))}
+	failed := make(chan error, 1)
+	l := logger{slog.New(slog.NewTextHandler(&out, nil)), func(err error) { failed <- err }, new(atomic.Int64)}
 	l.Infof("routine %d", 1)
 	if out.Len() > 0 {
 		t.Errorf("routine news at info level: %s", &out)
 	}
 	l.Errorf("trouble %d", 2)
-	if !strings.Contains(out.String(), "trouble 2") || !strings.Contains(out.String(), "level=ERROR") {
-		t.Errorf("an error is logged as %q", &out)
+	if got := out.String(); !strings.Contains(got, "trouble 2") || !strings.Contains(got, "level=ERROR") {
+		t.Errorf("an error is logged as %q", got)
 	}
-	defer func() {
-		if _, ok := recover().(fatal); !ok || !strings.Contains(out.String(), "end 3") {
-			t.Errorf("Fatalf must panic and log; log: %s", &out)
+	out.Reset()
+	l.last.Store(time.Now().Add(time.Hour).UnixNano())
+	l.Errorf("trouble %d", 3)
+	if out.Len() > 0 {
+		t.Errorf("a second error within a second is logged as %q, want nothing", &out)
+	}
+	go l.Fatalf("end %d", 4) // a goroutine that no method of a DB is on
+	if err := <-failed; err.Error() != "end 4" || !strings.Contains(out.String(), "end 4") {
+		t.Errorf("Fatalf tells of %v and logs %q, want both to say end 4", err, &out)
+	}
+}
+
+// failing is a disk in memory on which every write fails to the files whose names it selects, once it has begun.
+type failing struct {
+	begun  atomic.Bool
+	writes atomic.Int64 // that failed
+}
+
+func (f *failing) fs(selects func(path string) bool) FS {
+	return FS{errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if f.begun.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsWrite && op.Kind != errorfs.OpFileClose && selects(op.Path) {
+			f.writes.Add(1)
+			return syscall.ENOSPC
 		}
-	}()
-	l.Fatalf("end %d", 3)
+		return nil
+	}))}
+}
+
+// A disk that takes no tables any more, though the log could be written, does not keep the database from closing. What
+// was committed is in the log.
+func TestCloseDoesNotWaitForWhatFails(t *testing.T) {
+	for name, file := range map[string]string{"tables": ".sst", "the list of tables": "MANIFEST-"} {
+		disk := new(failing)
+		files := disk.fs(func(path string) bool { return strings.Contains(path, file) })
+		db := open(t, "db", Options{FS: files, Logger: slog.New(slog.DiscardHandler)})
+		commit(t, db, true, func(b *Batch) { b.Set([]byte("a"), []byte("1")) })
+		disk.begun.Store(true)
+		if err := db.Close(); !errors.Is(err, ErrFailed) || !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("%s: closing returns %v, want %v and %v", name, err, ErrFailed, syscall.ENOSPC)
+		}
+		if disk.writes.Load() == 0 {
+			t.Errorf("%s: no write failed", name)
+		}
+	}
+}
+
+// A flush that fails is a failure of the database that whoever waits for one hears of, without a write.
+func TestFailedFlushIsTold(t *testing.T) {
+	disk := new(failing)
+	files := disk.fs(func(path string) bool { return strings.HasSuffix(path, ".sst") })
+	db := open(t, "db", Options{FS: files, Logger: slog.New(slog.DiscardHandler)})
+	commit(t, db, true, func(b *Batch) { b.Set([]byte("a"), []byte("1")) })
+	disk.begun.Store(true)
+	if _, err := db.flushMemory(); err != nil {
+		t.Fatal(err)
+	}
+	<-db.Failing()
+	if err := db.Failure(); !errors.Is(err, ErrFailed) || !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("the failure is %v, want %v and %v", err, ErrFailed, syscall.ENOSPC)
+	}
+	b := db.NewBatch(0)
+	if err := db.Commit(b, false); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("a commit afterwards: %v, want %v", err, syscall.ENOSPC)
+	}
+	_ = db.Close() // it has failed
 }
 
 // TestCrashBesideReuse takes pictures of a disk while a file on it becomes another one, as a log does that is used

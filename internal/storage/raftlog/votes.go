@@ -39,6 +39,10 @@ func voteOf(m Member, h *raftpb.HardState) vote { return vote{m.ID, h.GetTerm(),
 // openVotes opens the file, and refuses a hard state that knows less than it.
 func openVotes(files kv.FS, path string, m Member, h *raftpb.HardState) (*slots.File, error) {
 	file, record, err := slots.Open(files, path, voteSize, laterVote)
+	if errors.Is(err, slots.ErrDamaged) {
+		return nil, fmt.Errorf("the newest vote: %w. A member that forgot its vote could give a second one: remove this "+
+			"member with `cairn cluster remove NAME` and add a new one; the others have all that was decided", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the newest vote: %w", err)
 	}

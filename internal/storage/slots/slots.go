@@ -17,7 +17,8 @@ import (
 var ErrDamaged = errors.New("the file is damaged")
 
 // Distance is where the second slot begins, in bytes: each slot lies in a sector of its own. A slot is the record and
-// its SHA-256. A new file has the same record in both, and its length never changes.
+// its SHA-256. A new file has the same record in both, and its length never changes. A disk writes a sector whole or not
+// at all, so a crash leaves the record before it or zeros, and anything else is damage.
 const Distance = 4096
 
 // File is the file of a record. It is for one goroutine at a time.
@@ -70,13 +71,21 @@ func (f *File) read(size int, later func(record, than []byte) bool) (newest []by
 	}
 	for slot := range 2 {
 		from := slot * Distance
-		record := content[from : from+size]
-		if bytes.Equal(seal(record), content[from:from+slotSize]) && (newest == nil || later(record, newest)) {
-			newest, f.next = record, 1-slot
+		record, whole := content[from:from+size], content[from:from+slotSize]
+		switch {
+		case bytes.Equal(seal(record), whole):
+			if newest == nil || later(record, newest) {
+				newest, f.next = record, 1-slot
+			}
+		case !bytes.Equal(whole, make([]byte, slotSize)): // it may have been the newest
+			return nil, fmt.Errorf("%w: the record at byte %d of %s has another checksum", ErrDamaged, from, f.path)
 		}
 	}
 	if newest == nil {
 		return nil, fmt.Errorf("%w: neither slot of %s has a record", ErrDamaged, f.path)
+	}
+	if between := content[slotSize:Distance]; !bytes.Equal(between, make([]byte, len(between))) {
+		return nil, fmt.Errorf("%w: there is something between the slots of %s", ErrDamaged, f.path)
 	}
 	return newest, nil
 }

@@ -152,7 +152,7 @@ func TestTorn(t *testing.T) {
 		if !found {
 			n--
 		}
-		if len(got) != n || report != (Report{Records: n, Lost: int64(size - ends[n])}) {
+		if len(got) != n || report != (Report{Records: n, Torn: int64(size - ends[n])}) {
 			t.Fatalf("cut at %d: got %q, %+v", size, got, report)
 		}
 	}
@@ -164,7 +164,7 @@ func TestDamagedPayload(t *testing.T) {
 	b[len(image("one"))+headerBytes] ^= 4
 	b[len(b)-1] ^= 1
 	got, report := read(t, newMemoryFS().with(path, b))
-	if !slices.Equal(got, []string{"one", "three"}) || report != (Report{Records: 2, Damaged: 2}) {
+	if !slices.Equal(got, []string{"one", "three"}) || report != (Report{Records: 2, Damaged: 2, Lost: int64(len(b) - len(image("one", "three")))}) {
 		t.Fatalf("got %q, %+v", got, report)
 	}
 	got = nil
@@ -173,20 +173,61 @@ func TestDamagedPayload(t *testing.T) {
 		return nil
 	})
 	lost := int64(len(b) - len(image("one")))
-	if err != nil || !slices.Equal(got, []string{"one"}) || report != (Report{Records: 1, Lost: lost}) {
+	if err != nil || !slices.Equal(got, []string{"one"}) || report != (Report{Records: 1, Damaged: 1, Lost: lost}) {
 		t.Fatalf("what is sound: got %q, %+v, %v", got, report, err)
 	}
 }
 
-// TestDamagedHeader ends where a length cannot be trusted.
-func TestDamagedHeader(t *testing.T) {
-	for bit := range headerBytes * 8 {
-		b := image("one", "two", "three")
-		at := len(image("one"))
-		b[at+bit/8] ^= 1 << (bit % 8)
-		got, report := read(t, newMemoryFS().with(path, b))
-		if !slices.Equal(got, []string{"one"}) || report != (Report{Records: 1, Lost: int64(len(b) - at)}) {
-			t.Fatalf("bit %d: got %q, %+v", bit, got, report)
+// TestEveryFlip flips each bit of a file: it costs the record that it is in and no other, and is told.
+func TestEveryFlip(t *testing.T) {
+	all := []string{"one", "two", "three", ""}
+	whole := image(all...)
+	for at := range whole {
+		for bit := range 8 {
+			b := slices.Clone(whole)
+			b[at] ^= 1 << bit
+			want := Report{Records: len(all), Lost: int64(len(magic))} // the flip is in the magic
+			left, from := slices.Clone(all), len(magic)
+			for i, p := range all {
+				if end := from + RecordBytes(len(p)); at >= from && at < end {
+					left = slices.Delete(left, i, i+1)
+					want = Report{Records: len(left), Damaged: 1, Lost: int64(end - from)}
+				}
+				from += RecordBytes(len(p))
+			}
+			got, report := read(t, newMemoryFS().with(path, b))
+			if !slices.Equal(got, left) || report != want {
+				t.Fatalf("bit %d of byte %d: got %q, %+v; want %q, %+v", bit, at, got, report, left, want)
+			}
+		}
+	}
+}
+
+// TestZeroed zeroes every stretch of a file: what lies outside is read, and what a crash may have left at the end is no
+// damage.
+func TestZeroed(t *testing.T) {
+	all := []string{"one", "two", "three"}
+	whole := image(all...)
+	for from := len(magic); from < len(whole); from++ {
+		for to := from + 1; to <= len(whole); to++ {
+			b := slices.Clone(whole)
+			clear(b[from:to])
+			if slices.Equal(b, whole) {
+				continue
+			}
+			var left []string
+			start := len(magic)
+			for _, p := range all {
+				end := start + RecordBytes(len(p))
+				if slices.Equal(b[start:end], whole[start:end]) {
+					left = append(left, p)
+				}
+				start = end
+			}
+			got, report := read(t, newMemoryFS().with(path, b))
+			if !slices.Equal(got, left) || report.Records != len(left) || report.Damaged == 0 && report.Torn == 0 {
+				t.Fatalf("zeros from %d to %d: got %q, %+v; want %q and damage", from, to, got, report, left)
+			}
 		}
 	}
 }
@@ -196,7 +237,7 @@ func TestHugeLength(t *testing.T) {
 	b := binary.LittleEndian.AppendUint32([]byte(magic), MaxPayloadBytes+1)
 	b = binary.LittleEndian.AppendUint32(b, 0)
 	b = binary.LittleEndian.AppendUint32(b, checksum(b[len(magic):]))
-	if got, report := read(t, newMemoryFS().with(path, b)); got != nil || report.Lost != headerBytes {
+	if got, report := read(t, newMemoryFS().with(path, b)); got != nil || report.Lost != headerBytes || report.Damaged != 1 {
 		t.Fatalf("got %q, %+v", got, report)
 	}
 }
@@ -496,6 +537,9 @@ func FuzzJournalReplay(f *testing.F) {
 	damaged := image("one", "two", "three")
 	damaged[len(image("one"))+headerBytes] ^= 1
 	f.Add(damaged)
+	framing := image("one", "two", "three")
+	framing[len(image("one"))] ^= 1
+	f.Add(framing)
 	f.Add([]byte("not a journal"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var again []byte
@@ -510,7 +554,10 @@ func FuzzJournalReplay(f *testing.F) {
 			}
 			return
 		}
-		if report.Damaged == 0 && !bytes.Equal(append([]byte(magic), again...), b[:int64(len(b))-report.Lost]) {
+		if got := int64(len(magic)+len(again)) + report.Torn + report.Lost; bytes.HasPrefix(b, []byte(magic)) && got != int64(len(b)) {
+			t.Fatalf("%+v are %d bytes, want %d", report, got, len(b))
+		}
+		if report.Lost == 0 && !bytes.Equal(append([]byte(magic), again...), b[:int64(len(b))-report.Torn]) {
 			t.Fatal("what was read is not what is there")
 		}
 	})
