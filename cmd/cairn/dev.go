@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -56,7 +57,7 @@ func newDev() *cobra.Command {
 		httpSettings:     defaultHTTP(),
 	}
 	settings.Explorer = true
-	return withSettings(&cobra.Command{
+	return cli.Service(withSettings(&cobra.Command{
 		Use:   "dev",
 		Short: "Run a development chain with funded accounts",
 		Long: "Run a development chain: one node that makes blocks, chain id 31337, with funded accounts whose keys " +
@@ -65,7 +66,7 @@ func newDev() *cobra.Command {
 			"value to them.\n" +
 			"Each block is a line on the standard error; so is what contracts say with the host function debug.",
 		Example: "  cairn dev\n  cairn dev --ephemeral --block-time 0",
-	}, &settings, func(command *cobra.Command) error { return runDev(command, settings) })
+	}, &settings, func(command *cobra.Command) error { return runDev(command, settings) }))
 }
 
 func runDev(command *cobra.Command, settings devSettings) error {
@@ -126,9 +127,7 @@ func runDev(command *cobra.Command, settings devSettings) error {
 		return err
 	}
 	accounts := developmentAccounts(development)
-	if err := printDev(printer, n, accounts, dir, settings); err != nil {
-		return errors.Join(err, n.Close())
-	}
+	printDev(printer, log, n, accounts, dir, settings)
 	if settings.ReadyFile != "" {
 		return run(command.Context(), n, settings.ReadyFile, accounts)
 	}
@@ -187,8 +186,9 @@ func newDevelopmentAccount(key crypto.PrivateKey) developmentAccount {
 }
 
 func printDev(
-	printer *output.Printer, n *node.Node, accounts []developmentAccount, dir string, settings devSettings,
-) error {
+	printer *output.Printer, log *slog.Logger, n *node.Node, accounts []developmentAccount, dir string,
+	settings devSettings,
+) {
 	where := dir
 	if dir == "" {
 		where = "in memory"
@@ -200,7 +200,7 @@ func printDev(
 		DataDir  string               `json:"dataDir"`
 		Accounts []developmentAccount `json:"accounts"`
 	}{n.RPCURL(), n.Admin().URL, api.DevelopmentChainID, dir, accounts}
-	return printer.Result(result, func(t *output.Text) {
+	announce(printer, log, result, func(t *output.Text) {
 		t.Line("Cairn %s, development chain\n", build.Read().Version)
 		name, hint := "dev%d", "Try: cairn send dev1 1.5 --from dev0"
 		if settings.Mnemonic != api.DevelopmentMnemonic {

@@ -15,14 +15,21 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 )
 
-func main() { os.Exit(execute()) }
+func main() { os.Exit(execute(os.Args[1:], machine.CatchSignals())) }
 
-func execute() int {
+func execute(args []string, hangups <-chan os.Signal) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return cli.Execute(ctx, newRoot(machine.Kernels{}.Use), os.Args[1:], cli.Streams{
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
-	})
+	root := newRoot(machine.Kernels{}.Use)
+	if cli.IsService(root, args) {
+		machine.Serve()
+	} else {
+		go func() {
+			<-hangups // the terminal is gone
+			stop()
+		}()
+	}
+	return cli.Execute(ctx, root, args, cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 }
 
 // newRoot is the program with all its commands. testKernels fails where this processor computes other hashes than it

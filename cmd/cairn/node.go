@@ -85,7 +85,7 @@ func defaultNode() nodeSettings {
 
 func newNode() *cobra.Command {
 	settings := defaultNode()
-	return withSettingsFile(&cobra.Command{
+	return cli.Service(withSettingsFile(&cobra.Command{
 		Use:   "node",
 		Short: "Run a node of a network",
 		Long: "Run a node of a network that `cairn init` started. Settings come from flags, CAIRN_* variables and " +
@@ -97,7 +97,7 @@ func newNode() *cobra.Command {
 		return inTime(command.Context(), over, func() error {
 			return adviseDisk(settings.DataDir, runNode(command, settings))
 		})
-	})
+	}))
 }
 
 func runNode(command *cobra.Command, settings nodeSettings) error {
@@ -139,14 +139,12 @@ func runNode(command *cobra.Command, settings nodeSettings) error {
 		GenesisHash string `json:"genesisHash"`
 		DataDir     string `json:"dataDir"`
 	}{n.RPCURL(), n.Admin().URL, nodeConfig.Chain.Genesis.ChainID, hash.String(), settings.DataDir}
-	if err := cli.PrinterOf(command).Result(result, func(t *output.Text) {
+	announce(cli.PrinterOf(command), log, result, func(t *output.Text) {
 		t.Fields(output.Field{Name: "JSON-RPC", Value: result.RPC}, output.Field{Name: "health", Value: result.Admin +
 			"/health"},
 			output.Field{Name: "chain id", Value: result.ChainID}, output.Field{Name: "genesis hash", Value: result.GenesisHash},
 			output.Field{Name: "data", Value: result.DataDir})
-	}); err != nil {
-		return errors.Join(err, n.Close())
-	}
+	})
 	if _, follows := n.SyncStatus(); follows {
 		defer showProgress(command, n)()
 	}

@@ -132,14 +132,14 @@ type proveSettings struct {
 
 func newProve() *cobra.Command {
 	settings := proveSettings{adminSettings: defaultAdmin(), ProofBits: 128}
-	return withSettings(&cobra.Command{
+	return cli.Service(withSettings(&cobra.Command{
 		Use:   "prove",
 		Short: "Prove the blocks of a node, on this machine or another",
 		Long: "Take blocks that wait for a proof from a node's admin address, prove them one after the other and hand the " +
 			"proofs in.\n" +
 			"The node verifies each before it stores it: a prover need not be trusted. It runs at the lowest priority.",
 		Example: "  cairn node --prove elsewhere --data-dir ./mychain\n  cairn prove --admin http://127.0.0.1:8778",
-	}, &settings, func(command *cobra.Command) error { return runProve(command, settings) })
+	}, &settings, func(command *cobra.Command) error { return runProve(command, settings) }))
 }
 
 // proverMemory is what the garbage collector keeps a prover's memory below. What is in use is 0.9 GB for a segment of

@@ -112,6 +112,13 @@ func newLogger(to io.Writer, level, format string) (*slog.Logger, error) {
 	}
 }
 
+// announce prints what a service says once, when it serves. It serves whether anyone reads that or not.
+func announce(printer *output.Printer, log *slog.Logger, result any, people func(*output.Text)) {
+	if err := printer.Result(result, people); err != nil {
+		log.Warn("the standard output cannot be written", "error", err)
+	}
+}
+
 // run runs a node until the context ends. The ready file is written first: the listeners are open since the node was
 // made, so whoever connects from now on is served. SIGHUP makes it read certificate and keys again.
 func run(ctx context.Context, n *node.Node, readyFile string, accounts []developmentAccount) error {

@@ -146,13 +146,13 @@ func newSignerRun() *cobra.Command {
 	settings := signerRun{
 		DataDir: dataHome("signer"), Listen: "127.0.0.1:8780", LogLevel: "info", LogFormat: "text",
 	}
-	return withSettingsFile(&cobra.Command{
+	return cli.Service(withSettingsFile(&cobra.Command{
 		Use:   "run",
 		Short: "Sign what the nodes ask for",
 		Long: "Sign the headers that the nodes with the given pins send. Settings come from flags, CAIRN_* variables and " +
 			"DATA-DIR/cairn.toml.",
 		Example: "  cairn signer run --data-dir ./signer --listen 10.0.0.9:8780 --client PIN",
-	}, &settings, func(command *cobra.Command) error { return runSigner(command, settings) })
+	}, &settings, func(command *cobra.Command) error { return runSigner(command, settings) }))
 }
 
 func runSigner(command *cobra.Command, settings signerRun) (err error) {
@@ -196,13 +196,11 @@ func runSigner(command *cobra.Command, settings signerRun) (err error) {
 	}{
 		listener.Addr().String(), dir.Identity.Pin().String(), types.PublicKey(dir.Key.PublicKey()).String(), held.Height,
 	}
-	if err := cli.PrinterOf(command).Result(result, func(t *output.Text) {
+	announce(cli.PrinterOf(command), log, result, func(t *output.Text) {
 		t.Fields(output.Field{Name: "signer", Value: result.Listen}, output.Field{Name: "pin", Value: result.Pin},
 			output.Field{Name: "producer", Value: result.Producer},
 			output.Field{Name: "signed last", Value: fmt.Sprintf("block %d", result.Height)})
-	}); err != nil {
-		return errors.Join(err, listener.Close())
-	}
+	})
 	return server.Serve(command.Context(), accept.Patient(listener, log))
 }
 

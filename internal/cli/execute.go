@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -42,6 +44,10 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, streams St
 	if err == nil {
 		return output.ExitDone
 	}
+	var unwritten *fs.PathError
+	if errors.As(err, &unwritten) && errors.Is(err, syscall.EPIPE) && unwritten.Path == os.Stdout.Name() {
+		return output.ExitDone // its reader has all that it wanted
+	}
 	printer := PrinterOf(command)
 	if !started {
 		// Flags after the wrong one are not parsed.
@@ -49,6 +55,22 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, streams St
 		err = output.Usage(err)
 	}
 	return printer.Fail(err)
+}
+
+// serviceAnnotation marks what [Service] was told of.
+const serviceAnnotation = "service"
+
+// Service marks a command that runs until it is asked to end: neither a terminal that goes away nor a standard stream
+// that nobody reads ends it.
+func Service(command *cobra.Command) *cobra.Command {
+	command.Annotations = map[string]string{serviceAnnotation: "true"}
+	return command
+}
+
+// IsService tells whether the command that args name, below root, is a [Service].
+func IsService(root *cobra.Command, args []string) bool {
+	command, _, err := root.Find(args)
+	return err == nil && command.Annotations[serviceAnnotation] != ""
 }
 
 // PrinterOf is the printer for a command that is running.

@@ -81,8 +81,8 @@ func TestNodeExportsTraces(t *testing.T) {
 	}
 }
 
-// runNode lets a node make blocks on demand and answer a call, and returns how many blocks it made.
-func runNode(t *testing.T, endpoint string) (blocks int) {
+// newNode is a node of a development chain that exports its traces to a collector.
+func newNode(t *testing.T, endpoint string) *node.Node {
 	t.Helper()
 	development, err := datadir.NewDevelopment(api.DevelopmentMnemonic, 1)
 	if err != nil {
@@ -104,6 +104,13 @@ func runNode(t *testing.T, endpoint string) (blocks int) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return n
+}
+
+// runNode lets a node make blocks on demand and answer a call, and returns how many blocks it made.
+func runNode(t *testing.T, endpoint string) (blocks int) {
+	t.Helper()
+	n := newNode(t, endpoint)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- n.Run(ctx) }()
@@ -126,4 +133,47 @@ func runNode(t *testing.T, endpoint string) (blocks int) {
 		t.Fatal(err)
 	}
 	return blocks
+}
+
+// A new node has few series: a method appears once it is called.
+func TestScrapeIsSmall(t *testing.T) {
+	n := newNode(t, "")
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- n.Run(ctx) }()
+	series := func() (all int, called []string) {
+		response, err := http.Get(n.Admin().URL + "/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(response.Body)
+		if err = errors.Join(err, response.Body.Close()); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if strings.HasPrefix(line, "cairn_rpc_call_duration_seconds_count") {
+				called = append(called, line)
+			}
+			if line[0] != '#' {
+				all++
+			}
+		}
+		return all, called
+	}
+	if all, called := series(); all >= 600 || len(called) > 0 {
+		t.Errorf("got %d series and the calls %q, want less than 600 and none", all, called)
+	}
+	call := `{"jsonrpc":"2.0","id":1,"method":"svc_chainId","params":[]}`
+	response, err := http.Post(n.RPCURL(), "application/json", strings.NewReader(call))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	if _, called := series(); len(called) != 1 || !strings.Contains(called[0], `"svc_chainId"} 1`) {
+		t.Errorf("got the calls %q, want one of svc_chainId", called)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -40,7 +41,7 @@ type Telemetry struct {
 	log      *slog.Logger
 	tracer   *tracer // nil: no traces
 
-	calls      map[string]prometheus.Observer // by method, complete from the start: reading needs no lock
+	calls      map[string]func() prometheus.Observer // by method, complete from the start: reading needs no lock
 	callErrors *prometheus.CounterVec
 
 	phases       map[string]prometheus.Observer
@@ -90,9 +91,10 @@ func (t *Telemetry) registerCalls(methods []string, codes []int) {
 		Namespace: namespace, Name: "rpc_errors_total", Help: "Calls answered with an error, by JSON-RPC error code.",
 	}, []string{"code"})
 	t.registry.MustRegister(calls, t.callErrors)
-	t.calls = map[string]prometheus.Observer{}
+	t.calls = map[string]func() prometheus.Observer{}
 	for _, method := range append([]string{UnknownMethod}, methods...) {
-		t.calls[method] = calls.WithLabelValues(method)
+		// It has its series once it is called: those of all methods would be three quarters of a scrape.
+		t.calls[method] = sync.OnceValue(func() prometheus.Observer { return calls.WithLabelValues(method) })
 	}
 	for _, code := range codes {
 		t.callErrors.WithLabelValues(strconv.Itoa(code))
@@ -140,7 +142,7 @@ func (t *Telemetry) Observe(method string, code int, took time.Duration) {
 	if !ok {
 		method, call = UnknownMethod, t.calls[UnknownMethod]
 	}
-	call.Observe(took.Seconds())
+	call().Observe(took.Seconds())
 	if code != 0 {
 		t.callErrors.WithLabelValues(strconv.Itoa(code)).Inc() // codes are the program's own, not the client's
 	}

@@ -1,0 +1,18 @@
+//go:build unix
+
+package machine
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+var failedWrites = []os.Signal{syscall.SIGPIPE, syscall.SIGXFSZ}
+
+func passOver() { signal.Ignore(syscall.SIGTTOU, syscall.SIGUSR1, syscall.SIGUSR2) }
+
+// noCoreFile has the process leave no core file when it ends by a signal.
+func noCoreFile() error { return unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}) }
