@@ -66,8 +66,9 @@ alerts: ## test the alert rules (needs promtool, which Debian has in its package
 provoke: build ## let each alert fire by its cause, with a node and a Prometheus (a quarter of an hour; Linux, root, prometheus)
 	go run ./deploy/provoke
 
-balance: build ## kill, stop and pause a replica behind the shipped configurations of nginx and HAProxy (needs Linux, nginx, haproxy)
+balance: build ## lose replicas, members and the primary behind the shipped configurations of nginx and HAProxy (needs Linux, nginx, haproxy)
 	go run ./deploy/balance
+	go run ./deploy/balance -cluster
 
 outage: build ## do to a cluster of three what happens to machines, with real processes (Linux, root; two hours)
 	go run ./bench/outage -parts kills,acks,changes,promote

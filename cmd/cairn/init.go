@@ -2,7 +2,9 @@ package main
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"math/big"
 	"path/filepath"
 	"strings"
 	"time"
@@ -20,8 +22,20 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// defaultChainIDs are the chain ids of new networks where none is given.
-var defaultChainIDs = map[types.Network]uint64{types.Mainnet: 1, types.Testnet: 2, types.Regtest: 3}
+// A chain id that init chooses is neither a number that people choose by hand nor one that JavaScript would round.
+const (
+	leastRandomChainID = 1 << 31
+	greatestChainID    = 1<<53 - 1
+)
+
+// randomChainID is one that no other network has: what is signed names the chain id and no genesis.
+func randomChainID() (uint64, error) {
+	n, err := rand.Int(rand.Reader, big.NewInt(greatestChainID-leastRandomChainID+1))
+	if err != nil {
+		return 0, err
+	}
+	return leastRandomChainID + n.Uint64(), nil
+}
 
 func newInit() *cobra.Command {
 	location := struct {
@@ -40,7 +54,7 @@ func newInit() *cobra.Command {
 		Example: "  cairn init ./mychain --network regtest --alloc alice=1000 --alloc bcrt1p…=50\n  cairn node " +
 			"--data-dir ./mychain",
 		Args: exactlyOne("a directory"),
-		RunE: func(command *cobra.Command, args []string) error {
+		RunE: func(command *cobra.Command, args []string) (err error) {
 			n := datadir.NewNetwork{
 				Network: types.Network(network), ChainID: chainID, Time: uint64(time.Now().Unix()),
 				Settings: settingsText(blockTime),
@@ -48,11 +62,17 @@ func newInit() *cobra.Command {
 			if n.Network.Prefix() == "" {
 				return output.Usage(fmt.Errorf("unknown network %q: mainnet, testnet or regtest", network))
 			}
-			if !command.Flags().Changed("chain-id") {
-				n.ChainID = defaultChainIDs[n.Network]
+			random := !command.Flags().Changed("chain-id")
+			if random {
+				if n.ChainID, err = randomChainID(); err != nil {
+					return err
+				}
 			}
 			if n.ChainID == api.DevelopmentChainID {
 				return output.Usage(fmt.Errorf("chain id %d is that of `cairn dev`", n.ChainID))
+			}
+			if n.ChainID == 0 || n.ChainID > greatestChainID {
+				return output.Usage(fmt.Errorf("chain id %d is not from 1 to 2^53 − 1", n.ChainID))
 			}
 			if err := config.Load(&location, settingsSources(command)); err != nil {
 				return output.Usage(err)
@@ -66,7 +86,11 @@ func newInit() *cobra.Command {
 			}, allocations); err != nil {
 				return output.Usage(err)
 			}
-			return initNetwork(cli.PrinterOf(command), args[0], n)
+			printer := cli.PrinterOf(command)
+			if err := checkKnownKeys(printer, n); err != nil {
+				return output.Usage(err)
+			}
+			return initNetwork(printer, args[0], n, random)
 		},
 	}
 	flags := command.Flags()
@@ -79,7 +103,7 @@ func newInit() *cobra.Command {
 		&chainID,
 		"chain-id",
 		0,
-		"number that keeps transactions of different chains apart (default 1 for mainnet, 2 testnet, 3 regtest)",
+		"number that keeps transactions of different chains apart, up to 2^53 − 1 (default a random one)",
 	)
 	flags.StringArrayVar(&allocations, "alloc", nil, "first balance, as ACCOUNT=AMOUNT, where ACCOUNT is an address, a "+
 		"public key in hex or a name of the keystore; may be repeated")
@@ -89,7 +113,28 @@ func newInit() *cobra.Command {
 	return command
 }
 
-func initNetwork(printer *output.Printer, dir string, n datadir.NewNetwork) (err error) {
+// checkKnownKeys refuses to give coins to the accounts of the public mnemonic: anybody could take them. On regtest,
+// which may be for tests, it warns.
+func checkKnownKeys(printer *output.Printer, n datadir.NewNetwork) error {
+	known, err := datadir.DevelopmentKeys()
+	if err != nil {
+		return err
+	}
+	for _, a := range n.Allocations {
+		if !known[a.Account] {
+			continue
+		}
+		what := fmt.Sprintf("the key of %s is public: it is of the mnemonic of `cairn dev`, and anybody can take its coins",
+			n.Network.Address(a.Account))
+		if n.Network != types.Regtest {
+			return errors.New(what + ". Make a key of your own: cairn keys new NAME")
+		}
+		printer.Note("Warning: %s", what)
+	}
+	return nil
+}
+
+func initNetwork(printer *output.Printer, dir string, n datadir.NewNetwork, random bool) (err error) {
 	if n.Key, err = crypto.GenerateKey(rand.Reader); err != nil {
 		return err
 	}
@@ -115,6 +160,9 @@ func initNetwork(printer *output.Printer, dir string, n datadir.NewNetwork) (err
 			output.Field{
 				Name: "producer's key", Value: filepath.Join(dir, datadir.ProtocolKeyFile) + " (keep it secret, keep a copy)",
 			})
+		if random {
+			t.Line("\nThe chain id is random: a transaction signed for this network is valid on no other one.")
+		}
 		t.Line("\nStart it: cairn node --data-dir %s", dir)
 	})
 }

@@ -10,10 +10,12 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/testkit/program"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -25,9 +27,12 @@ const (
 
 // traffic is what goes through the balancer.
 type traffic struct {
-	url     string
-	readers []*reader
-	client  *client.Client
+	name     string // of the balancer
+	url      string
+	balancer *program.Process
+	readers  []*reader
+	client   *client.Client
+	readOnly bool // nobody sends
 }
 
 // reader is a client with an address of its own, by which the balancer knows it.
@@ -46,8 +51,8 @@ type seen struct {
 	moved          int // readers that two replicas answered
 }
 
-func newTraffic(st *stage) *traffic {
-	t := &traffic{url: "http://" + st.address(0)}
+func newTraffic(name, address string, balancer *program.Process) *traffic {
+	t := &traffic{name: name, url: "http://" + address, balancer: balancer}
 	for i := range readers {
 		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(10+7*i))}}
 		transport := &http.Transport{DialContext: dialer.DialContext}
@@ -55,6 +60,9 @@ func newTraffic(st *stage) *traffic {
 	}
 	return t
 }
+
+// end ends the balancer.
+func (t *traffic) end() error { return t.balancer.End(syscall.SIGTERM) }
 
 // reach waits until the balancer answers for both replicas.
 func (t *traffic) reach(ctx context.Context) (err error) {
@@ -79,6 +87,18 @@ func (t *traffic) reach(ctx context.Context) (err error) {
 	}
 }
 
+// during has the clients of balancers read and send while something happens.
+func during(ctx context.Context, do func(context.Context) error, traffics []*traffic) (saw []*seen, err error) {
+	if len(traffics) == 0 {
+		return nil, do(ctx)
+	}
+	first, err := traffics[0].during(ctx, func(ctx context.Context) (err error) {
+		saw, err = during(ctx, do, traffics[1:])
+		return err
+	})
+	return append([]*seen{first}, saw...), err
+}
+
 // during has the clients read and send while something happens.
 func (t *traffic) during(ctx context.Context, do func(context.Context) error) (*seen, error) {
 	s := new(seen)
@@ -87,7 +107,9 @@ func (t *traffic) during(ctx context.Context, do func(context.Context) error) (*
 	for _, r := range t.readers {
 		running.Go(func() { r.readOn(working, t.url, s) })
 	}
-	running.Go(func() { t.sendOn(working, s) })
+	if !t.readOnly {
+		running.Go(func() { t.sendOn(working, s) })
+	}
 	err := do(ctx)
 	stop()
 	running.Wait()
@@ -167,7 +189,7 @@ func (t *traffic) sendOn(ctx context.Context, s *seen) {
 func (t *traffic) send(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
-	me := sender()
+	me := sender(t.name)
 	tx, err := t.client.Build(ctx, me.Account(), client.Transfer(me.Account(), 1), client.TxFields{})
 	if err != nil {
 		return err

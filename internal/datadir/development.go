@@ -49,6 +49,32 @@ func NewDevelopment(mnemonic string, count int) (*Development, error) {
 	return d, err
 }
 
+// DevelopmentKeys are the accounts whose keys everybody has: the first twenty that wallets derive from the public
+// mnemonic, with either coin type, and what else a development chain has.
+func DevelopmentKeys() (map[types.Account]bool, error) {
+	const count = 20
+	known := make(map[types.Account]bool)
+	d, err := NewDevelopment(api.DevelopmentMnemonic, count)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range append(d.Accounts, d.Treasury, d.Producer) {
+		known[key.PublicKey()] = true
+	}
+	seed, err := wallet.SeedFromMnemonic(api.DevelopmentMnemonic, "")
+	if err != nil {
+		return nil, err
+	}
+	for i := range uint32(count) {
+		key, err := wallet.DeriveBIP86(seed, types.Mainnet.CoinType(), 0, 0, i)
+		if err != nil {
+			return nil, err
+		}
+		known[key.PublicKey()] = true
+	}
+	return known, nil
+}
+
 // Genesis is the development chain's genesis at a time in Unix seconds.
 func (d *Development) Genesis(time uint64) types.Genesis {
 	g := types.Genesis{

@@ -11,7 +11,7 @@ import (
 )
 
 // TestBalancers kills a replica behind nginx and behind HAProxy with the shipped configurations, while clients read and
-// send: none of them may notice. `make balance` does more.
+// send, and in the end the primary; and likewise members of a cluster. `make balance` does more.
 func TestBalancers(t *testing.T) {
 	balance := filepath.Join(t.TempDir(), "balance")
 	build := exec.Command("go", "build", "-o", balance, "github.com/cairn-chain/cairn/deploy/balance")
@@ -19,14 +19,20 @@ func TestBalancers(t *testing.T) {
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
-	// What opens connections gets no ports below those that Linux gives; several runs on a machine seldom get the same.
-	port := 10_000 + os.Getpid()%1_500*8
-	run := exec.Command(balance, "-program", buildBinary(t), "-configs", filepath.Join("..", "..", "deploy"),
-		"-port", strconv.Itoa(port), "-calm", "1s", "-kill-only")
-	run.Env = append(environment(), "TMPDIR="+t.TempDir())
-	output, err := run.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, output)
+	binary := buildBinary(t)
+	for i, nodes := range []string{"replicas", "cluster"} {
+		t.Run(nodes, func(t *testing.T) {
+			t.Parallel()
+			// What opens connections gets no ports below those that Linux gives; several runs on a machine seldom get the same.
+			port := 10_000 + os.Getpid()%800*24 + i*12
+			run := exec.Command(balance, "-program", binary, "-configs", filepath.Join("..", "..", "deploy"),
+				"-port", strconv.Itoa(port), "-calm", "1s", "-kill-only", "-cluster="+strconv.FormatBool(nodes == "cluster"))
+			run.Env = append(environment(), "TMPDIR="+t.TempDir())
+			output, err := run.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, output)
+			}
+			t.Logf("%s", output)
+		})
 	}
-	t.Logf("%s", output)
 }
