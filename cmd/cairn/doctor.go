@@ -55,6 +55,7 @@ func newDoctor() *cobra.Command {
 	}, &settings, func(command *cobra.Command) error {
 		here := lookAt(settings.DataDir)
 		findings := []finding{checkSettings(settings, here), checkProcessor(), checkFiles(settings.httpSettings)}
+		findings = append(findings, checkUser(os.Geteuid())...)
 		findings = append(findings, checkDataDir(settings, here)...)
 		findings = append(findings, checkUpstreams(command.Context(), settings, here)...)
 		for _, address := range []string{settings.RPCAddr, settings.AdminAddr} {
@@ -305,6 +306,17 @@ func checkKey(path string, genesis *types.Genesis, mode string) finding {
 			"right if production was handed over to it; else this node makes no blocks"}
 	}
 	return finding{check, stateOK, "of " + types.Account(key.PublicKey()).String(), ""}
+}
+
+// checkUser says of root, whom no file's mode stops, that what the node's user may read and write is not checked here.
+func checkUser(user int) []finding {
+	if user != 0 {
+		return nil
+	}
+	return []finding{{
+		"user", stateWarning, "root may read and write everything: whether another user that runs the node may is not checked",
+		`run this as that user; for the systemd unit docs/operators.md has the command ("As a service")`,
+	}}
 }
 
 // minFreeDisk is a day of a busy chain.

@@ -137,3 +137,13 @@ func TestDoctorKnowsTheChain(t *testing.T) {
 		t.Errorf("%v, %s, %v; want %s", follow, chain, err, want)
 	}
 }
+
+// Root finds every file readable, and says that this is not what the node's user finds.
+func TestDoctorOfRoot(t *testing.T) {
+	if got := checkUser(0); len(got) != 1 || got[0].State != stateWarning || !strings.Contains(got[0].Detail, "not checked") {
+		t.Errorf("root: got %+v, want a warning of what is not checked", got)
+	}
+	if got := checkUser(1000); got != nil {
+		t.Errorf("another user: got %+v, want nothing", got)
+	}
+}

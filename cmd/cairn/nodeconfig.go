@@ -151,7 +151,7 @@ func (s nodeSettings) genesisFile() (*types.Genesis, error) {
 	case errors.Is(err, os.ErrNotExist):
 		return nil, output.Usage(fmt.Errorf("--genesis: %w", err))
 	}
-	return nil, err
+	return nil, output.Usage(err)
 }
 
 // key is the key to make blocks with: a primary's, and that of another node only where it is named. A directory that

@@ -121,7 +121,7 @@ func TestOtherGenesisIsRefused(t *testing.T) {
 		"fewer accounts":     {"dev", "--data-dir", development, "--accounts", "3"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			refused := newUser(t).fails(exitFailed, append(args, anyPorts...)...)
+			refused := newUser(t).fails(exitUsage, append(args, anyPorts...)...)
 			if strings.Count(refused.Message, "0x") != 2 || !strings.Contains(refused.Message, "genesis") {
 				t.Errorf("it says %q", refused.Message)
 			}
