@@ -5,7 +5,7 @@
 #   sh install.sh [--version VERSION] [--prefix DIRECTORY] [--base URL] [--key FILE]
 #
 # VERSION is the release's, without v. DIRECTORY is /usr/local for root and ~/.local for others: the program goes to its
-# bin, manual pages and completions to its share. URL is where the release's files are (https:// or file://).
+# bin, manual pages and completions to its share, units, configurations and example contracts to its share/doc/cairn. URL is where the release's files are (https:// or file://).
 # FILE is the public key, in PEM, that signed the sums (openssl checks it). Without one only the sums are checked, and this script says so.
 set -eu
 
@@ -108,6 +108,8 @@ put 644 "$from"/man/*.1 "$prefix/share/man/man1"
 put 644 "$from/completions/cairn" "$prefix/share/bash-completion/completions"
 put 644 "$from/completions/_cairn" "$prefix/share/zsh/site-functions"
 put 644 "$from/completions/cairn.fish" "$prefix/share/fish/vendor_completions.d"
+put 644 "$from"/deploy/* "$prefix/share/doc/cairn/deploy"
+put 644 "$from"/contracts/wasm/* "$prefix/share/doc/cairn/contracts/wasm"
 put 755 "$from/cairn" "$prefix/bin"
 "$prefix/bin/cairn" version
 case ":$PATH:" in

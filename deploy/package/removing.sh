@@ -5,5 +5,9 @@ case "${1:-remove}" in
 upgrade | 1) exit 0 ;;
 esac
 if [ -d /run/systemd/system ]; then
-	systemctl disable --now cairn.service || echo "cairn.service could not be stopped: systemctl status cairn" >&2
+	for unit in cairn.service cairn-signer.service; do
+		systemctl disable --now "$unit" || echo "$unit could not be stopped: systemctl status $unit" >&2
+		# One that failed would still be known after its file is gone.
+		systemctl reset-failed "$unit" 2>/dev/null || :
+	done
 fi

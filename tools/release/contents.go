@@ -8,6 +8,7 @@ import (
 	"compress/gzip"
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,7 +36,11 @@ func (r *release) contents(ctx context.Context, p program, pages []file) ([]file
 		return nil, err
 	}
 	files := append(slices.Clone(pages), file{p.binary(), binary, 0o755}, file{"THIRD_PARTY_LICENSES", licences, 0o644})
-	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md", "deploy/cairn.service"} {
+	names, err := shipped(os.DirFS(r.source))
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
 		content, err := os.ReadFile(filepath.Join(r.source, filepath.FromSlash(name)))
 		if err != nil {
 			return nil, err
@@ -44,6 +49,16 @@ func (r *release) contents(ctx context.Context, p program, pages []file) ([]file
 	}
 	slices.SortFunc(files, func(a, b file) int { return cmp.Compare(a.name, b.name) })
 	return files, nil
+}
+
+// shipped are the files of the sources that go with the program: all that a page has an operator use beside it.
+func shipped(source fs.FS) ([]string, error) {
+	names := []string{
+		"LICENSE", "README.md", "CHANGELOG.md", "deploy/cairn.service", "deploy/cairn-signer.service", "deploy/haproxy.cfg",
+		"deploy/nginx.conf", "deploy/prometheus.yml", "deploy/alerts.yml", "deploy/grafana.json",
+	}
+	modules, err := fs.Glob(source, "contracts/wasm/*.wasm")
+	return append(names, modules...), err
 }
 
 // licencePattern is of files that say under which terms a module may be passed on.

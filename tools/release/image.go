@@ -44,7 +44,8 @@ func (r *release) writeImage(programs []program) error {
 	if err != nil {
 		return err
 	}
-	images.Annotations = map[string]string{v1.AnnotationRefName: r.version}
+	// Podman and skopeo take it for the image's name, so that what is loaded is called as the pages call it.
+	images.Annotations = map[string]string{v1.AnnotationRefName: "cairn:" + r.version}
 	top, err := json.Marshal(v1.Index{
 		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: v1.MediaTypeImageIndex, Manifests: []v1.Descriptor{images},
 	})

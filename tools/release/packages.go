@@ -43,6 +43,7 @@ func (r *release) writePackages(p program, files []file) error {
 		info.Scripts = nfpm.Scripts{
 			PostInstall: filepath.Join(r.source, "deploy", "package", "installed.sh"),
 			PreRemove:   filepath.Join(r.source, "deploy", "package", "removing.sh"),
+			PostRemove:  filepath.Join(r.source, "deploy", "package", "removed.sh"),
 		}
 		var encoded bytes.Buffer
 		if err := packager.Package(info, &encoded); err != nil {
@@ -108,6 +109,6 @@ func place(f file, format string) string {
 	case name == "LICENSE" && format == "deb":
 		return "/usr/share/doc/cairn/copyright"
 	default:
-		return "/usr/share/doc/cairn/" + name
+		return "/usr/share/doc/cairn/" + f.name
 	}
 }

@@ -37,6 +37,12 @@ func (r *release) writeSums(key string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", key, err)
 	}
+	public, err := x509.MarshalPKIXPublicKey(signer.Public())
+	if err != nil {
+		return err
+	}
+	// As openssl pkey -pubin -outform DER | sha256sum tells of the public key.
+	fmt.Printf("signed by the key with the fingerprint %x\n", sha256.Sum256(public))
 	return r.writeFile(sumsFile+".sig", ed25519.Sign(signer, sums.Bytes()), 0o644)
 }
 
