@@ -5,16 +5,9 @@
 set -eu
 cd "$(dirname "$0")"
 
-as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
-if [ ! -x /usr/bin/cargo ] || [ ! -x /usr/bin/wasm-ld ] || [ ! -d /usr/lib/rustlib/wasm32-unknown-unknown ]; then
-	as_root apt-get update -qq
-	as_root apt-get install -y -qq cargo rustc libstd-rust-dev-wasm32 lld >/dev/null
-fi
-if ! command -v npm >/dev/null; then
-	as_root apt-get update -qq
-	as_root apt-get install -y -qq nodejs npm >/dev/null
-fi
-(cd assemblyscript && npm ci --silent --no-audit --no-fund)
+sh ../scripts/need.sh "the contracts" /usr/bin/cargo:cargo,rustc /usr/bin/wasm-ld:lld \
+	/usr/lib/rustlib/wasm32-unknown-unknown:libstd-rust-dev-wasm32 npm:nodejs,npm
+(cd assemblyscript && npm ci --ignore-scripts --silent --no-audit --no-fund)
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

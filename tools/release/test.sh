@@ -7,16 +7,7 @@ cd "$(dirname "$0")"
 root=$(git rev-parse --show-toplevel)
 version=0.0.1-test
 
-missing=""
-for need in openssl:openssl rpm:rpm python3:python3 npm:npm; do
-	command -v "${need%:*}" >/dev/null || missing="$missing ${need#*:}"
-done
-if [ -n "$missing" ]; then
-	echo "the release's test needs$missing: installing" >&2
-	apt-get update -qq
-	# shellcheck disable=SC2086 # packages are words
-	apt-get install -y -qq --no-install-recommends $missing >/dev/null
-fi
+sh ../../scripts/need.sh "the release's test" openssl:openssl rpm:rpm python3:python3 npm:npm skopeo:skopeo
 
 t=$(mktemp -d)
 trap 'chmod -R u+w "$t"; rm -rf "$t"' EXIT
@@ -26,6 +17,7 @@ fail() {
 }
 
 go vet ./...
+go test . # what the pages name is released
 go build -o "$t/release" .
 openssl genpkey -algorithm ed25519 -out "$t/key.pem" 2>/dev/null
 openssl pkey -in "$t/key.pem" -pubout -out "$t/public.pem"
@@ -80,6 +72,7 @@ install() { sh "$1/install.sh" --version "$version" --prefix "$t/prefix" --base 
 PATH="$t/prefix/bin:$PATH" install "$t/first" >/dev/null
 "$t/prefix/bin/cairn" help >/dev/null
 [ -f "$t/prefix/share/man/man1/cairn-node.1" ] || fail "install.sh installed no manual page"
+[ -f "$t/prefix/share/doc/cairn/deploy/haproxy.cfg" ] || fail "install.sh installed no configurations"
 refused() { # MESSAGE
 	rm -rf "$t/prefix"
 	if install "$t/second" >/dev/null 2>"$t/said"; then
@@ -104,7 +97,12 @@ mkdir "$t/fedora" "$t/debian"
 cmp "$t/fedora/usr/bin/cairn" "$program"
 dpkg-deb -x "$t/first/$name.deb" "$t/debian"
 cmp "$t/debian/usr/bin/cairn" "$program"
-grep -q '^ExecStart=/usr/bin/cairn ' "$t/debian/usr/lib/systemd/system/cairn.service"
+for unit in cairn cairn-signer; do
+	grep -q '^ExecStart=/usr/bin/cairn ' "$t/debian/usr/lib/systemd/system/$unit.service"
+done
+for file in haproxy.cfg nginx.conf prometheus.yml alerts.yml grafana.json; do
+	[ -f "$t/debian/usr/share/doc/cairn/deploy/$file" ] || fail "the package has no deploy/$file"
+done
 if [ "$(id -u)" = 0 ]; then
 	mkdir "$t/system"
 	# Its service: what the unit starts, with its directory, serves until it is told to stop.
@@ -125,8 +123,14 @@ if [ "$(id -u)" = 0 ]; then
 		chroot "$1/merged" /usr/bin/cairn account "$3" --rpc-url "$url"
 		kill $node
 		wait $node
+		# Its removal, as if systemd ran: what it is asked, in order.
+		mkdir -p "$1/merged/run/systemd/system"
+		printf "%s\n" "#!/bin/sh" "echo \"\$*\" >>/asked" >"$1/merged/usr/local/bin/systemctl"
+		chmod 755 "$1/merged/usr/local/bin/systemctl"
 		chroot "$1/merged" dpkg -r cairn
 		[ ! -e "$1/merged/usr/bin/cairn" ]
+		grep -q "disable --now cairn.service" "$1/merged/asked"
+		[ "$(tail -n 1 "$1/merged/asked")" = daemon-reload ]
 	' sh "$t/system" "$t/first/$name.deb" bcrt1p6g8r5e8jvnvukaqgdauwag8lfkzvz3dng4057kv7avnpxpkghdkszxhwd4 >"$t/said" 2>&1 || fail "the package cannot be installed: $(cat "$t/said")"
 fi
 
@@ -152,13 +156,16 @@ assert config["config"]["Entrypoint"] == ["/cairn"] and config["config"]["User"]
 PYTHON
 cmp "$t/rootfs/cairn" "$program"
 [ "$(id -u)" != 0 ] || chroot "$t/rootfs" /cairn version >/dev/null
+# Under the name of the page. What skopeo unpacks is the image that podman runs.
+skopeo --insecure-policy copy --quiet "oci-archive:$t/first/cairn-$version-image.tar:cairn:$version" "dir:$t/loaded" ||
+	fail "the image is not called cairn:$version"
 
 echo "npm"
 mkdir "$t/project"
 (
 	cd "$t/project"
 	echo '{"type": "module"}' >package.json
-	npm install --silent --no-audit --no-fund "$t/first/"*.tgz
+	npm install --ignore-scripts --silent --no-audit --no-fund "$t/first/"*.tgz
 	cat >use.js <<'JAVASCRIPT'
 import { formatCoins } from "cairn-sdk";
 import { readFile } from "node:fs/promises";

@@ -5,12 +5,7 @@ set -eu
 cd "$(dirname "$0")"
 root=$PWD/../..
 
-if ! command -v chromium >/dev/null; then
-	sudo=""
-	[ "$(id -u)" = 0 ] || sudo=sudo
-	$sudo apt-get update -qq
-	$sudo apt-get install -y -qq --no-install-recommends chromium >/dev/null
-fi
+sh ../../scripts/need.sh "the explorer's tests" chromium:chromium
 rm -rf build
 sh build.sh "$PWD/build/dist"
 diff -r build/dist "$root/internal/server/explorer/dist" || {

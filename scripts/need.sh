@@ -1,0 +1,33 @@
+#!/bin/sh
+# Installs with apt what a script needs and this machine lacks, and says first what and how:
+#
+#   sh scripts/need.sh WHO PROGRAM:PACKAGE[,PACKAGE…]…
+#
+# PROGRAM is a name on the PATH, or the path of a file.
+set -eu
+who=$1
+shift
+PATH=$PATH:/usr/sbin
+missing=""
+for need; do
+	program=${need%%:*}
+	case $program in
+	/*) [ ! -e "$program" ] || continue ;;
+	*) ! command -v "$program" >/dev/null || continue ;;
+	esac
+	missing="$missing $(echo "${need#*:}" | tr , ' ')"
+done
+[ -n "$missing" ] || exit 0
+if ! command -v apt-get >/dev/null; then
+	echo "$who need these of Debian's packages, or what your system has instead:$missing" >&2
+	exit 1
+fi
+root=""
+[ "$(id -u)" = 0 ] || root="sudo "
+install="${root}apt-get install -y --no-install-recommends$missing"
+echo "$who need what this machine lacks. It is installed now: $install" >&2
+for server in nginx haproxy; do # Debian starts them where it installs them; only their programs are wanted
+	case "$missing" in *"$server"*) [ ! -d /run/systemd/system ] || ${root}systemctl mask "$server" ;; esac
+done
+${root}apt-get update -qq
+$install -qq >/dev/null
