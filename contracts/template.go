@@ -42,7 +42,9 @@ var languages = map[string]language{
 			"assemblyscript/sdk": "sdk", "assemblyscript/examples/counter/assembly": "assembly",
 			"assemblyscript/examples/counter/test": "test",
 		},
-		files:  map[string]string{"package.json": packageManifest, ".gitignore": "node_modules/\nbuild/\n"},
+		files: map[string]string{
+			"package.json": packageManifest, ".npmrc": "ignore-scripts=true\n", ".gitignore": "node_modules/\nbuild/\n",
+		},
 		next:   []string{"npm install", "cairn contract test", "cairn contract build"},
 		module: "build/NAME.wasm",
 		init:   `{"start":0}`,
