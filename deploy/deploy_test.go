@@ -258,18 +258,69 @@ type dashboard struct {
 		Title   string
 		Targets []struct{ Expr, LegendFormat string }
 	}
+	Templating struct {
+		List []struct {
+			Name              string
+			Multi, IncludeAll bool
+		}
+	}
 }
 
-func TestQueriesAskForWhatIsExported(t *testing.T) {
-	exported := scrape(t)
+func readDashboard(t *testing.T) (d dashboard) {
+	t.Helper()
 	content, err := os.ReadFile("grafana.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var d dashboard
 	if err := json.Unmarshal(content, &d); err != nil {
 		t.Fatal(err)
 	}
+	return d
+}
+
+// Whoever is paged finds on the dashboard what the alert asked, of one node or of all, each under its own name.
+func TestDashboardShowsWhatAlertsAsk(t *testing.T) {
+	d := readDashboard(t)
+	shown := map[string]bool{}
+	for _, panel := range d.Panels {
+		for _, target := range panel.Targets {
+			for _, name := range metricName.FindAllString(target.Expr, -1) {
+				shown[name] = true
+			}
+			if !strings.Contains(target.Expr, `instance=~"$instance"`) {
+				t.Errorf("panel %s: %s is not of the chosen nodes", panel.Title, target.Expr)
+			}
+			if !strings.Contains(target.LegendFormat, "{{instance}}") {
+				t.Errorf("panel %s: the legend %q does not name the node", panel.Title, target.LegendFormat)
+			}
+			for _, list := range grouping.FindAllStringSubmatch(target.Expr, -1) {
+				if !strings.Contains(list[1], "instance") {
+					t.Errorf("panel %s: %s adds up several nodes", panel.Title, target.Expr)
+				}
+			}
+		}
+	}
+	for _, group := range readRules(t).Groups {
+		for _, rule := range group.Rules {
+			for _, name := range metricName.FindAllString(rule.Expr, -1) {
+				if !shown[name] {
+					t.Errorf("alert %s asks for %s, which no panel shows", rule.Alert, name)
+				}
+			}
+		}
+	}
+	several := false
+	for _, v := range d.Templating.List {
+		several = several || v.Name == "instance" && v.Multi && v.IncludeAll
+	}
+	if !several {
+		t.Errorf("got the selectors %+v, want one of several instances with all", d.Templating.List)
+	}
+}
+
+func TestQueriesAskForWhatIsExported(t *testing.T) {
+	exported := scrape(t)
+	d := readDashboard(t)
 	queries := 0
 	for _, panel := range d.Panels {
 		for _, target := range panel.Targets {
