@@ -59,6 +59,9 @@ batches: ## hold the proofs' circuit to the tree over 100,000 random batches and
 soundness: ## count what of false proofs is accepted: bytes, witnesses, lists, constraints, BATCHES random batches and ranges (twenty minutes)
 	sh scripts/soundness.sh $(BATCHES)
 
+advisories: ## ask whether there are security advisories on what is used (needs a network; says what it could not ask)
+	sh scripts/advisories.sh
+
 alerts: ## test the alert rules (needs promtool, which Debian has in its package prometheus)
 	promtool check rules deploy/alerts.yml
 	promtool test rules deploy/alerts_test.yml
@@ -104,4 +107,4 @@ generate: ## rewrite generated code and vectors
 	go generate ./...
 	go test ./internal/testkit -run TestVectors -update
 
-.PHONY: docs balance outage help build release release-test verifier test race lint staticcheck fuzz batches soundness alerts provoke crash sim bench gas hunt flood flood-free siege generate
+.PHONY: advisories docs balance outage help build release release-test verifier test race lint staticcheck fuzz batches soundness alerts provoke crash sim bench gas hunt flood flood-free siege generate
