@@ -85,7 +85,11 @@ func (r *release) packaged(p program, format string, files []file) (nfpmfiles.Co
 			},
 		})
 	}
-	return contents, nil
+	// Root's, before the unit's first start would make it the service's.
+	return append(contents, &nfpmfiles.Content{
+		Destination: "/etc/cairn", Type: nfpmfiles.TypeDir,
+		FileInfo: &nfpmfiles.ContentFileInfo{Owner: "root", Group: "root", Mode: 0o700, MTime: r.time.Truncate(time.Second)},
+	}), nil
 }
 
 // place is where a system has a file of the archive.
