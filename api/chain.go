@@ -137,24 +137,24 @@ type ProofRange struct {
 
 // SyncStatus is the result of [GetSyncStatus].
 type SyncStatus struct {
-	Mode                 Mode         `json:"mode" doc:"primary, replica or archive"`
-	Synced               bool         `json:"synced" doc:"whether the node has every block that the primary has"`
-	LocalHeight          types.Height `json:"local_height" doc:"the height of the latest block here"`
-	PrimaryHeight        types.Height `json:"primary_height" doc:"the height of the primary's latest block"`
-	BlocksBehind         uint64       `json:"blocks_behind" doc:"how many blocks are missing here"`
-	SyncRateBlocksPerSec Fraction     `json:"sync_rate_blocks_per_sec" doc:"blocks imported a second; 0 on a primary"`
-	State                SyncState    `json:"state" doc:"what the node is doing"`
-	Reason               *string      `json:"reason" doc:"why it holds or halted; null otherwise"`
-	ETASecs              *uint64      `json:"eta_secs" doc:"seconds until synced at the present rate; null when unknown or synced"`
-	Upstreams            []Upstream   `json:"upstreams" doc:"the nodes that blocks come from; empty on a primary"`
+	Mode                 Mode          `json:"mode" doc:"primary, replica or archive"`
+	Synced               bool          `json:"synced" doc:"whether the node has every block that the primary has"`
+	LocalHeight          types.Height  `json:"local_height" doc:"the height of the latest block here"`
+	PrimaryHeight        *types.Height `json:"primary_height,omitempty" doc:"the height of the primary's latest block, as an upstream said last; absent while none ever did"`
+	BlocksBehind         *uint64       `json:"blocks_behind,omitempty" doc:"how many blocks are missing here; absent while no upstream says"`
+	SyncRateBlocksPerSec Fraction      `json:"sync_rate_blocks_per_sec" doc:"blocks imported a second; 0 on a primary"`
+	State                SyncState     `json:"state" doc:"what the node is doing"`
+	Reason               *string       `json:"reason" doc:"why it is not ready, holds or halted, and what to do about it; null otherwise"`
+	ETASecs              *uint64       `json:"eta_secs" doc:"seconds until synced at the present rate; null when unknown or synced"`
+	Upstreams            []Upstream    `json:"upstreams" doc:"the nodes that blocks come from; empty on a primary"`
 }
 
 // Upstream is a node that another one follows.
 type Upstream struct {
-	URL    string       `json:"url" doc:"where it is, without a password"`
-	InUse  bool         `json:"in_use" doc:"whether blocks come from it now"`
-	Height types.Height `json:"height" doc:"the height of its latest block, as it said last"`
-	Fault  *string      `json:"fault" doc:"why it was left, a word in snake_case: unreachable, stalled, behind, lied or other_chain; null if nothing is wrong with it"`
+	URL    string        `json:"url" doc:"where it is, without a password"`
+	InUse  bool          `json:"in_use" doc:"whether blocks come from it now"`
+	Height *types.Height `json:"height,omitempty" doc:"the height of its latest block, as it said last; absent while it never did"`
+	Fault  *string       `json:"fault" doc:"why it was left, a word in snake_case: unreachable, untrusted, unauthorized, pruned, stalled, behind, lied, weak, forked or other_chain; null if nothing is wrong with it"`
 }
 
 // SyncState is what a node is doing about new blocks.

@@ -34,17 +34,17 @@ type Client struct {
 	nonces  sentNonces
 	wait    func(context.Context, time.Duration) error
 
-	base      string      // URL of the node, without a slash at its end
-	webSocket string      // URL of subscriptions
-	handshake http.Client // of subscriptions, and downloads
-	token     string
-	once      bool // a subscription has one connection
+	base      string        // URL of the node, without a slash at its end
+	webSocket string        // URL of subscriptions
+	handshake http.Client   // of subscriptions, and downloads
+	token     func() string // nil: none
+	once      bool          // a subscription has one connection
 }
 
 type options struct {
 	rpc       []jsonrpc.ClientOption
 	wait      func(context.Context, time.Duration) error
-	token     string
+	token     func() string
 	transport *http.Transport
 	once      bool
 }
@@ -55,9 +55,15 @@ type Option func(*options)
 // WithToken sends token as a bearer token (RFC 6750) with every request: an API key or a JWT, where the node asks for
 // one.
 func WithToken(token string) Option {
+	return WithTokenSource(func() string { return token })
+}
+
+// WithTokenSource sends with every request the bearer token that source returns then: for who has it renewed. source may
+// be called concurrently.
+func WithTokenSource(source func() string) Option {
 	return func(o *options) {
-		o.token = token
-		o.rpc = append(o.rpc, jsonrpc.WithToken(token))
+		o.token = source
+		o.rpc = append(o.rpc, jsonrpc.WithTokenSource(source))
 	}
 }
 

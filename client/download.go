@@ -110,8 +110,8 @@ func (c *Client) get(
 	if err != nil {
 		return nil, 0, err
 	}
-	if c.token != "" {
-		request.Header.Set("Authorization", "Bearer "+c.token)
+	if c.token != nil {
+		request.Header.Set("Authorization", "Bearer "+c.token())
 	}
 	request.Header.Set("Accept-Encoding", coding)
 	if from > 0 {

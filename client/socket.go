@@ -49,8 +49,8 @@ func (c *Client) dial(ctx context.Context) (*socket, error) {
 	ctx, cancel := context.WithTimeout(ctx, handshakeTime)
 	defer cancel()
 	header := http.Header{}
-	if c.token != "" {
-		header.Set("Authorization", "Bearer "+c.token)
+	if c.token != nil {
+		header.Set("Authorization", "Bearer "+c.token())
 	}
 	ws, response, err := websocket.Dial(
 		ctx, c.webSocket, &websocket.DialOptions{HTTPClient: &c.handshake, HTTPHeader: header},

@@ -53,8 +53,8 @@ const (
 type Client struct {
 	url       string
 	transport *http.Transport
-	http      http.Client // transport, and decompression on top
-	token     string
+	http      http.Client   // transport, and decompression on top
+	token     func() string // nil: none
 	maxAnswer int64
 	lastID    atomic.Uint64
 }
@@ -64,7 +64,12 @@ type ClientOption func(*Client)
 
 // WithToken sends token as a bearer token (RFC 6750) with every request.
 func WithToken(token string) ClientOption {
-	return func(c *Client) { c.token = token }
+	return WithTokenSource(func() string { return token })
+}
+
+// WithTokenSource sends with every request the bearer token that source returns then, which may be called concurrently.
+func WithTokenSource(source func() string) ClientOption {
+	return func(c *Client) { c.token = source }
 }
 
 // WithMaxAnswerBytes bounds an HTTP response's body, as decompressed. The default is 64 MiB.
@@ -255,8 +260,8 @@ func (c *Client) post(ctx context.Context, message any, most int) (*document, er
 	}
 	request.Header.Set("Content-Type", contentType)
 	request.Header.Set("Accept", contentType)
-	if c.token != "" {
-		request.Header.Set("Authorization", "Bearer "+c.token)
+	if c.token != nil {
+		request.Header.Set("Authorization", "Bearer "+c.token())
 	}
 	response, err := c.http.Do(request)
 	if err != nil {

@@ -74,10 +74,13 @@ func (f *follower) look(ctx context.Context, primary *client.Client) error {
 	if err != nil {
 		return err
 	}
-	if status.LocalHeight > after || status.PrimaryHeight > after ||
-		status.BlocksBehind != uint64(status.PrimaryHeight-status.LocalHeight) {
+	if status.PrimaryHeight == nil || status.BlocksBehind == nil {
+		return errors.New("it does not know how far its primary is")
+	}
+	if status.LocalHeight > after || *status.PrimaryHeight > after ||
+		*status.BlocksBehind != uint64(*status.PrimaryHeight-status.LocalHeight) {
 		return fmt.Errorf("it says that it has block %d of %d, %d behind, and the primary is at %d",
-			status.LocalHeight, status.PrimaryHeight, status.BlocksBehind, after)
+			status.LocalHeight, *status.PrimaryHeight, *status.BlocksBehind, after)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -86,7 +89,7 @@ func (f *follower) look(ctx context.Context, primary *client.Client) error {
 		f.ready++
 	}
 	f.behind = max(f.behind, over(before, status.LocalHeight))
-	f.unaware = max(f.unaware, over(before, status.PrimaryHeight))
+	f.unaware = max(f.unaware, over(before, *status.PrimaryHeight))
 	return nil
 }
 

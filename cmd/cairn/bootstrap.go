@@ -78,8 +78,12 @@ func (s bootstrapSettings) run(
 	if trust.Genesis, err = datadir.GenesisHash(*config.Chain.Genesis); err != nil {
 		return err
 	}
-	progress, stop := cli.Progress(command, "fetching and importing a snapshot")
+	show, stop := cli.Progress(command, "fetching and importing a snapshot")
 	defer stop()
+	progress := func(done, total uint64) {
+		config.Admin.Say(fmt.Sprintf("it fetches and imports a snapshot: %d of %d", done, total))
+		show(done, total)
+	}
 	_, err = dir.Bootstrap(command.Context(), config.Follow.Upstreams, trust, progress)
 	return err
 }

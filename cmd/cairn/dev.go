@@ -93,7 +93,7 @@ func runDev(command *cobra.Command, settings devSettings) error {
 		return err
 	}
 	options := datadir.Options{Log: log}
-	proofs, err := settings.proofSettings.set(&options, aloneProvers, true, log)
+	proofs, err := settings.proofSettings.set(&options, aloneProvers, true, log, settings.LogFormat)
 	if err != nil {
 		return err
 	}
@@ -103,12 +103,17 @@ func runDev(command *cobra.Command, settings devSettings) error {
 	if err := shareFiles(&options, &serving, log); err != nil {
 		return err
 	}
+	files, stop := watchedFiles(log)
+	defer stop()
 	data, err := datadir.Open(dir, options)
 	if err != nil {
 		return err
 	}
 	genesis := developmentGenesis(development, data)
-	lines := &devLines{to: command.ErrOrStderr()}
+	if serving.Admin, err = node.ListenAdmin(settings.AdminAddr, settings.AdminHost, build.Read(), log); err != nil {
+		return errors.Join(err, data.Close())
+	}
+	lines := &devLines{to: command.ErrOrStderr(), json: printer.Logs()}
 	n, err := node.New(data, node.Config{
 		Build: build.Read(),
 		Chain: datadir.Chain{Genesis: &genesis},
@@ -120,6 +125,7 @@ func runDev(command *cobra.Command, settings devSettings) error {
 		},
 		Serving: serving,
 		Proofs:  proofs,
+		Files:   files,
 		Log:     log,
 		OnBlock: lines.block,
 	})
@@ -198,8 +204,11 @@ func printDev(
 		Admin    string               `json:"admin"`
 		ChainID  uint64               `json:"chainId"`
 		DataDir  string               `json:"dataDir"`
-		Accounts []developmentAccount `json:"accounts"`
+		Accounts []developmentAccount `json:"accounts,omitempty"`
 	}{n.RPCURL(), n.Admin().URL, api.DevelopmentChainID, dir, accounts}
+	if printer.Logs() {
+		result.Accounts = nil // keys are never logged
+	}
 	announce(printer, log, result, func(t *output.Text) {
 		t.Line("Cairn %s, development chain\n", build.Read().Version)
 		name, hint := "dev%d", "Try: cairn send dev1 1.5 --from dev0"
@@ -225,15 +234,11 @@ func printDev(
 	})
 }
 
-// dataHome is a directory of the user's for data (XDG base directory specification), empty where there is no home.
+// dataHome is a directory of the user's for data, empty where there is no home.
 func dataHome(name string) string {
-	base := os.Getenv("XDG_DATA_HOME")
-	if base == "" {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return ""
-		}
-		base = filepath.Join(home, ".local", "share")
+	home := cli.Home(os.Environ())
+	if home == "" {
+		return ""
 	}
-	return filepath.Join(base, "cairn", name)
+	return filepath.Join(home, name)
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"log/slog"
+	"strconv"
 	"sync"
 	"time"
 
@@ -14,7 +16,8 @@ const mostDebugBytes = 64 << 10
 
 // devLines prints what happens on a development chain. A closed terminal is no reason to stop.
 type devLines struct {
-	to io.Writer
+	to   io.Writer
+	json bool // each line is one of a log
 
 	mu      sync.Mutex
 	debugs  int // bytes since the last block
@@ -25,6 +28,13 @@ type devLines struct {
 func (l *devLines) block(h types.SignedHeader, txs int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.json {
+		log := slog.New(slog.NewJSONHandler(l.to, nil))
+		log.Info("block", "height", h.Header.Height, "hash", h.Header.Hash(), "transactions", txs, "gas", h.Header.GasUsed,
+			"base fee", h.Header.BaseFee, "debug lines left out", l.leftOut)
+		l.debugs, l.leftOut = 0, 0
+		return
+	}
 	if l.leftOut > 0 {
 		_, _ = fmt.Fprintf(l.to, "debug: %d more lines, which are not shown\n", l.leftOut)
 	}
@@ -48,5 +58,11 @@ func (l *devLines) debug(tx types.TxID, contract types.ContractID, message []byt
 		return
 	}
 	l.debugs += len(line)
+	if l.json {
+		slog.New(slog.NewJSONHandler(l.to, nil)).Info(
+			"debug", "message", strconv.Quote(string(message)), "contract", contract, "transaction", tx,
+		)
+		return
+	}
 	_, _ = io.WriteString(l.to, line)
 }

@@ -103,7 +103,7 @@ func checkSettings(s nodeSettings, here place) finding {
 	_, logErr := newLogger(io.Discard, s.LogLevel, s.LogFormat)
 	_, trustErr := s.trust(s.Mode, s.Verify)
 	_, trustedErr := s.trusted(s.Verify)
-	_, proofsErr := s.proofSettings.set(new(datadir.Options), s.provers(), false, slog.New(slog.DiscardHandler))
+	_, proofsErr := s.proofSettings.set(new(datadir.Options), s.provers(), false, slog.New(slog.DiscardHandler), "text")
 	contractsErr := s.contractSettings.set(new(datadir.Options), new(node.Serving))
 	_, _, chainErr := s.followedChain(here)
 	http, httpErr := s.httpSettings.config()
@@ -220,11 +220,6 @@ func checkProcessor() finding {
 
 func checkDataDir(settings nodeSettings, here place) []finding {
 	dir := settings.DataDir
-	if dir == "" {
-		return []finding{{
-			"data directory", stateProblem, "none is set and there is no home directory", "name one with --data-dir",
-		}}
-	}
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return []finding{{"data directory", stateWarning, dir + " is not there yet", "`cairn dev` and a replica make it " +
 			"when they begin; else name the right one with --data-dir, or make a network with `cairn init " + dir + "`"}}

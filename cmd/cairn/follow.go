@@ -13,7 +13,6 @@ import (
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/node"
-	"github.com/cairn-chain/cairn/internal/secret"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -53,16 +52,11 @@ func (s followSettings) config() (node.Follow, error) {
 		}
 	}
 	f := node.Follow{
-		Upstreams: datadir.Upstreams{URLs: s.Upstream, CAFile: s.UpstreamCAFile}, Refuse: !s.Forward, MaxLag: s.MaxLag,
+		Upstreams: datadir.Upstreams{URLs: s.Upstream, KeyFile: s.UpstreamKeyFile, CAFile: s.UpstreamCAFile},
+		Refuse:    !s.Forward,
+		MaxLag:    s.MaxLag,
 	}
-	if s.UpstreamKeyFile != "" {
-		content, err := secret.Read(s.UpstreamKeyFile)
-		if err != nil {
-			return node.Follow{}, output.Usage(fmt.Errorf("--upstream-key-file: %w", err))
-		}
-		f.Token = strings.TrimSpace(string(content))
-	}
-	return f, nil
+	return f, output.Usage(f.Check())
 }
 
 var errWhichChain = errors.New("which chain? Name it with --genesis-hash, or give a file with --genesis")
@@ -107,7 +101,9 @@ func showProgress(command *cobra.Command, n *node.Node) (stop func()) {
 		defer done()
 		for {
 			status, _ := n.SyncStatus()
-			progress(uint64(status.LocalHeight), uint64(status.PrimaryHeight))
+			if status.PrimaryHeight != nil {
+				progress(uint64(status.LocalHeight), uint64(*status.PrimaryHeight))
+			}
 			select {
 			case <-time.After(progressInterval):
 			case <-ctx.Done():

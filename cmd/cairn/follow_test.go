@@ -14,8 +14,8 @@ func TestUpstreamKeyIsSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := followSettings{Upstream: []string{"http://127.0.0.1:8777"}, UpstreamKeyFile: file}
-	if f, err := s.config(); err != nil || f.Token != "a key of the upstream" {
-		t.Errorf("%q, %v", f.Token, err)
+	if f, err := s.config(); err != nil || f.KeyFile != file {
+		t.Errorf("%q, %v", f.KeyFile, err)
 	}
 	if err := os.Chmod(file, 0o640); err != nil {
 		t.Fatal(err)

@@ -58,7 +58,6 @@ func (s httpSettings) serving(rpc, admin string) (node.Serving, error) {
 		SlowReader:     s.SlowReader,
 		Explorer:       s.Explorer,
 		AdminAddr:      admin,
-		AdminHosts:     s.AdminHost,
 		AdminTokenFile: s.AdminTokenFile,
 	}, err
 }

@@ -77,10 +77,8 @@ func newInit() *cobra.Command {
 			if err := config.Load(&location, settingsSources(command)); err != nil {
 				return output.Usage(err)
 			}
-			store, err := cli.Keystore(location.Home)
-			if err != nil {
-				return err
-			}
+			var err error
+			store := cli.Keystore(location.Home)
 			if n.Allocations, err = parseAllocations(store, argument.Chain{
 				ID: n.ChainID, Network: n.Network,
 			}, allocations); err != nil {

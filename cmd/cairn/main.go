@@ -47,7 +47,9 @@ func newRoot(testKernels func() error) *cobra.Command {
 	fromDead(promote)
 	// which choose their kernels themselves, or report on them
 	root.AddCommand(newDev(), newNode(), newDoctor(), newQuarantine())
-	for _, command := range []*cobra.Command{newInit(), newProve(), newDB(), newSnapshot(), newCluster(), newSigner()} {
+	for _, command := range []*cobra.Command{
+		cli.Strict(newInit()), newProve(), newDB(), newSnapshot(), newCluster(), newSigner(),
+	} {
 		testFirst(command, testKernels)
 		root.AddCommand(command)
 	}

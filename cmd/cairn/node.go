@@ -16,6 +16,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/machine"
 	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/internal/reload"
 )
 
 // nodeSettings are the settings of `cairn node`, and the keys of cairn.toml.
@@ -116,7 +117,9 @@ func runNode(command *cobra.Command, settings nodeSettings) error {
 	if err != nil {
 		return err
 	}
-	dir, nodeConfig, err := settings.begin(command, trust, trusted, log)
+	files, stop := watchedFiles(log)
+	defer stop()
+	dir, nodeConfig, err := settings.begin(command, trust, trusted, files, log)
 	if command.Context().Err() != nil && errors.Is(err, context.Canceled) {
 		log.Warn("ended as asked, before there was a chain", "error", err)
 		return nil
@@ -124,6 +127,7 @@ func runNode(command *cobra.Command, settings nodeSettings) error {
 	if err != nil {
 		return err
 	}
+	nodeConfig.Admin.Say("it loads the chain")
 	n, err := node.New(dir, nodeConfig)
 	if err != nil {
 		return err
@@ -167,7 +171,7 @@ func (s nodeSettings) provers() []string {
 // begin opens the data directory and makes the node's configuration. The directory gets the beginning of a chain where
 // that comes from others.
 func (s nodeSettings) begin(
-	command *cobra.Command, trust datadir.SnapshotTrust, trusted *datadir.Trusted, log *slog.Logger,
+	command *cobra.Command, trust datadir.SnapshotTrust, trusted *datadir.Trusted, files *reload.Set, log *slog.Logger,
 ) (_ *datadir.Dir, _ node.Config, err error) {
 	options, config, err := s.config(log)
 	if err != nil {
@@ -176,6 +180,16 @@ func (s nodeSettings) begin(
 	if err := shareFiles(&options, &config.Serving, log); err != nil {
 		return nil, config, err
 	}
+	config.Files, config.Follow.Files = files, files
+	if config.Admin, err = node.ListenAdmin(s.AdminAddr, s.AdminHost, config.Build, log); err != nil {
+		return nil, config, err
+	}
+	defer func() {
+		if err != nil {
+			config.Admin.Close()
+		}
+	}()
+	config.Admin.Say("it opens its database")
 	dir, err := datadir.Open(s.DataDir, options)
 	if err != nil {
 		return nil, config, adviseArchive(err)
@@ -185,6 +199,7 @@ func (s nodeSettings) begin(
 			err = errors.Join(err, dir.Close())
 		}
 	}()
+	config.Admin.Say("it fetches the beginning of the chain from its upstreams")
 	if config.Chain.Genesis, err = s.genesis(command.Context(), config, dir); err != nil {
 		return nil, config, err
 	}
@@ -221,8 +236,6 @@ func adviseArchive(err error) error {
 // check refuses values that a setting cannot have, and settings that do not go together.
 func (s nodeSettings) check() error {
 	switch {
-	case s.DataDir == "":
-		return output.Usage(errors.New("--data-dir is needed"))
 	case !slices.Contains([]api.Mode{api.ModePrimary, api.ModeReplica, api.ModeArchive}, api.Mode(s.Mode)):
 		return output.Usage(fmt.Errorf("--mode is primary, replica or archive, not %q", s.Mode))
 	case s.Mode == string(api.ModeArchive) && s.Retention != 0:

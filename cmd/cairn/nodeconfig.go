@@ -52,7 +52,7 @@ func (s nodeSettings) config(log *slog.Logger) (options datadir.Options, config 
 	if err := s.contractSettings.set(&options, &config.Serving); err != nil {
 		return options, config, err
 	}
-	config.Proofs, err = s.proofSettings.set(&options, s.provers(), config.Key != nil, log)
+	config.Proofs, err = s.proofSettings.set(&options, s.provers(), config.Key != nil, log, s.LogFormat)
 	return options, config, err
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/cairn-chain/cairn/internal/cli"
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
-	"github.com/cairn-chain/cairn/internal/secret"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -92,13 +91,9 @@ func (d deadPrimary) promote(command *cobra.Command, yes bool) error {
 	if err != nil {
 		return output.Usage(err)
 	}
-	replicas := datadir.Upstreams{URLs: d.replicas, CAFile: d.roots}
-	if d.tokens != "" {
-		content, err := secret.Read(d.tokens)
-		if err != nil {
-			return output.Usage(fmt.Errorf("--upstream-key-file: %w", err))
-		}
-		replicas.Token = strings.TrimSpace(string(content))
+	replicas := datadir.Upstreams{URLs: d.replicas, KeyFile: d.tokens, CAFile: d.roots}
+	if err := replicas.Check(); err != nil {
+		return output.Usage(err)
 	}
 	result := taken{Producer: key.PublicKey(), DataDir: d.dataDir}
 	err = withChain(d.dataDir, datadir.Options{}, func(dir *datadir.Dir) error {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairn-chain/cairn/internal/build"
 	"github.com/cairn-chain/cairn/internal/cli"
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
@@ -26,6 +27,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/internal/server/admin"
 	"github.com/cairn-chain/cairn/internal/server/provers"
+	"github.com/cairn-chain/cairn/internal/server/telemetry"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -57,10 +59,12 @@ func defaultProofs() proofSettings {
 // where nobody said so. A node that produces blocks at times, and takes proofs from its upstream at others, makes them
 // itself then.
 func (s proofSettings) set(
-	options *datadir.Options, provers []string, produces bool, log *slog.Logger,
+	options *datadir.Options, provers []string, produces bool, log *slog.Logger, logFormat string,
 ) (node.Proofs, error) {
 	prover := cmp.Or(s.Prove, provers[0])
-	prove := func(ctx context.Context, node admin.Client) error { return runProver(ctx, node, s.ProofBits, log) }
+	prove := func(ctx context.Context, node admin.Client) error {
+		return runProver(ctx, node, s.ProofBits, log, logFormat)
+	}
 	config := node.Proofs{Bits: s.ProofBits}
 	options.WitnessBytes, options.ProofRetention = s.WitnessMiB<<20, s.ProofRetention
 	switch {
@@ -100,14 +104,14 @@ func (s proofSettings) isLongest(log int) bool { return s.RangeBlocks == 1<<log 
 
 // runProver runs `cairn prove` for a node until ctx ends. The process ends with this one, however that ends: it reads
 // the standard input, which closes.
-func runProver(ctx context.Context, node admin.Client, bits int, log *slog.Logger) error {
+func runProver(ctx context.Context, node admin.Client, bits int, log *slog.Logger, logFormat string) error {
 	program, err := os.Executable()
 	if err != nil {
 		return err
 	}
 	command := exec.CommandContext(
 		ctx, program, "prove", "--admin", node.URL, "--admin-token-file", node.TokenFile,
-		"--proof-bits", strconv.Itoa(bits), "--while-input", "--quiet",
+		"--proof-bits", strconv.Itoa(bits), "--while-input", "--quiet", "--log-format", logFormat,
 	)
 	input, err := command.StdinPipe()
 	if err != nil {
@@ -125,13 +129,16 @@ func runProver(ctx context.Context, node admin.Client, bits int, log *slog.Logge
 // proveSettings are the settings of `cairn prove`.
 type proveSettings struct {
 	adminSettings
-	ProofBits  int  `setting:"proof-bits" usage:"proven bits of security of the proofs: 100 or 128"`
-	WhileInput bool `setting:"while-input" usage:"end when the standard input does"`
-	Quiet      bool `setting:"quiet" usage:"print no line for each proof"`
+	ProofBits  int    `setting:"proof-bits" usage:"proven bits of security of the proofs: 100 or 128"`
+	WhileInput bool   `setting:"while-input" usage:"end when the standard input does"`
+	Quiet      bool   `setting:"quiet" usage:"print no line for each proof"`
+	AdminAddr  string `setting:"admin-addr" usage:"address of the prover's own health, readiness and metrics; port 0 picks one (default none)"`
+	LogLevel   string `setting:"log-level" usage:"least level of what is logged: debug, info, warn or error"`
+	LogFormat  string `setting:"log-format" usage:"format of the log on the standard error: text or json"`
 }
 
 func newProve() *cobra.Command {
-	settings := proveSettings{adminSettings: defaultAdmin(), ProofBits: 128}
+	settings := proveSettings{adminSettings: defaultAdmin(), ProofBits: 128, LogLevel: "warn", LogFormat: "text"}
 	return cli.Service(withSettings(&cobra.Command{
 		Use:   "prove",
 		Short: "Prove the blocks of a node, on this machine or another",
@@ -148,7 +155,7 @@ func newProve() *cobra.Command {
 const proverMemory = 5 << 28 // 1.25 GiB
 
 func runProve(command *cobra.Command, settings proveSettings) error {
-	log, err := newLogger(command.ErrOrStderr(), "warn", "text")
+	log, err := newLogger(command.ErrOrStderr(), settings.LogLevel, settings.LogFormat)
 	if err != nil {
 		return err
 	}
@@ -169,6 +176,17 @@ func runProve(command *cobra.Command, settings proveSettings) error {
 		}()
 	}
 	worker := provers.Worker{Node: settings.client(), Prover: prover, Log: log}
+	if settings.AdminAddr != "" {
+		address, err := node.ListenAdmin(settings.AdminAddr, nil, build.Read(), log)
+		if err != nil {
+			return err
+		}
+		defer address.Close()
+		metrics := telemetry.NewProcess(build.Read(), log)
+		telemetry.Register(metrics, worker.Stats, proverMetrics()...)
+		address.Serve(admin.Config{Ready: worker.Ready, Metrics: metrics.Handler()})
+		cli.PrinterOf(command).Note("health %s/health", address.URL())
+	}
 	if !settings.Quiet {
 		printer := cli.PrinterOf(command)
 		worker.OnProof = func(first, last types.Height, accesses, size int, took time.Duration) {
@@ -183,4 +201,14 @@ func runProve(command *cobra.Command, settings proveSettings) error {
 		return err
 	}
 	return nil
+}
+
+// proverMetrics are those of a prover with an address of its own.
+func proverMetrics() []telemetry.Metric[provers.Stats] {
+	type stats = provers.Stats
+	return []telemetry.Metric[stats]{
+		telemetry.Counter("prover_proofs_total", "Proofs that the node has taken.", func(s stats) uint64 { return s.Proofs }),
+		telemetry.Counter("prover_failures_total", "Times that the node did not answer, or a proof could not be made or "+
+			"handed in.", func(s stats) uint64 { return s.Failures }),
+	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/logs"
 	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/internal/reload"
 )
 
 const (
@@ -29,15 +30,19 @@ const (
 )
 
 // withSettings gives a command its settings as flags, and loads them before it runs: flags over environment over
-// defaults.
+// defaults. A data directory is named, or that of the user's home.
 func withSettings(command *cobra.Command, settings any, run func(*cobra.Command) error) *cobra.Command {
 	config.Register(command.Flags(), settings)
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		if err := config.Load(settings, settingsSources(command)); err != nil {
 			return output.Usage(err)
 		}
+		if err := checkDataDirGiven(command); err != nil {
+			return err
+		}
 		return run(command)
 	}
+	cli.Strict(command)
 	command.Args = noArguments
 	for setting, words := range choices {
 		if command.Flags().Lookup(setting) != nil {
@@ -45,6 +50,18 @@ func withSettings(command *cobra.Command, settings any, run func(*cobra.Command)
 		}
 	}
 	return command
+}
+
+// checkDataDirGiven refuses to run without a data directory: nothing that lasts would be where the user looks for it.
+func checkDataDirGiven(command *cobra.Command) error {
+	dir, ephemeral := command.Flags().Lookup("data-dir"), command.Flags().Lookup("ephemeral")
+	switch {
+	case dir == nil || dir.Value.String() != "" || ephemeral != nil && ephemeral.Value.String() == "true":
+		return nil
+	case ephemeral != nil:
+		return output.Usage(errors.New("there is no HOME: give --data-dir, or --ephemeral for a chain in memory"))
+	}
+	return output.Usage(errors.New("there is no HOME: give --data-dir"))
 }
 
 // noArguments refuses words that are no flags: the directory is one that newcomers write.
@@ -75,7 +92,7 @@ var choices = map[string][]string{
 }
 
 func settingsSources(command *cobra.Command) config.Sources {
-	return config.Sources{Flags: command.Flags(), Env: cli.EnvPrefix, Known: cli.SettingNames(command)}
+	return config.Sources{Flags: command.Flags(), Env: cli.EnvPrefix}
 }
 
 // withSettingsFile is withSettings for a command whose settings may stand in the cairn.toml of its data directory too:
@@ -102,14 +119,18 @@ func newLogger(to io.Writer, level, format string) (*slog.Logger, error) {
 		return nil, output.Usage(fmt.Errorf("--log-level is debug, info, warn or error, not %q", level))
 	}
 	options.Level = least
+	var handler slog.Handler
 	switch format {
 	case "text":
-		return slog.New(logs.Bound(slog.NewTextHandler(to, &options))), nil
+		handler = slog.NewTextHandler(to, &options)
 	case "json":
-		return slog.New(logs.Bound(slog.NewJSONHandler(to, &options))), nil
+		handler = slog.NewJSONHandler(to, &options)
 	default:
 		return nil, output.Usage(fmt.Errorf("--log-format is text or json, not %q", format))
 	}
+	log := slog.New(logs.Bound(handler))
+	slog.SetDefault(log) // libraries log there
+	return log, nil
 }
 
 // announce prints what a service says once, when it serves. It serves whether anyone reads that or not.
@@ -120,29 +141,37 @@ func announce(printer *output.Printer, log *slog.Logger, result any, people func
 }
 
 // run runs a node until the context ends. The ready file is written first: the listeners are open since the node was
-// made, so whoever connects from now on is served. SIGHUP makes it read certificate and keys again.
+// made, so whoever connects from now on is served.
 func run(ctx context.Context, n *node.Node, readyFile string, accounts []developmentAccount) error {
 	if readyFile != "" {
 		if err := writeReadyFile(readyFile, n, accounts); err != nil {
 			return errors.Join(err, n.Close())
 		}
 	}
+	return n.Run(ctx)
+}
+
+// watchedFiles are the files that a service reads again: within ten seconds of a change, and at SIGHUP. stop ends the
+// latter.
+func watchedFiles(log *slog.Logger) (files *reload.Set, stop func()) {
+	files = reload.NewSet(log)
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
-	defer signal.Stop(hangup)
 	ended := make(chan struct{})
-	defer close(ended)
 	go func() {
 		for {
 			select {
 			case <-hangup:
-				n.Reload()
+				files.Reload()
 			case <-ended:
 				return
 			}
 		}
 	}()
-	return n.Run(ctx)
+	return files, func() {
+		signal.Stop(hangup)
+		close(ended)
+	}
 }
 
 // ready is what a script that started the node needs to know.

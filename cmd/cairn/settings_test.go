@@ -225,7 +225,7 @@ func TestProvers(t *testing.T) {
 			settings := defaultProofs()
 			settings.Prove = prover
 			var options datadir.Options
-			config, err := settings.set(&options, test.provers, false, slog.New(slog.DiscardHandler))
+			config, err := settings.set(&options, test.provers, false, slog.New(slog.DiscardHandler), "text")
 			if ok := prover == "" || slices.Contains(test.want, prover); (err == nil) != ok ||
 				!ok && !strings.Contains(err.Error(), "--prove") {
 				t.Errorf("%s, %q: %v", name, prover, err)
@@ -243,7 +243,7 @@ func TestProvers(t *testing.T) {
 // A node that may come to make blocks proves them then, and has what that takes.
 func TestWhoProducesProves(t *testing.T) {
 	var options datadir.Options
-	config, err := defaultProofs().set(&options, []string{proveUpstream}, true, slog.New(slog.DiscardHandler))
+	config, err := defaultProofs().set(&options, []string{proveUpstream}, true, slog.New(slog.DiscardHandler), "text")
 	if err != nil || !config.Relay || config.Prove == nil || options.WitnessBytes == 0 {
 		t.Errorf("%+v, %d bytes of witnesses, %v", config, options.WitnessBytes, err)
 	}

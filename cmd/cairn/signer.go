@@ -11,11 +11,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairn-chain/cairn/internal/accept"
+	"github.com/cairn-chain/cairn/internal/build"
 	"github.com/cairn-chain/cairn/internal/cli"
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/internal/server/admin"
+	"github.com/cairn-chain/cairn/internal/server/telemetry"
 	"github.com/cairn-chain/cairn/internal/signer"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -138,13 +142,16 @@ type signerRun struct {
 	DataDir   string   `setting:"data-dir" usage:"directory that cairn signer init made"`
 	Listen    string   `setting:"listen" usage:"address where nodes reach the signer, as HOST:PORT; port 0 picks one"`
 	Client    []string `setting:"client" usage:"pin of a node that may ask, as cairn signer link prints it; may be repeated"`
+	AdminAddr string   `setting:"admin-addr" usage:"address of health, readiness and metrics; port 0 picks one"`
+	AdminHost []string `setting:"admin-host" usage:"name under which the admin address is called, beside local names and addresses, or *; may be repeated"`
 	LogLevel  string   `setting:"log-level" usage:"least level of what is logged: debug, info, warn or error"`
-	LogFormat string   `setting:"log-format" usage:"text or json"`
+	LogFormat string   `setting:"log-format" usage:"format of the log on the standard error: text or json"`
 }
 
 func newSignerRun() *cobra.Command {
 	settings := signerRun{
-		DataDir: dataHome("signer"), Listen: "127.0.0.1:8780", LogLevel: "info", LogFormat: "text",
+		DataDir: dataHome("signer"), Listen: "127.0.0.1:8780", AdminAddr: "127.0.0.1:8781", LogLevel: "info",
+		LogFormat: "text",
 	}
 	return cli.Service(withSettingsFile(&cobra.Command{
 		Use:   "run",
@@ -178,6 +185,12 @@ func runSigner(command *cobra.Command, settings signerRun) (err error) {
 	if err != nil {
 		return fmt.Errorf("--listen: %w", err)
 	}
+	address, err := node.ListenAdmin(settings.AdminAddr, settings.AdminHost, build.Read(), log)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	defer address.Close()
+	metrics := telemetry.NewProcess(build.Read(), log)
 	server := signer.NewServer(signer.Config{
 		Key:      dir.Key,
 		ChainID:  dir.ChainID,
@@ -185,23 +198,50 @@ func runSigner(command *cobra.Command, settings signerRun) (err error) {
 		Lock:     dir.Lock,
 		Identity: dir.Identity,
 		Clients:  pins,
+		Took:     metrics.Histogram("signer_request_duration_seconds", "Time from a request to its answer."),
 		Log:      log,
 	})
+	telemetry.Register(metrics, server.Stats, signerMetrics()...)
+	address.Serve(admin.Config{Ready: server.Ready, Metrics: metrics.Handler()})
 	held := dir.Lock.Last()
 	result := struct {
 		Listen   string       `json:"listen"`
+		Admin    string       `json:"admin"`
 		Pin      string       `json:"pin"`
 		Producer string       `json:"producer"`
 		Height   types.Height `json:"height"`
 	}{
-		listener.Addr().String(), dir.Identity.Pin().String(), types.PublicKey(dir.Key.PublicKey()).String(), held.Height,
+		listener.Addr().String(), address.URL(), dir.Identity.Pin().String(), types.PublicKey(dir.Key.PublicKey()).String(), held.Height,
 	}
 	announce(cli.PrinterOf(command), log, result, func(t *output.Text) {
-		t.Fields(output.Field{Name: "signer", Value: result.Listen}, output.Field{Name: "pin", Value: result.Pin},
+		t.Fields(output.Field{Name: "signer", Value: result.Listen},
+			output.Field{Name: "health", Value: result.Admin + "/health"}, output.Field{Name: "pin", Value: result.Pin},
 			output.Field{Name: "producer", Value: result.Producer},
 			output.Field{Name: "signed last", Value: fmt.Sprintf("block %d", result.Height)})
 	})
 	return server.Serve(command.Context(), accept.Patient(listener, log))
+}
+
+// signerMetrics are those of a signer.
+func signerMetrics() []telemetry.Metric[signer.Stats] {
+	type stats = signer.Stats
+	return []telemetry.Metric[stats]{
+		telemetry.Counter("signer_signed_total", "Headers that were signed.", func(s stats) uint64 { return s.Signed }),
+		telemetry.Counters("signer_refused_total", "Headers that were not signed, by reason.", "reason", func(
+			s stats,
+		) map[string]uint64 {
+			return s.Refused
+		}),
+		telemetry.Counter("signer_strangers_total", "Connections of others than the nodes that may ask.", func(
+			s stats,
+		) uint64 {
+			return s.Strangers
+		}),
+		telemetry.Gauge("signer_nodes", "Nodes that are connected.", func(s stats) int { return s.Nodes }),
+		telemetry.Gauge("signer_height", "Height of the newest header that was signed.", func(s stats) uint64 {
+			return uint64(s.Height)
+		}),
+	}
 }
 
 // signerSettings say which signer has the producer's key of a node.

@@ -55,6 +55,7 @@ func useSigner(ctx context.Context, st *stage) error {
 	st.signer = &signer{command: program.Command{
 		Args: []string{
 			st.settings.program, "signer", "run", "--data-dir", data, "--listen", address, "--client", known.Pin,
+			"--admin-addr", "127.0.0.1:0",
 		},
 		Log: filepath.Join(st.dir, "signer.log"),
 	}}

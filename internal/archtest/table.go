@@ -138,8 +138,8 @@ var rows = map[string][]string{
 	"internal/server/provers": {"types", "internal/engine/proving", "internal/protocol/blockproof",
 		"internal/server/admin"},
 	"internal/server/explorer": {},
-	"internal/server/front": {"internal/logs", "internal/machine", "internal/secret", "internal/server/admission",
-		"internal/server/request", "jsonrpc"}, // whether a connection's other end is there
+	"internal/server/front": {"internal/logs", "internal/machine", "internal/reload", "internal/secret",
+		"internal/server/admission", "internal/server/request", "jsonrpc"}, // whether a connection's other end is there
 	"internal/server/telemetry": {"internal/build", "internal/logs"},
 
 	// The wiring and the commands.
@@ -150,11 +150,12 @@ var rows = map[string][]string{
 	"internal/emergency":     {"types"}, // what an operator is told when a node does not go on
 	"internal/logs":          {},        // the log within bounds
 	"internal/accept":        {},        // connections, also while there is no descriptor for the next one
+	"internal/reload":        {},        // files that change while a process runs
 	"internal/secret":        {},        // files that only their owner may read
 	"internal/machine":       {"crypto/bip340", "internal/proof/poseidon"},
 	"internal/datadir": {"api", "client", "crypto", "types", "wallet", "internal/emergency", "internal/engine/...",
 		"internal/machine",
-		"internal/protocol/...", "internal/secret", "internal/storage/...", "internal/upstream"},
+		"internal/protocol/...", "internal/reload", "internal/secret", "internal/storage/...", "internal/upstream"},
 	"internal/node":    {"..."},
 	"internal/loadgen": {"contracts", "client", "api", "types", "crypto", "crypto/bip340"},
 	"internal/cli": {"internal/bindings", "internal/build", "internal/contractbuild", "abi", "proof",
@@ -172,6 +173,7 @@ var rows = map[string][]string{
 		"internal/server/explorer",
 		"internal/server/admin", "internal/server/front", "internal/server/members", "internal/server/provers",
 		"internal/server/rpc",
+		"internal/server/telemetry", "internal/reload",
 		"internal/cli/...", "internal/config", "internal/protocol/params", "internal/secret",
 		"internal/signer", "api", "types", "crypto"},
 

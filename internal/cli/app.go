@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -223,18 +224,19 @@ func readRoots(path string) (*tls.Config, error) {
 
 // Keystore opens the keystore of a home directory, or of the default one where home is empty, for the commands that
 // come from elsewhere.
-func Keystore(home string) (_ *keystore.Store, err error) {
-	if home == "" {
-		if home, err = defaultHome(os.Environ()); err != nil {
-			return nil, err
-		}
+func Keystore(home string) *keystore.Store {
+	if home = cmp.Or(home, Home(os.Environ())); home == "" {
+		return keystore.Open("")
 	}
-	return keystore.Open(filepath.Join(home, keysDir)), nil
+	return keystore.Open(filepath.Join(home, keysDir))
 }
 
 // open opens the keystore in the home directory.
 func (a *app) open(home string) *keystore.Store {
-	store := keystore.Open(filepath.Join(home, keysDir))
+	store := keystore.Open("")
+	if home != "" {
+		store = keystore.Open(filepath.Join(home, keysDir))
+	}
 	if a.workFactor != 0 {
 		store.WorkFactor = a.workFactor
 	}
@@ -243,34 +245,18 @@ func (a *app) open(home string) *keystore.Store {
 
 // sources are where a command's settings come from beside a file.
 func (a *app) sources(command *cobra.Command) config.Sources {
-	return config.Sources{Flags: command.Flags(), Env: EnvPrefix, Environ: a.environ, Known: SettingNames(command)}
+	return config.Sources{Flags: command.Flags(), Env: EnvPrefix, Environ: a.environ}
 }
 
-// SettingNames are the settings of all commands of the program that a command is of.
-func SettingNames(command *cobra.Command) []string {
-	names := []string{}
-	var visit func(*cobra.Command)
-	visit = func(c *cobra.Command) {
-		names = append(names, config.Names(c.Flags())...)
-		for _, child := range c.Commands() {
-			visit(child)
-		}
-	}
-	visit(command.Root())
-	return names
-}
-
-// locate finds the home directory and the settings file, "" where there is none.
+// locate finds the home directory and the settings file, each "" where there is none.
 func (a *app) locate(command *cobra.Command) (home, file string, err error) {
 	if err := config.Load(&a.location, a.sources(command)); err != nil {
 		return "", "", err
 	}
 	if home = a.location.Home; home == "" {
-		if home, err = defaultHome(a.environ()); err != nil {
-			return "", "", err
-		}
+		home = Home(a.environ())
 	}
-	if a.location.Config != "" {
+	if a.location.Config != "" || home == "" {
 		return home, a.location.Config, nil
 	}
 	file = filepath.Join(home, settingsFile)
@@ -280,18 +266,19 @@ func (a *app) locate(command *cobra.Command) (home, file string, err error) {
 	return home, file, nil
 }
 
-// defaultHome is the program's directory by the XDG Base Directory Specification: relative paths there are invalid.
-func defaultHome(environ []string) (string, error) {
+// Home is the program's directory by the XDG Base Directory Specification, in which relative paths are invalid; empty
+// where there is neither XDG_DATA_HOME nor HOME.
+func Home(environ []string) string {
 	for _, variable := range environ {
 		if dir, ok := strings.CutPrefix(variable, "XDG_DATA_HOME="); ok && filepath.IsAbs(dir) {
-			return filepath.Join(dir, "cairn"), nil
+			return filepath.Join(dir, "cairn")
 		}
 	}
 	user, err := os.UserHomeDir()
 	if err != nil {
-		return "", fmt.Errorf("%w: give --home", err)
+		return ""
 	}
-	return filepath.Join(user, ".local", "share", "cairn"), nil
+	return filepath.Join(user, ".local", "share", "cairn")
 }
 
 // chain asks the node which chain it is on.
@@ -303,7 +290,7 @@ func (s *session) chain(ctx context.Context) (argument.Chain, error) {
 // account reads an account argument; one that is unknown is wrong usage.
 func (s *session) account(text string) (argument.Account, error) {
 	account, err := argument.ParseAccount(s.store, text)
-	if errors.Is(err, argument.ErrBadAccount) {
+	if errors.Is(err, argument.ErrBadAccount) || errors.Is(err, keystore.ErrNoDirectory) {
 		err = output.Usage(err)
 	}
 	return account, err

@@ -45,8 +45,8 @@ func runningDevNode(home string) (node devNode, runs bool) {
 // node that runs there. If none does, it is the file of the node in the home directory.
 func Admin(url, tokenFile string) admin.Client {
 	c := admin.Client{URL: url, TokenFile: tokenFile}
-	home, err := defaultHome(os.Environ())
-	if tokenFile != "" || err != nil {
+	home := Home(os.Environ())
+	if tokenFile != "" || home == "" {
 		return c
 	}
 	c.TokenFile = filepath.Join(home, "node", "admin.token")
@@ -59,12 +59,10 @@ func Admin(url, tokenFile string) admin.Client {
 // devNodeURL is where the development node serves that runs on this machine; the default address if none is known to
 // run.
 func devNodeURL(environ []string) string {
-	home, err := defaultHome(environ)
-	if err != nil {
-		return defaultRPCURL
-	}
-	if node, runs := runningDevNode(home); runs {
-		return node.RPC
+	if home := Home(environ); home != "" {
+		if node, runs := runningDevNode(home); runs {
+			return node.RPC
+		}
 	}
 	return defaultRPCURL
 }

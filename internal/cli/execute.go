@@ -16,6 +16,7 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/cli/terminal"
+	"github.com/cairn-chain/cairn/internal/config"
 )
 
 // jsonFlag is the flag that every command has.
@@ -52,19 +53,57 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, streams St
 	if !started {
 		// Flags after the wrong one are not parsed.
 		printer = newPrinter(streams.Out, streams.Err, printer.JSON() || asksJSON(args))
+		if logsJSON(command, args) {
+			printer.Logged()
+		}
 		err = output.Usage(err)
 	}
 	return printer.Fail(err)
 }
 
-// serviceAnnotation marks what [Service] was told of.
-const serviceAnnotation = "service"
+// What annotations of commands say.
+const (
+	serviceAnnotation = "service"
+	strictAnnotation  = "strict"
+)
 
 // Service marks a command that runs until it is asked to end: neither a terminal that goes away nor a standard stream
 // that nobody reads ends it.
-func Service(command *cobra.Command) *cobra.Command {
-	command.Annotations = map[string]string{serviceAnnotation: "true"}
+func Service(command *cobra.Command) *cobra.Command { return annotate(command, serviceAnnotation) }
+
+// Strict marks a command that fails where a variable with the program's prefix names no setting. Other commands warn:
+// variables are inherited, and others may use the prefix.
+func Strict(command *cobra.Command) *cobra.Command { return annotate(command, strictAnnotation) }
+
+func annotate(command *cobra.Command, annotation string) *cobra.Command {
+	if command.Annotations == nil {
+		command.Annotations = make(map[string]string)
+	}
+	command.Annotations[annotation] = "true"
 	return command
+}
+
+// contractTestVariables are those of the program's prefix that tests of contracts read.
+var contractTestVariables = []string{"fuzz-seed", "fuzz-calls"}
+
+// checkVariables tells of variables that name no setting of any command of the program.
+func checkVariables(command *cobra.Command) error {
+	known := slices.Clone(contractTestVariables)
+	var visit func(*cobra.Command)
+	visit = func(c *cobra.Command) {
+		known = append(known, config.Names(c.Flags())...)
+		for _, child := range c.Commands() {
+			visit(child)
+		}
+	}
+	visit(command.Root())
+	for _, sentence := range config.Unknown(EnvPrefix, known, os.Environ()) {
+		if command.Annotations[strictAnnotation] != "" {
+			return output.Usage(fmt.Errorf("%w: %s", config.ErrBadSetting, sentence))
+		}
+		PrinterOf(command).Note("Warning: %s", sentence)
+	}
+	return nil
 }
 
 // IsService tells whether the command that args name, below root, is a [Service].
@@ -76,7 +115,27 @@ func IsService(root *cobra.Command, args []string) bool {
 // PrinterOf is the printer for a command that is running.
 func PrinterOf(command *cobra.Command) *output.Printer {
 	asJSON, err := command.Flags().GetBool(jsonFlag)
-	return newPrinter(command.OutOrStdout(), command.ErrOrStderr(), err == nil && asJSON)
+	printer := newPrinter(command.OutOrStdout(), command.ErrOrStderr(), err == nil && asJSON)
+	if logsJSON(command, nil) {
+		printer.Logged()
+	}
+	return printer
+}
+
+// logsJSON tells whether a command logs in JSON. Before its settings are loaded the variable counts, and words of the
+// line that are not parsed.
+func logsJSON(command *cobra.Command, args []string) bool {
+	flag := command.Flags().Lookup("log-format")
+	if flag == nil {
+		return false
+	}
+	for i, word := range args {
+		if word == "--log-format=json" || word == "json" && i > 0 && args[i-1] == "--log-format" {
+			return true
+		}
+	}
+	return flag.Value.String() == "json" ||
+		!flag.Changed && os.Getenv(config.Variable(EnvPrefix, "log-format")) == "json"
 }
 
 // newPrinter prints in colours where a person watches who has not said otherwise (no-color.org).
@@ -90,6 +149,9 @@ func watch(command *cobra.Command, started *bool) {
 	if run := command.RunE; run != nil {
 		command.RunE = func(command *cobra.Command, args []string) error {
 			*started = true
+			if err := checkVariables(command); err != nil {
+				return err
+			}
 			return run(command, args)
 		}
 	}

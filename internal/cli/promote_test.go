@@ -61,7 +61,7 @@ func TestPromoteRefuses(t *testing.T) {
 		},
 		"another's key": {func(n *fakeNode) { n.producer = types.PublicKey{9} }, nil, 2, "is not the producer's"},
 		"far behind": {
-			func(n *fakeNode) { n.status = func(s *api.SyncStatus) { s.BlocksBehind = 3 } }, nil, 1, "3 blocks behind",
+			func(n *fakeNode) { n.status = func(s *api.SyncStatus) { s.BlocksBehind = new(uint64(3)) } }, nil, 1, "3 blocks behind",
 		},
 		"halted": {func(n *fakeNode) {
 			n.status = func(s *api.SyncStatus) { s.State, s.Reason = api.StateHalted, nil }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -129,7 +130,7 @@ func (v statusView) people(t *output.Text) {
 		{Name: "Genesis", Value: v.Node.GenesisHash}, {Name: "Mode", Value: v.Node.Mode},
 		{Name: "State", Value: v.Sync.State},
 		{Name: "Height", Value: v.Sync.LocalHeight}, {Name: "Synced", Value: yesNo(v.Sync.Synced)},
-		{Name: "Blocks behind", Value: v.Sync.BlocksBehind}, {Name: "Peers", Value: v.Node.PeerCount},
+		{Name: "Blocks behind", Value: orUnknown(v.Sync.BlocksBehind)}, {Name: "Peers", Value: v.Node.PeerCount},
 		{Name: "Oldest state", Value: v.Node.OldestHeight}, {Name: "Protocol version", Value: v.Node.ProtocolVersion},
 		{Name: "Producer", Value: "0x" +
 			v.Node.ProtocolPublicKey}, {Name: "Verification", Value: v.Node.Verification}, {Name: "Proofs", Value: v.proofs()},
@@ -154,6 +155,14 @@ func (v statusView) proofs() string {
 		text += fmt.Sprintf(", %d behind", lag)
 	}
 	return text
+}
+
+// orUnknown is a number for people, and what they read where nobody knows it.
+func orUnknown[N ~uint64](number *N) string {
+	if number == nil {
+		return "unknown"
+	}
+	return strconv.FormatUint(uint64(*number), 10)
 }
 
 func yesNo(b bool) string {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/cairn-chain/cairn/internal/cli/keystore"
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/contractbuild"
 )
@@ -36,6 +37,9 @@ func (s *session) keepVerified(code []byte, v verifiedContract) error {
 	if err != nil {
 		return err
 	}
+	if s.home == "" {
+		return keystore.ErrNoDirectory
+	}
 	file := s.verifiedFile(code)
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
@@ -52,6 +56,9 @@ func (s *session) sourceOf(code []byte) (contractSource, error) {
 	var source contractSource
 	if hash, ok := contractbuild.SourceOf(code); ok {
 		source.Claimed = hash.String()
+	}
+	if s.home == "" {
+		return source, nil
 	}
 	text, err := os.ReadFile(s.verifiedFile(code))
 	if errors.Is(err, fs.ErrNotExist) {

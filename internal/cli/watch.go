@@ -141,12 +141,12 @@ func (a *app) newWatchSync(count *uint64) *cobra.Command {
 				reason = fmt.Sprintf(" (%s)", *status.Reason)
 			}
 			t.Line(
-				"%s%s  block %d of %d, %d behind",
+				"%s%s  block %d of %s, %s behind",
 				status.State,
 				reason,
 				status.LocalHeight,
-				status.PrimaryHeight,
-				status.BlocksBehind,
+				orUnknown(status.PrimaryHeight),
+				orUnknown(status.BlocksBehind),
 			)
 		})
 	})

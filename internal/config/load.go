@@ -24,9 +24,6 @@ type Sources struct {
 	Flags *pflag.FlagSet
 	// Env is the prefix of the environment variables, such as "CAIRN_". Empty: none are read.
 	Env string
-	// Known are the settings of all of the program's commands. A variable with the prefix that names none of them, nor one
-	// of these settings, is an error. Nil: such a variable is left alone.
-	Known []string
 	// Environ lists the environment as os.Environ does. Nil: os.Environ.
 	Environ func() []string
 	// File is the path of a TOML file. Empty: none. A key in it that names no setting is an error.
@@ -105,9 +102,6 @@ func (s Sources) layers(fields []field) ([]layer, error) {
 		environ := s.Environ
 		if environ == nil {
 			environ = os.Environ
-		}
-		if err := s.checkVariables(fields, environ()); err != nil {
-			return nil, err
 		}
 		if err := values.Load(
 			env.Provider(".", env.Opt{Prefix: s.Env, TransformFunc: transform, EnvironFunc: environ}), nil,

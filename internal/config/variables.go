@@ -21,30 +21,23 @@ func Names(flags *pflag.FlagSet) (names []string) {
 	return names
 }
 
-// checkVariables refuses a variable that names no setting, and says which it may be meant to name.
-func (s Sources) checkVariables(fields []field, environ []string) error {
-	if s.Known == nil {
-		return nil
-	}
-	known := slices.Clone(s.Known)
-	for _, f := range fields {
-		known = append(known, f.name)
-	}
+// Unknown says of each variable with a prefix that it names none of the known settings, and which it may be meant to
+// name. environ lists the variables as os.Environ does.
+func Unknown(prefix string, known, environ []string) (sentences []string) {
 	for _, variable := range environ {
 		variable, _, _ = strings.Cut(variable, "=")
-		name := settingName(s.Env, variable)
-		if !strings.HasPrefix(variable, s.Env) || slices.Contains(known, name) || ofOrchestrator(name) {
+		name := settingName(prefix, variable)
+		if !strings.HasPrefix(variable, prefix) || slices.Contains(known, name) || ofOrchestrator(name) {
 			continue
 		}
+		sentence := variable + ": there is no such setting"
 		nearest := slices.MinFunc(known, func(a, b string) int { return distance(name, a) - distance(name, b) })
 		if distance(name, nearest) <= max(2, len(name)/4) {
-			return fmt.Errorf(
-				"%w: %s: there is no such setting; is %s meant?", ErrBadSetting, variable, Variable(s.Env, nearest),
-			)
+			sentence += fmt.Sprintf("; is %s meant?", Variable(prefix, nearest))
 		}
-		return fmt.Errorf("%w: %s: there is no such setting", ErrBadSetting, variable)
+		sentences = append(sentences, sentence)
 	}
-	return nil
+	return sentences
 }
 
 // ofOrchestrator tells the variables that Kubernetes sets for a service which has the program's name.

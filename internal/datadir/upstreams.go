@@ -1,6 +1,7 @@
 package datadir
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -9,52 +10,98 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/reload"
+	"github.com/cairn-chain/cairn/internal/secret"
 	"github.com/cairn-chain/cairn/internal/upstream"
 	"github.com/cairn-chain/cairn/types"
 )
 
 // Upstreams are nodes that another follows, and how it calls them.
 type Upstreams struct {
-	URLs   []string // the preferred first
-	Token  string   // API key or JWT for them; empty for none
-	CAFile string   // certificates (PEM) of authorities for their TLS beside the system's; empty for none
+	URLs []string // the preferred first
+	// KeyFile has the API key or JWT for them, CAFile certificates (PEM) of authorities for their TLS beside the system's;
+	// each is empty for none.
+	KeyFile, CAFile string
+	Files           *reload.Set // that these files are of; nil: they are read once
 }
 
-// Check refuses a file of certificates that cannot be used.
+// Check refuses files that cannot be used.
 func (u Upstreams) Check() error {
-	_, err := u.options()
+	_, err := u.options("")
 	return err
 }
 
-// options are those of clients to the upstreams.
-func (u Upstreams) options() ([]client.Option, error) {
+// options are those of a client of the upstream at an address.
+func (u Upstreams) options(address string) ([]client.Option, error) {
+	files := cmp.Or(u.Files, reload.NewSet(nil))
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.ResponseHeaderTimeout = time.Minute
 	if u.CAFile != "" {
-		certificates, err := readBounded(u.CAFile, 1<<20)
+		roots, err := reload.Watch(files, u.roots, u.CAFile)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("--upstream-ca-file: %w", err)
 		}
-		pool, err := x509.SystemCertPool()
+		parsed, err := url.Parse(address)
 		if err != nil {
-			return nil, err
+			return nil, errors.New("the upstream's address is no URL") // the error would show a password in it
 		}
-		if !pool.AppendCertsFromPEM(certificates) {
-			return nil, fmt.Errorf("%s holds no certificate", u.CAFile)
-		}
-		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+		transport.TLSClientConfig = trusting(roots, parsed.Hostname())
 	}
 	options := []client.Option{client.WithTransport(transport)}
-	if u.Token != "" {
-		options = append(options, client.WithToken(u.Token))
+	if u.KeyFile != "" {
+		key, err := reload.Watch(files, u.key, u.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("--upstream-key-file: %w", err)
+		}
+		options = append(options, client.WithTokenSource(func() string { return *key.Get() }))
 	}
 	return options, nil
+}
+
+// key reads the key for the upstreams.
+func (u Upstreams) key() (string, error) {
+	content, err := secret.Read(u.KeyFile)
+	return strings.TrimSpace(string(content)), err
+}
+
+// roots reads the certificates that the upstreams' are checked by.
+func (u Upstreams) roots() (*x509.CertPool, error) {
+	certificates, err := readBounded(u.CAFile, 1<<20)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := x509.SystemCertPool()
+	if err == nil && !pool.AppendCertsFromPEM(certificates) {
+		err = fmt.Errorf("%s holds no certificate", u.CAFile)
+	}
+	return pool, err
+}
+
+// trusting is TLS that checks the certificate of a host by the roots that there are at each connection. The check of
+// crypto/tls would have those of the first, and is made here as it makes it.
+func trusting(roots *reload.Files[*x509.CertPool], host string) *tls.Config {
+	return &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		InsecureSkipVerify: true,
+		VerifyConnection: func(state tls.ConnectionState) error {
+			options := x509.VerifyOptions{Roots: *roots.Get(), DNSName: host, Intermediates: x509.NewCertPool()}
+			for _, certificate := range state.PeerCertificates[1:] {
+				options.Intermediates.AddCert(certificate)
+			}
+			if _, err := state.PeerCertificates[0].Verify(options); err != nil {
+				return &tls.CertificateVerificationError{UnverifiedCertificates: state.PeerCertificates, Err: err}
+			}
+			return nil
+		},
+	}
 }
 
 // Sources are where a replica gets blocks. The caller closes them.
@@ -68,12 +115,12 @@ func (u Upstreams) Sources() ([]replica.Source, error) {
 }
 
 func (u Upstreams) nodes() ([]*upstream.Node, error) {
-	options, err := u.options()
-	if err != nil {
-		return nil, err
-	}
 	var nodes []*upstream.Node
 	for _, url := range u.URLs {
+		options, err := u.options(url)
+		if err != nil {
+			return nil, err
+		}
 		n, err := upstream.New(url, options...)
 		if err != nil {
 			return nil, err
@@ -89,15 +136,18 @@ var errOtherChain = errors.New("it is of another chain")
 // Genesis asks the upstreams for the genesis of a chain that is known by the hash of its block 0. It asks until one
 // gives it, all are of other chains, or ctx ends.
 func (u Upstreams) Genesis(ctx context.Context, hash types.BlockHash, log *slog.Logger) (types.Genesis, error) {
-	options, err := u.options()
-	if err != nil {
-		return types.Genesis{}, err
+	options := make([][]client.Option, len(u.URLs))
+	for i, url := range u.URLs {
+		var err error
+		if options[i], err = u.options(url); err != nil {
+			return types.Genesis{}, err
+		}
 	}
 	const first, longest = 500 * time.Millisecond, 30 * time.Second
 	for wait := first; ; wait = min(2*wait, longest) {
 		var others []error
-		for _, url := range u.URLs {
-			g, err := fetchGenesis(ctx, url, options, hash)
+		for i, url := range u.URLs {
+			g, err := fetchGenesis(ctx, url, options[i], hash)
 			switch {
 			case err == nil:
 				return g, nil
@@ -147,7 +197,7 @@ func fetchGenesis(
 
 // Ask asks the node at url, once, what it is.
 func (u Upstreams) Ask(ctx context.Context, url string) (api.NodeInfo, error) {
-	options, err := u.options()
+	options, err := u.options(url)
 	if err != nil {
 		return api.NodeInfo{}, err
 	}

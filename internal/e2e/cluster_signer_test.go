@@ -49,7 +49,7 @@ func newSignedCluster(t *testing.T, l *load) *signedCluster {
 func (s *signedCluster) startSigner() *program.Process {
 	s.t.Helper()
 	log := filepath.Join(s.t.TempDir(), "log")
-	args := []string{buildBinary(s.t), "signer", "run", "--data-dir", s.signer, "--listen", s.address}
+	args := []string{buildBinary(s.t), "signer", "run", "--data-dir", s.signer, "--listen", s.address, "--admin-addr", "127.0.0.1:0"}
 	p, err := program.Start(program.Command{Args: append(args, s.clients...), Env: environment(), Log: log})
 	if err != nil {
 		s.t.Fatal(err)

@@ -88,7 +88,9 @@ func (h *handover) promote(to *process, key string) (p promoted) {
 // awaitSynced waits until a node has every block, or nearly.
 func (h *handover) awaitSynced(node *process) {
 	h.t.Helper()
-	h.await(node, "synced", func(s api.SyncStatus) bool { return s.BlocksBehind <= 1 && s.State == api.StateFollowing })
+	h.await(node, "synced", func(s api.SyncStatus) bool {
+		return s.BlocksBehind != nil && *s.BlocksBehind <= 1 && s.State == api.StateFollowing
+	})
 }
 
 // await waits for a state of a node.

@@ -1,18 +1,24 @@
 package e2e
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -72,7 +78,8 @@ func services(t *testing.T) map[string]service {
 			"--genesis-hash", "0x" + strings.Repeat("01", 32), "--rpc-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0",
 		}, asksUpstream},
 		"prove": {[]string{"prove", "--admin", node, "--admin-token-file", filepath.Join(t.TempDir(), "none")}, asksNode},
-		"signer": {[]string{"signer", "run", "--data-dir", s.signer, "--listen", s.address, "--client", s.client},
+		"signer": {[]string{"signer", "run", "--data-dir", s.signer, "--listen", s.address, "--client", s.client,
+			"--admin-addr", "127.0.0.1:0"},
 			func(t *testing.T) {
 				t.Helper()
 				eventually(t, "a connection", func() bool {
@@ -163,6 +170,115 @@ func TestCommandsEndWithTheirReader(t *testing.T) {
 		}
 		if err := writer.Close(); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// Every line of both streams of a service is a JSON document with --log-format json, its end for wrong settings too.
+func TestLogsAreJSON(t *testing.T) {
+	t.Parallel()
+	for name, s := range services(t) {
+		for _, extra := range [][]string{nil, {"--no-such-flag"}} {
+			var told bytes.Buffer
+			command := exec.Command(buildBinary(t), append(slices.Concat(s.args, []string{"--log-format", "json"}), extra...)...)
+			command.Env, command.Stdout, command.Stderr = environment(), &told, &told
+			if err := command.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if extra == nil {
+				s.works(t)
+				if err := command.Process.Signal(syscall.SIGTERM); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_ = command.Wait() // how it ends is not the question
+			if told.Len() == 0 && name != "prove" {
+				t.Errorf("%s %q: got no line, want some", name, extra)
+			}
+			for line := range strings.Lines(told.String()) {
+				if !json.Valid([]byte(line)) {
+					t.Errorf("%s %q: got %q, want JSON", name, extra, line)
+				}
+			}
+		}
+	}
+}
+
+// asked is the body that a server answers.
+func asked(t *testing.T, url string) string {
+	t.Helper()
+	response, err := http.Get(url)
+	if err != nil {
+		return err.Error()
+	}
+	body, err := io.ReadAll(response.Body)
+	if err = errors.Join(err, response.Body.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+// The admin address answers while a node fetches the beginning of its chain, and a signer has one.
+func TestAdminAddressOfServices(t *testing.T) {
+	t.Parallel()
+	all := services(t)
+	for name, says := range map[string][3]string{
+		"node":   {`"ok"`, "it fetches the beginning of the chain", "cairn_build_info"},
+		"signer": {`"ok"`, `"ready"`, `cairn_signer_refused_total{reason="height_signed"} 0`},
+	} {
+		address := freeAddress(t)
+		args := slices.Clone(all[name].args)
+		if i := slices.Index(args, "--admin-addr"); i >= 0 {
+			args = slices.Delete(args, i, i+2)
+		}
+		command := exec.Command(buildBinary(t), append(args, "--admin-addr", address)...)
+		command.Env = environment()
+		if err := command.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for i, path := range []string{"/health", "/ready", "/metrics"} {
+			eventually(t, name+path+" with "+says[i], func() bool {
+				return strings.Contains(asked(t, "http://"+address+path), says[i])
+			})
+		}
+		if err := command.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if err := command.Wait(); err != nil {
+			t.Errorf("%s: got %v, want exit code 0", name, err)
+		}
+	}
+}
+
+// A replica whose only upstream is of no use says why, and what to do, the same everywhere. What nobody says is absent.
+func TestReplicaTellsWhyItDoesNotFollow(t *testing.T) {
+	t.Parallel()
+	primary := startDev(t, "--ephemeral", "--prove", "off")
+	other := filepath.Join(t.TempDir(), "chain")
+	u := newUser(t)
+	u.succeeds(nil, "init", other)
+	replica := start(t, "node", "--mode", "replica", "--data-dir", t.TempDir(), "--upstream", primary.RPC,
+		"--genesis", filepath.Join(other, "genesis.json"))
+	c, err := client.New(replica.RPC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const remedy = ": name one of this chain with --upstream"
+	var status api.SyncStatus
+	eventually(t, "a reason", func() bool {
+		status, err = c.SyncStatus(t.Context())
+		return err == nil && status.Reason != nil && strings.Contains(*status.Reason, remedy)
+	})
+	if status.PrimaryHeight != nil || status.BlocksBehind != nil || status.Upstreams[0].Height != nil || status.Synced {
+		t.Errorf("got %+v, want no height of an upstream that is of another chain", status)
+	}
+	if ready := asked(t, replica.Admin+"/ready"); !strings.Contains(ready, *status.Reason) {
+		t.Errorf("got %s, want %s", ready, *status.Reason)
+	}
+	metrics := asked(t, replica.Admin+"/metrics")
+	for _, name := range []string{"cairn_sync_silence_seconds", "cairn_sync_blocks_behind", "cairn_sync_primary_height"} {
+		if strings.Contains(metrics, name) {
+			t.Errorf("got a value of %s, want none", name)
 		}
 	}
 }

@@ -54,6 +54,7 @@ func (s *signing) startSigner() *program.Process {
 	p, err := program.Start(program.Command{
 		Args: []string{
 			buildBinary(s.t), "signer", "run", "--data-dir", s.signer, "--listen", s.address, "--client", s.client,
+			"--admin-addr", "127.0.0.1:0",
 		},
 		Env: environment(),
 		Log: log,

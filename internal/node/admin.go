@@ -4,32 +4,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
-	"github.com/cairn-chain/cairn/api"
-	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/internal/build"
 	"github.com/cairn-chain/cairn/internal/logs"
 	"github.com/cairn-chain/cairn/internal/machine"
+	"github.com/cairn-chain/cairn/internal/reload"
 	"github.com/cairn-chain/cairn/internal/server/admin"
 	"github.com/cairn-chain/cairn/internal/server/front"
 	"github.com/cairn-chain/cairn/internal/server/members"
 	"github.com/cairn-chain/cairn/internal/server/provers"
 	"github.com/cairn-chain/cairn/internal/server/sources"
+	"github.com/cairn-chain/cairn/internal/server/telemetry"
 )
 
 // adminConfig is what the admin address serves.
 func (n *Node) adminConfig() admin.Config {
 	config := admin.Config{
-		Ready:     n.ready,
-		Metrics:   n.telemetry.Handler(),
-		Backup:    func() (string, error) { return n.dir.Backup(time.Now()) },
-		Parts:     append(provers.Routes(n.queue), sources.Publishing(n.sources)),
-		AllowHost: front.NewHosts(n.config.AdminHosts, true).Allow,
-		Token:     n.adminToken,
+		Ready:   n.ready,
+		Metrics: n.telemetry.Handler(),
+		Backup:  func() (string, error) { return n.dir.Backup(time.Now()) },
+		Parts:   append(provers.Routes(n.queue), sources.Publishing(n.sources)),
+		Token:   n.adminToken,
 	}
 	if n.member != nil {
 		config.Leads = n.member.leads
@@ -45,22 +45,49 @@ func (n *Node) openToken() (err error) {
 			return fmt.Errorf("the admin token: %w", err)
 		}
 	}
-	if n.adminToken, err = admin.ReadToken(n.config.AdminTokenFile); err != nil {
+	file := n.config.AdminTokenFile
+	token, err := reload.Watch(n.config.Files, func() (admin.Token, error) { return admin.ReadToken(file) }, file)
+	if err != nil {
 		return fmt.Errorf("the admin token (--admin-token-file): %w", err)
 	}
+	n.adminToken = func() admin.Token { return *token.Get() }
 	return nil
 }
 
 // Admin is how this machine asks the node's admin address.
 func (n *Node) Admin() admin.Client {
-	return admin.Client{URL: "http://" + n.listeners.admin.Addr().String(), TokenFile: n.config.AdminTokenFile}
+	return admin.Client{URL: n.admin.URL(), TokenFile: n.config.AdminTokenFile}
 }
 
-// serve serves the admin address.
-func (n *Node) serve(group *errgroup.Group, listener net.Listener, handler http.Handler) *http.Server {
-	// Requests that wait for something end with the server.
+// Admin serves the admin address of a process, from before there is anything to be ready on.
+type Admin struct {
+	listener net.Listener
+	server   *http.Server
+	allow    func(host string) bool
+	handler  atomic.Pointer[http.Handler]
+	stage    atomic.Pointer[string]
+	log      *slog.Logger
+	ended    chan error
+}
+
+// ListenAdmin serves an address: that the process lives, its own metrics, and that it is not ready as it starts. hosts
+// are names that the address answers to beside local ones. The caller closes it.
+func ListenAdmin(address string, hosts []string, info build.Info, log *slog.Logger) (*Admin, error) {
+	listener, err := listen(address, "--admin-addr", log)
+	if err != nil {
+		return nil, err
+	}
+	a := &Admin{
+		listener: listener, allow: front.NewHosts(hosts, true).Allow, log: log, ended: make(chan error, 1),
+	}
+	a.Say("it starts")
+	a.Serve(admin.Config{
+		Ready:   func() (bool, string) { return false, *a.stage.Load() },
+		Metrics: telemetry.NewProcess(info, log).Handler(),
+	})
 	ctx, cancel := context.WithCancel(context.Background())
-	server := &http.Server{
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*a.handler.Load()).ServeHTTP(w, r) })
+	a.server = &http.Server{
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		Handler:           front.SteadyBodies(handler),
 		ReadHeaderTimeout: 10 * time.Second,
@@ -68,37 +95,55 @@ func (n *Node) serve(group *errgroup.Group, listener net.Listener, handler http.
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		ConnState:         admin.NewConnections(machine.AdminConnections).Note,
-		ErrorLog:          logs.Of(n.config.Log, "a connection of the admin address came to nothing"),
+		ErrorLog:          logs.Of(log, "a connection of the admin address came to nothing"),
 	}
-	server.RegisterOnShutdown(cancel)
-	group.Go(func() error {
+	a.server.RegisterOnShutdown(cancel) // requests that wait for something end with the server
+	go func() {
 		defer cancel()
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			return err
-		}
-		return nil
-	})
-	return server
+		a.ended <- a.server.Serve(listener)
+	}()
+	return a, nil
 }
 
+// URL is where the address is.
+func (a *Admin) URL() string { return "http://" + a.listener.Addr().String() }
+
+// Say sets why the process is not ready while it starts.
+func (a *Admin) Say(stage string) { a.stage.Store(&stage) }
+
+// Serve serves what is configured from now on. The names that the address answers to stay.
+func (a *Admin) Serve(config admin.Config) {
+	config.AllowHost = a.allow
+	handler := admin.New(config)
+	a.handler.Store(&handler)
+}
+
+// Wait returns when the server has failed, or nil when ctx ends.
+func (a *Admin) Wait(ctx context.Context) error {
+	select {
+	case err := <-a.ended:
+		if errors.Is(err, http.ErrServerClosed) {
+			return nil
+		}
+		return err
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// Shutdown lets requests end until ctx ends, and closes the address.
+func (a *Admin) Shutdown(ctx context.Context) {
+	if err := a.server.Shutdown(ctx); err != nil {
+		a.log.Warn("connections of the admin address were cut", "error", err)
+		_ = a.server.Close() // they were given their time
+	}
+}
+
+// Close closes the address at once.
+func (a *Admin) Close() { _ = a.server.Close() } // nobody waits for an answer any more
+
+// ready tells whether the node may be sent traffic, or else why not.
 func (n *Node) ready() (bool, string) {
-	if n.member != nil {
-		return n.member.ready()
-	}
-	if reason := n.elsewhere(); reason != "" && n.config.Mode == api.ModePrimary {
-		return false, reason
-	}
-	if !n.produces.Load() {
-		return readyToServe(n.replica.Status(), n.config.Follow.MaxLag)
-	}
-	if status := n.sequencer.Status(); status.State != sequencer.Producing {
-		return false, status.Reason
-	}
-	if reason := n.unsigned(); reason != "" {
-		return false, reason
-	}
-	if n.pool.Failing() != nil { // the log says why
-		return false, "transactions are refused: the mempool's journal cannot be written"
-	}
-	return true, ""
+	c := n.condition()
+	return c.ready, c.reason
 }

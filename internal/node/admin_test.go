@@ -48,7 +48,7 @@ func TestAdminRoutes(t *testing.T) {
 		Parts: append(append(provers.Routes(new(proving.Queue)), sources.Publishing(sources.OpenDirectory(t.TempDir()))),
 			members.Routes(unaskable{t})...),
 		AllowHost: func(string) bool { return true },
-		Token:     admin.Token{1},
+		Token:     func() admin.Token { return admin.Token{1} },
 	}
 	handler := admin.New(config)
 	ask := func(method, path string, header ...string) int {
@@ -71,7 +71,7 @@ func TestAdminRoutes(t *testing.T) {
 		if path = strings.ReplaceAll(path, "{span}", "1"); strings.Contains(path, "{") {
 			t.Fatalf("the test does not know %s", path)
 		}
-		token := []string{"Authorization", "Bearer " + config.Token.String(), "Content-Type", admin.JSON}
+		token := []string{"Authorization", "Bearer " + config.Token().String(), "Content-Type", admin.JSON}
 		expect(route.Pattern+" of a page", ask(method, path, append(token, "Origin", "http://127.0.0.1")...), 403)
 		expect(route.Pattern+" of a site", ask(method, path, append(token, "Sec-Fetch-Site", "cross-site")...), 403)
 		expect(route.Pattern+" of a host", ask(method, path, append(token, "Sec-Fetch-Site", "same-site")...), 403)

@@ -102,7 +102,7 @@ func (n *Node) newMember() (err error) {
 	m.leases = newLeases(m.identity.Pin().Member(), m.alive)
 	n.queue.Share(m.mayProve)
 	telemetry.Register(n.telemetry, func() *member { return m }, clusterMetrics()...)
-	m.listener, err = n.listen(n.config.Cluster.Addr, "--cluster-addr")
+	m.listener, err = listen(n.config.Cluster.Addr, "--cluster-addr", n.config.Log)
 	return err
 }
 
@@ -270,25 +270,6 @@ func (m *member) behind() uint64 {
 	return uint64(highest - head)
 }
 
-// ready tells whether the member hears a leader and is near enough to it to be asked.
-func (m *member) ready() (bool, string) {
-	state, reason := m.State()
-	status := m.service.Status()
-	switch {
-	case state == api.StateHalted:
-		return false, reason
-	case status.Holding != "" && (status.Leads || m.node.config.Key != nil): // who has no key votes, as others produce
-		return false, status.Holding
-	case status.Leads && m.node.unsigned() != "":
-		return false, m.node.unsigned()
-	case status.Leader == 0:
-		return false, "no leader of the cluster is heard of"
-	case m.behind() > m.node.config.Cluster.MaxLag:
-		return false, fmt.Sprintf("%d blocks behind, at most %d are allowed", m.behind(), m.node.config.Cluster.MaxLag)
-	}
-	return true, ""
-}
-
 // leads tells whether this member leads, for who asks for the leader alone.
 func (m *member) leads() (bool, string) {
 	status := m.service.Status()
@@ -318,22 +299,36 @@ func (m *member) Mode() api.Mode {
 
 // State is what the member does about new blocks, and why not.
 func (m *member) State() (api.SyncState, string) {
-	status := m.service.Status()
+	c := m.condition()
+	return c.state, c.reason
+}
+
+// condition is what the member does about new blocks. It is ready if it leads, or hears a leader and is near enough to
+// it to be asked.
+func (m *member) condition() condition {
+	status, behind, lag := m.service.Status(), m.behind(), m.node.config.Cluster.MaxLag
+	following := condition{api.StateFollowing, "", behind <= lag}
+	if behind > 1 {
+		following.state = api.StateSyncing
+	}
+	if !following.ready {
+		following.reason = fmt.Sprintf("%d blocks behind, at most %d are allowed", behind, lag)
+	}
 	switch diverged := m.diverged.Load(); {
 	case diverged != nil:
-		return api.StateHalted, diverged.Error()
+		return condition{api.StateHalted, diverged.Error(), false}
 	case status.Leads && status.Holding != "":
-		return api.StateHolding, status.Holding
+		return condition{api.StateHolding, status.Holding, false}
 	case status.Leads && m.node.unsigned() != "":
-		return api.StateHolding, m.node.unsigned()
+		return condition{api.StateHolding, m.node.unsigned(), false}
 	case status.Leads:
-		return api.StateProducing, ""
+		return condition{api.StateProducing, "", true}
+	case status.Holding != "" && m.node.config.Key != nil: // who has no key votes, as others produce
+		return condition{following.state, status.Holding, false}
 	case status.Leader == 0:
-		return api.StateSyncing, "no leader of the cluster is heard of"
-	case m.behind() > 1:
-		return api.StateSyncing, ""
+		return condition{api.StateSyncing, "no leader of the cluster is heard of", false}
 	}
-	return api.StateFollowing, ""
+	return following
 }
 
 // PeerCount is the number of members that are reached.
@@ -351,12 +346,13 @@ func (m *member) SyncStatus() api.SyncStatus {
 	state, reason := m.State()
 	head, behind := m.node.store.Head().Header.Height, m.behind()
 	status := api.SyncStatus{
-		Synced:        behind == 0 && m.service.Status().Leader != 0,
-		LocalHeight:   head,
-		PrimaryHeight: head + types.Height(behind),
-		BlocksBehind:  behind,
-		State:         state,
-		Upstreams:     []api.Upstream{},
+		Synced:      behind == 0 && m.service.Status().Leader != 0,
+		LocalHeight: head,
+		State:       state,
+		Upstreams:   []api.Upstream{},
+	}
+	if status.Synced || behind > 0 { // else nobody says what there is
+		status.PrimaryHeight, status.BlocksBehind = new(head+types.Height(behind)), &behind
 	}
 	if reason != "" {
 		status.Reason = &reason

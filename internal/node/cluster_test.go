@@ -64,7 +64,7 @@ func TestMemberIsNotReadyWhileAnotherKeyProduces(t *testing.T) {
 			t.Fatal("the member ended: ", err)
 		}
 	}
-	if ready, reason := n.member.ready(); ready || !strings.Contains(reason, "the chain's producer is") {
+	if ready, reason := n.ready(); ready || !strings.Contains(reason, "the chain's producer is") {
 		t.Errorf("ready: %v, %s", ready, reason)
 	}
 	transfer, err := types.Sign(types.Transaction{

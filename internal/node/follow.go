@@ -58,6 +58,8 @@ func (n *Node) imported() func([]ledger.Block) error {
 type follower struct {
 	*replica.Replica
 	elsewhere string // why it makes no blocks though it has the producer's key; else empty
+	producer  bool   // whether it is there to make blocks
+	maxLag    uint64
 }
 
 // PeerCount is the number of upstreams in use.
@@ -70,12 +72,18 @@ func (f follower) PeerCount() (count uint64) {
 	return count
 }
 
-func (f follower) State() (api.SyncState, string) {
-	status := f.Status()
-	if f.elsewhere != "" && status.State != replica.StateHalted {
-		return api.StateHolding, f.elsewhere
+// condition is what the node does about new blocks. It is ready while it is near enough to those that it follows.
+func (f follower) condition(status replica.Status) condition {
+	behind := status.InContact && status.Behind() > f.maxLag
+	halted := status.State == replica.StateHalted
+	c := condition{syncStates[status.State], status.Reason, !halted && status.Silence <= maxSilence && !behind}
+	switch {
+	case f.elsewhere != "" && !halted:
+		c = condition{api.StateHolding, f.elsewhere, c.ready && !f.producer}
+	case behind && c.reason == "":
+		c.reason = fmt.Sprintf("%d blocks behind, at most %d are allowed", status.Behind(), f.maxLag)
 	}
-	return syncStates[status.State], status.Reason
+	return c
 }
 
 // syncStates are a replica's states in the words of the RPC interface.
@@ -100,21 +108,28 @@ func (f follower) SyncStatus() api.SyncStatus {
 	status := api.SyncStatus{
 		Synced:               s.Synced,
 		LocalHeight:          s.Local,
-		PrimaryHeight:        s.Primary,
-		BlocksBehind:         s.Behind(),
 		SyncRateBlocksPerSec: api.Ratio(uint64(1000*s.Rate), 1000),
 		Upstreams:            make([]api.Upstream, len(s.Upstreams)),
 	}
-	var reason string
-	if status.State, reason = f.State(); reason != "" {
-		status.Reason = &reason
+	if s.Told {
+		status.PrimaryHeight = &s.Primary
+	}
+	if s.InContact {
+		status.BlocksBehind = new(s.Behind())
+	}
+	c := f.condition(s)
+	if status.State = c.state; c.reason != "" {
+		status.Reason = &c.reason
 	}
 	if s.ETAKnown {
 		seconds := uint64(math.Ceil(s.ETA.Seconds()))
 		status.ETASecs = &seconds
 	}
 	for i, u := range s.Upstreams {
-		status.Upstreams[i] = api.Upstream{URL: u.URL, InUse: u.InUse, Height: u.Height}
+		status.Upstreams[i] = api.Upstream{URL: u.URL, InUse: u.InUse}
+		if u.Told {
+			status.Upstreams[i].Height = new(u.Height)
+		}
 		if u.Fault != "" {
 			status.Upstreams[i].Fault = new(string(u.Fault))
 		}
@@ -122,28 +137,19 @@ func (f follower) SyncStatus() api.SyncStatus {
 	return status
 }
 
-// readyToServe tells whether a node that follows another is near enough to it to be asked.
-func readyToServe(s replica.Status, maxLag uint64) (bool, string) {
-	switch {
-	case s.State == replica.StateHalted:
-		return false, s.Reason
-	case s.Silence > maxSilence:
-		return false, s.Reason
-	case s.Behind() > maxLag:
-		return false, fmt.Sprintf("%d blocks behind, at most %d are allowed", s.Behind(), maxLag)
-	}
-	return true, ""
-}
-
 // followMetrics are those of a node that follows another.
 func followMetrics() []telemetry.Metric[replica.Status] {
 	type status = replica.Status
 	return []telemetry.Metric[status]{
-		telemetry.Gauge("sync_blocks_behind", "Blocks that are missing here.", func(s status) uint64 { return s.Behind() }),
-		telemetry.Gauge(
+		telemetry.KnownGauge("sync_blocks_behind", "Blocks that are missing here; absent while no upstream says.", func(
+			s status,
+		) (uint64, bool) {
+			return s.Behind(), s.InContact
+		}),
+		telemetry.KnownGauge(
 			"sync_primary_height",
-			"Height of the newest block that an upstream told of.",
-			func(s status) uint64 { return uint64(s.Primary) },
+			"Height of the newest block that an upstream told of; absent while none did.",
+			func(s status) (uint64, bool) { return uint64(s.Primary), s.Told },
 		),
 		telemetry.Gauge("sync_synced", "1 while there is no newer block elsewhere.", func(s status) int {
 			return oneIf(s.Synced)
@@ -151,8 +157,10 @@ func followMetrics() []telemetry.Metric[replica.Status] {
 		telemetry.Gauge("sync_blocks_per_second", "Blocks imported a second, over the last 20 s.", func(s status) float64 {
 			return s.Rate
 		}),
-		telemetry.Gauge("sync_silence_seconds", "Time since an upstream answered.", func(s status) float64 {
-			return s.Silence.Seconds()
+		telemetry.KnownGauge("sync_silence_seconds", "Time since an upstream answered; absent while none did.", func(
+			s status,
+		) (float64, bool) {
+			return s.Silence.Seconds(), s.Told
 		}),
 		telemetry.Gauges("sync_upstream_in_use", "1 for the upstream that blocks come from.", "upstream", func(
 			s status,

@@ -19,6 +19,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/engine/snapshot"
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
+	"github.com/cairn-chain/cairn/internal/reload"
 	"github.com/cairn-chain/cairn/internal/server/admin"
 	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/server/front"
@@ -52,7 +53,8 @@ type Config struct {
 		Every    uint64 // one of how many calls is traced
 	}
 
-	Log *slog.Logger
+	Files *reload.Set // of the process, which are read again; nil: a set of the node's own
+	Log   *slog.Logger
 	// OnBlock, unless nil, is told of each block from the start on, with the number of its transactions.
 	OnBlock func(header types.SignedHeader, txs int)
 }
@@ -77,8 +79,9 @@ type Serving struct {
 	Explorer   bool          // whether the public address serves the block explorer
 	ViewGas    types.Gas     // execution gas of a call that is not sent, 0 for the default
 	FileReads  int           // files that are read for clients at a time, 0 for any number
-	AdminAddr  string
-	AdminHosts []string // names that the admin address answers to beside local names and addresses, or "*"
+	// Admin is the admin address where it is served already, which the node closes; nil: the node serves AdminAddr.
+	Admin     *Admin
+	AdminAddr string
 	// AdminTokenFile has the token that the admin address asks for before it changes something; empty: the directory's.
 	AdminTokenFile string
 }
@@ -130,9 +133,10 @@ type servers struct {
 	snapshots *snapshot.Directory // nil in memory
 	sources   *sources.Directory
 	admission *admission.Scheduler // of what nobody pays for
-	listeners struct{ rpc, admin net.Listener }
+	listener  net.Listener         // of the public address
+	admin     *Admin
 
-	adminToken admin.Token
+	adminToken func() admin.Token
 }
 
 // RPCURL is where JSON-RPC is served.
@@ -141,20 +145,17 @@ func (n *Node) RPCURL() string {
 	if n.front.TLS() {
 		scheme = "https://"
 	}
-	return scheme + n.listeners.rpc.Addr().String()
+	return scheme + n.listener.Addr().String()
 }
-
-// Reload reads the files of the public server again where they have changed: certificate, API keys and JWT secret.
-func (n *Node) Reload() { n.front.Reload() }
 
 // Close releases what New opened; Run calls it.
 func (n *Node) Close() error {
 	var errs []error
-	if n.listeners.rpc != nil {
-		_ = n.listeners.rpc.Close() // Serve has closed it already where the node ran
+	if n.listener != nil {
+		_ = n.listener.Close() // Serve has closed it already where the node ran
 	}
-	if n.listeners.admin != nil {
-		_ = n.listeners.admin.Close()
+	if n.admin != nil {
+		n.admin.Close()
 	}
 	if n.telemetry != nil {
 		n.stage.enter("the collector of traces")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"runtime"
 	"syscall"
@@ -14,6 +15,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/engine/proving"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
+	"github.com/cairn-chain/cairn/internal/reload"
 	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/server/push"
 	"github.com/cairn-chain/cairn/internal/server/rpc"
@@ -25,7 +27,10 @@ import (
 // a node that is not run must be closed.
 func New(dir *datadir.Dir, config Config) (_ *Node, err error) {
 	config.Mode = cmp.Or(config.Mode, api.ModePrimary)
-	n := &Node{config: config, dir: dir}
+	if config.Files == nil {
+		config.Files = reload.NewSet(config.Log)
+	}
+	n := &Node{config: config, dir: dir, servers: servers{admin: config.Admin}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.Close())
@@ -78,10 +83,12 @@ func New(dir *datadir.Dir, config Config) (_ *Node, err error) {
 	if n.front, err = n.newFront(); err != nil {
 		return nil, err
 	}
-	if n.listeners.rpc, err = n.listen(config.RPCAddr, "--rpc-addr"); err != nil {
+	if n.listener, err = listen(config.RPCAddr, "--rpc-addr", config.Log); err != nil {
 		return nil, err
 	}
-	n.listeners.admin, err = n.listen(config.AdminAddr, "--admin-addr")
+	if n.admin == nil {
+		n.admin, err = ListenAdmin(config.AdminAddr, nil, config.Build, config.Log)
+	}
 	return n, err
 }
 
@@ -115,7 +122,7 @@ func (n *Node) openPool() (err error) {
 }
 
 // listen listens on an address that the flag sets.
-func (n *Node) listen(address, flag string) (net.Listener, error) {
+func listen(address, flag string, log *slog.Logger) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf(
@@ -125,7 +132,7 @@ func (n *Node) listen(address, flag string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
-	return accept.Patient(listener, n.config.Log), nil
+	return accept.Patient(listener, log), nil
 }
 
 // tipLedger is the chain's tip, with its state or without.

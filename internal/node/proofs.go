@@ -110,19 +110,23 @@ func proofMetrics() []telemetry.Metric[*Node] {
 		telemetry.Gauge("proof_wanted", "1 where blocks are to have proofs, 0 with --prove off.", func(n *Node) int {
 			return oneIf(!n.config.Proofs.Off)
 		}),
-		telemetry.Gauge("proof_lag_blocks", "Blocks after the newest that has its proof here.", func(n *Node) uint64 {
+		telemetry.KnownGauge("proof_lag_blocks", "Blocks after the newest that has its proof here.", func(
+			n *Node,
+		) (uint64, bool) {
 			lag, err := n.queue.Lag()
 			if err != nil && !errors.Is(err, chain.ErrClosed) {
 				n.config.Log.Warn("blocks without a proof cannot be counted", "error", err)
 			}
-			return lag
+			return lag, err == nil
 		}),
-		telemetry.Gauge("proof_witness_bytes", "Size of the witnesses that wait for proofs.", func(n *Node) uint64 {
+		telemetry.KnownGauge("proof_witness_bytes", "Size of the witnesses that wait for proofs.", func(
+			n *Node,
+		) (uint64, bool) {
 			bytes, err := n.store.WitnessBytes()
 			if err != nil && !errors.Is(err, chain.ErrClosed) {
 				n.config.Log.Warn("witnesses cannot be counted", "error", err)
 			}
-			return bytes
+			return bytes, err == nil
 		}),
 	}
 }

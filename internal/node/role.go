@@ -234,7 +234,9 @@ func (s self) Mode() api.Mode {
 }
 
 // follower is what the node knows of itself while it follows.
-func (s self) follower() follower { return follower{s.replica, s.elsewhere()} }
+func (s self) follower() follower {
+	return follower{s.replica, s.elsewhere(), s.config.Mode == api.ModePrimary, s.config.Follow.MaxLag}
+}
 
 // PeerCount is the number of upstreams in use. Those that follow this node are counted where they ask for blocks.
 func (s self) PeerCount() uint64 {
@@ -249,17 +251,38 @@ func (s self) PeerCount() uint64 {
 
 // State is what the node does about new blocks, and why not.
 func (s self) State() (api.SyncState, string) {
-	if s.member != nil {
-		return s.member.State()
+	c := s.condition()
+	return c.state, c.reason
+}
+
+// condition is what a node does about new blocks, whether it may be sent traffic, and why it does not or may not.
+// Status and readiness are told by it alone.
+type condition struct {
+	state  api.SyncState
+	reason string
+	ready  bool
+}
+
+func (n *Node) condition() condition {
+	if n.member != nil {
+		return n.member.condition()
 	}
-	if !s.produces.Load() {
-		return s.follower().State()
+	if !n.produces.Load() {
+		f := self{n}.follower()
+		return f.condition(f.Status())
 	}
-	status := s.sequencer.Status()
-	if reason := s.unsigned(); reason != "" && status.State == sequencer.Producing {
-		return api.StateHolding, reason
+	status := n.sequencer.Status()
+	c := condition{api.SyncState(status.State), status.Reason, status.State == sequencer.Producing}
+	switch elsewhere, unsigned := n.elsewhere(), n.unsigned(); {
+	case !c.ready:
+	case elsewhere != "" && n.config.Mode == api.ModePrimary:
+		c.reason, c.ready = elsewhere, false
+	case unsigned != "":
+		c = condition{api.StateHolding, unsigned, false}
+	case n.pool.Failing() != nil: // the log says why
+		c.reason, c.ready = "transactions are refused: the mempool's journal cannot be written", false
 	}
-	return api.SyncState(status.State), status.Reason
+	return c
 }
 
 // Following is what the node knows of those that it follows, nil while it makes the blocks itself.

@@ -70,6 +70,7 @@ func (n *Node) newFront() (*front.Server, error) {
 	}
 	config := n.config.HTTP
 	config.RPC, config.Fallback, config.Log, config.Admission = n.rpc.Calls(), public, n.config.Log, n.admission
+	config.Files = n.config.Files
 	return front.New(config)
 }
 

@@ -3,21 +3,19 @@ package node
 import (
 	"context"
 	"errors"
-	"net/http"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/cairn-chain/cairn/internal/server/admin"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 )
 
 // Run serves and makes blocks until ctx ends or a part fails, and closes the node. It returns within endTime of that.
 func (n *Node) Run(ctx context.Context) error {
 	group, running := errgroup.WithContext(ctx)
-	group.Go(func() error { return n.front.Serve(n.listeners.rpc) })
-	adminServer := n.serve(group, n.listeners.admin,
-		admin.New(n.adminConfig()))
+	group.Go(func() error { return n.front.Serve(n.listener) })
+	n.admin.Serve(n.adminConfig())
+	group.Go(func() error { return n.admin.Wait(running) })
 	producing, stopProducing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopProducing()
 	group.Go(func() error { return n.runEngine(producing) })
@@ -29,7 +27,7 @@ func (n *Node) Run(ctx context.Context) error {
 	group.Go(func() error { return n.watchDisk(running) })
 	group.Go(func() error {
 		<-running.Done()
-		return n.stop(adminServer, stopProducing)
+		return n.stop(stopProducing)
 	})
 	ended := make(chan error, 1)
 	go func() { ended <- errors.Join(group.Wait(), n.Close()) }()
@@ -79,7 +77,7 @@ func (n *Node) keptSnapshots() int { return max(1, n.config.Snapshots.Count) }
 
 // stop refuses new calls, lets the running ones end, and then stops making blocks, so that a caller who waits for a
 // receipt may still get it.
-func (n *Node) stop(adminServer *http.Server, stopProducing func()) error {
+func (n *Node) stop(stopProducing func()) error {
 	defer stopProducing()
 	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
@@ -95,10 +93,7 @@ func (n *Node) stop(adminServer *http.Server, stopProducing func()) error {
 	if err := n.front.Shutdown(ctx); err != nil {
 		n.config.Log.Warn("connections were cut", "error", err)
 	}
-	if err := adminServer.Shutdown(ctx); err != nil {
-		n.config.Log.Warn("connections of the admin address were cut", "error", err)
-		_ = adminServer.Close() // they were given their time
-	}
+	n.admin.Shutdown(ctx)
 	n.stage.enter("the making of blocks")
 	return nil
 }

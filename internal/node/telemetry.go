@@ -319,27 +319,30 @@ func pushMetrics() []telemetry.Metric[push.Stats] {
 }
 
 // diskSpace is the file system of the data directory.
-type diskSpace struct{ size, free uint64 }
+type diskSpace struct {
+	size, free uint64
+	known      bool
+}
 
 func (n *Node) disk() diskSpace {
 	size, free, err := machine.Disk(n.dir.Path())
 	if err != nil {
 		n.config.Log.Debug("the size of the disk is not known", "error", err)
 	}
-	return diskSpace{size, free}
+	return diskSpace{size, free, err == nil}
 }
 
 func diskMetrics() []telemetry.Metric[diskSpace] {
 	return []telemetry.Metric[diskSpace]{
-		telemetry.Gauge(
+		telemetry.KnownGauge(
 			"disk_size_bytes",
-			"Size of the data directory's file system, 0 where it is not known.",
-			func(d diskSpace) uint64 { return d.size },
+			"Size of the data directory's file system; absent where it is not known.",
+			func(d diskSpace) (uint64, bool) { return d.size, d.known },
 		),
-		telemetry.Gauge(
+		telemetry.KnownGauge(
 			"disk_free_bytes",
-			"Space left on the data directory's file system for the node's user.",
-			func(d diskSpace) uint64 { return d.free },
+			"Space left on the data directory's file system for the node's user; absent where it is not known.",
+			func(d diskSpace) (uint64, bool) { return d.free, d.known },
 		),
 	}
 }

@@ -32,9 +32,16 @@ func (c *connections) displace() {
 	}
 }
 
-// known notes that a stranger is a node. An earlier connection of that node is closed: it has come anew, and the other
+// known is how many nodes are connected.
+func (c *connections) known() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.nodes)
+}
+
+// identify notes that a stranger is a node. An earlier connection of that node is closed: it has come anew, and the other
 // may be one whose end nobody tells of.
-func (c *connections) known(conn net.Conn, pin link.Pin) {
+func (c *connections) identify(conn net.Conn, pin link.Pin) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.forget(conn)

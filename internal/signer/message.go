@@ -50,6 +50,11 @@ const (
 	verdictsEnd         // no verdict
 )
 
+// refusals are the verdicts without a signature, in a word.
+var refusals = map[verdict]string{
+	locked: "height_signed", otherChain: "other_chain", otherKey: "other_key", faulty: "faulty",
+}
+
 // answer is a signature, or why there is none. On the wire it is the verdict and 64 bytes. They are the signature, or
 // for locked the height that is held as 8 little-endian bytes and the block's hash, or zeros.
 type answer struct {

@@ -26,7 +26,9 @@ type Config struct {
 	Lock     *heightlock.Lock // of the key, on that chain
 	Identity link.Identity
 	Clients  []link.Pin // of the nodes that may ask
-	Log      *slog.Logger
+	// Took, unless nil, is told how long each answer took, from the whole request on.
+	Took func(time.Duration)
+	Log  *slog.Logger
 }
 
 // Server signs what nodes ask for. It is safe for concurrent use.
@@ -38,6 +40,7 @@ type Server struct {
 	mu    sync.Mutex // serialises signing, and guards what follows
 	fault error      // for which nothing is signed any more
 	asked asked
+	stats Stats
 	ended chan struct{}
 }
 
@@ -46,6 +49,38 @@ type asked struct {
 	signedFor link.Pin // whose header was signed last
 	refused   types.BlockHash
 	refusedAt time.Time // when that one was, as its height had another
+}
+
+// Stats are what a signer did since its start.
+type Stats struct {
+	Signed    uint64
+	Refused   map[string]uint64 // headers, by why
+	Strangers uint64            // connections of others than the nodes that may ask
+	Nodes     int               // that are connected
+	Height    types.Height      // of the newest header that was signed, ever
+}
+
+// Stats is what the signer did since its start.
+func (s *Server) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stats := s.stats
+	stats.Refused = make(map[string]uint64, len(refusals))
+	for _, why := range refusals {
+		stats.Refused[why] = s.stats.Refused[why]
+	}
+	stats.Nodes, stats.Height = s.open.known(), s.config.Lock.Last().Height
+	return stats
+}
+
+// Ready tells whether the signer signs, or else why not.
+func (s *Server) Ready() (bool, string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fault != nil {
+		return false, s.fault.Error()
+	}
+	return true, ""
 }
 
 // contestedTime is how long a node whose headers are signed is told that another one's was not. That one asks again
@@ -63,7 +98,9 @@ const (
 // NewServer makes a signer that nobody reaches yet.
 func NewServer(config Config) *Server {
 	slots := make(chan struct{}, maxStrangers+len(config.Clients))
-	return &Server{config: config, slots: slots, ended: make(chan struct{})}
+	return &Server{config: config, slots: slots, ended: make(chan struct{}), stats: Stats{
+		Refused: make(map[string]uint64),
+	}}
 }
 
 // sign judges a header, holds it in the lock, and signs it. The same header again gets the same signature.
@@ -179,10 +216,13 @@ func (s *Server) serve(ctx context.Context, raw net.Conn) {
 	}
 	pin := link.PinOf(conn.ConnectionState())
 	if !slices.Contains(s.config.Clients, pin) {
+		s.mu.Lock()
+		s.stats.Strangers++
+		s.mu.Unlock()
 		log.Warn("a stranger was refused: name its pin with --client if it may ask", "pin", pin)
 		return
 	}
-	s.open.known(raw, pin)
+	s.open.identify(raw, pin)
 	log.Info("a node is connected", "pin", pin)
 	// An end cuts the waiting for the next request, not an answer.
 	defer context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })()
@@ -197,7 +237,11 @@ func (s *Server) serve(ctx context.Context, raw net.Conn) {
 			log.Warn("a request was refused", "pin", pin, "error", err)
 			return
 		}
+		came := time.Now()
 		a := s.sign(r)
+		if s.config.Took != nil {
+			s.config.Took(time.Since(came))
+		}
 		s.tell(log, pin, r.header, a)
 		_ = conn.SetWriteDeadline(time.Now().Add(writeTime)) // Write says so
 		if _, err := conn.Write(a.encode()); err != nil {
@@ -214,8 +258,10 @@ func (s *Server) tell(log *slog.Logger, pin link.Pin, h types.Header, a answer) 
 	before := s.asked
 	if a.err() == nil {
 		s.asked.signedFor = pin
+		s.stats.Signed++
 	} else {
 		s.asked.refused = hash
+		s.stats.Refused[refusals[a.verdict]]++
 	}
 	s.mu.Unlock()
 	log = log.With("pin", pin, "height", h.Height, "hash", hash)

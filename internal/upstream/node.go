@@ -67,7 +67,10 @@ func (n *Node) Probe(ctx context.Context, at types.Height) (replica.Probe, error
 		return replica.Probe{}, refused(err)
 	}
 	p := replica.Probe{
-		Genesis: node.GenesisHash, Head: progress.LocalHeight, Primary: max(progress.LocalHeight, progress.PrimaryHeight),
+		Genesis: node.GenesisHash, Head: progress.LocalHeight, Primary: progress.LocalHeight,
+	}
+	if told := progress.PrimaryHeight; told != nil {
+		p.Primary = max(p.Primary, *told)
 	}
 	if node.ProducerKey != nil && progress.State == api.StateProducing {
 		p.Producing = node.ProducerKey
@@ -107,6 +110,9 @@ func decodeHeader(item api.BlockItem) (types.SignedHeader, error) {
 // Blocks implements replica.Source.
 func (n *Node) Blocks(ctx context.Context, from, to types.Height) ([][]byte, error) {
 	blocks, err := n.client.EncodedBlocks(ctx, from, to, n.follower)
+	if isPruned(err) {
+		return nil, replica.Faulty(replica.Pruned, "it has pruned block %d", from)
+	}
 	return blocks, notServed(err)
 }
 

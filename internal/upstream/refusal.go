@@ -1,10 +1,12 @@
 package upstream
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
@@ -13,12 +15,27 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// refused makes a [replica.Refusal] of an error that the node answered with; others are returned as they are.
+// refused makes a [replica.Refusal] of an error that the node answered with, and says of a certificate or a key that is
+// wrong that it is. Others are returned as they are.
 func refused(err error) error {
 	if answer := answerIn(err); answer != nil {
 		return &replica.Refusal{Why: kindOf(answer), Err: err}
 	}
+	var certificate *tls.CertificateVerificationError
+	var status *client.StatusError
+	switch {
+	case errors.As(err, &certificate):
+		return replica.Faulty(replica.Untrusted, "it has a certificate that is not trusted (%w)", err)
+	case errors.As(err, &status) && status.Status == http.StatusUnauthorized:
+		return replica.Faulty(replica.Unauthorized, "it asks for a key (%w)", err)
+	}
 	return err
+}
+
+// isPruned tells whether a node refuses blocks that it has no more.
+func isPruned(err error) bool {
+	var status *client.StatusError
+	return errors.As(err, &status) && status.Status == http.StatusNotFound && strings.Contains(status.Message, "pruned")
 }
 
 // notServed is refused of a download: 404 says that there is no such thing, any more or at all.
@@ -27,7 +44,7 @@ func notServed(err error) error {
 	if errors.As(err, &status) && status.Status == http.StatusNotFound {
 		return &replica.Refusal{Why: replica.RefusedForGood, Err: err}
 	}
-	return err
+	return refused(err)
 }
 
 // answerIn is the error in err that the node answered with, nil where it did not.

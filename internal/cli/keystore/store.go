@@ -25,6 +25,7 @@ var (
 	ErrEmptyPassword = errors.New("the password is empty")
 	ErrDamaged       = errors.New("the file is damaged")
 	ErrNoKey         = errors.New("an alias has no private key")
+	ErrNoDirectory   = errors.New("there is no HOME, and so no directory of keys: give --home")
 )
 
 const (
@@ -42,7 +43,8 @@ type Store struct {
 	WorkFactor int
 }
 
-// Open returns the keystore in a directory, which need not exist.
+// Open returns the keystore in a directory, which need not exist. Of a keystore without a directory (empty) every method
+// fails with [ErrNoDirectory].
 func Open(dir string) *Store { return &Store{dir: dir, WorkFactor: defaultWorkFactor} }
 
 // Dir is the keystore's directory.
@@ -112,6 +114,9 @@ func (s *Store) Unlock(name, password string) (Secret, error) {
 
 // List returns all entries by name, and the errors of the files that cannot be read or are damaged.
 func (s *Store) List() (entries []Entry, failures []error, err error) {
+	if s.dir == "" {
+		return nil, nil, ErrNoDirectory
+	}
 	files, err := os.ReadDir(s.dir) // sorted by name
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, nil, err
@@ -136,6 +141,9 @@ func (s *Store) Delete(name string) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
+	if s.dir == "" {
+		return ErrNoDirectory
+	}
 	if err := os.Remove(s.path(name)); err != nil {
 		return s.notFound(name, err)
 	}
@@ -156,6 +164,9 @@ func damaged(path string, err error) error { return fmt.Errorf("%w: %s: %w", Err
 func (s *Store) read(name string) (document, error) {
 	if err := CheckName(name); err != nil {
 		return document{}, err
+	}
+	if s.dir == "" {
+		return document{}, ErrNoDirectory
 	}
 	file, err := os.Open(s.path(name))
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 )
 
@@ -12,6 +13,7 @@ import (
 type Printer struct {
 	out, err io.Writer
 	json     bool
+	log      *slog.Logger // what is not nil is written to instead of prose
 
 	colourOut, colourErr bool
 }
@@ -19,6 +21,16 @@ type Printer struct {
 // New returns a printer that writes results to out and everything else to err. With asJSON results and failures are
 // each one JSON document: {"ok":true,"result":…} or {"ok":false,"error":{"code":…,"message":…,"data":{…}}}.
 func New(out, err io.Writer, asJSON bool) *Printer { return &Printer{out: out, err: err, json: asJSON} }
+
+// Logged has the printer write lines of a log in JSON to the standard error instead of prose: for a command whose log is
+// read by a program, as one journal with its results.
+func (p *Printer) Logged() *Printer {
+	p.log = slog.New(slog.NewJSONHandler(p.err, nil))
+	return p
+}
+
+// Logs reports whether prose is written as lines of a log.
+func (p *Printer) Logs() bool { return p.log != nil }
 
 // JSON reports whether results are written as JSON.
 func (p *Printer) JSON() bool { return p.json }
@@ -28,6 +40,10 @@ func (p *Printer) JSON() bool { return p.json }
 // do not.
 func (p *Printer) Result(result any, people func(*Text)) error {
 	var buffer bytes.Buffer
+	if p.log != nil && !p.json {
+		p.log.Info("result", "result", result)
+		return nil
+	}
 	if p.json {
 		if err := writeJSON(&buffer, success{OK: true, Result: result}); err != nil {
 			return fmt.Errorf("the result: %w", err)
@@ -47,6 +63,10 @@ func (p *Printer) Result(result any, people func(*Text)) error {
 
 // Note writes a line of prose for people to the standard error.
 func (p *Printer) Note(format string, args ...any) {
+	if p.log != nil {
+		p.log.Info(fmt.Sprintf(format, args...))
+		return
+	}
 	text := visible(fmt.Sprintf(format, args...))
 	if p.colourErr {
 		text = paintNote(text)
@@ -58,6 +78,10 @@ func (p *Printer) Note(format string, args ...any) {
 // Fail writes the error that a command ended with, and returns the program's exit code.
 func (p *Printer) Fail(err error) int {
 	f := failureOf(err)
+	if p.log != nil {
+		p.log.Error(f.sentence(), "exit", ExitCode(err))
+		return ExitCode(err)
+	}
 	if !p.json {
 		p.Note("Error: %s", f.sentence())
 		return ExitCode(err)

@@ -173,7 +173,7 @@ func (f *fetcher) ask(ctx context.Context, from, to types.Height) ([][]byte, err
 		if refusal(err) != nil {
 			return nil, Faulty(Stalled, "it refuses blocks from %d on: %w", from, err)
 		}
-		if attempt == attempts || ctx.Err() != nil {
+		if attempt == attempts || ctx.Err() != nil || errors.As(err, new(*FaultError)) {
 			return nil, err
 		}
 		if err := pause.For(ctx, retryPause<<attempt); err != nil {

@@ -245,7 +245,8 @@ func (r *Replica) best(good []*upstream) *upstream {
 // blame notes an upstream's failure.
 func (r *Replica) blame(u *upstream, err error) {
 	cause := u.failed(err)
-	r.config.Log.Warn("an upstream failed", "upstream", u.Name(), "cause", string(cause), "error", plain(err))
+	r.config.Log.Warn("an upstream failed", "upstream", u.Name(), "cause", string(cause), "error", plain(err),
+		"advice", cause.remedy())
 }
 
 // follow takes blocks from one upstream until it fails, the replica halts or ctx ends, and returns why. An upstream
@@ -270,6 +271,10 @@ func (r *Replica) follow(ctx context.Context, u *upstream) error {
 		} else { // it has our head, and gives something else after it
 			err = Faulty(Lied, "%w", err)
 		}
+	}
+	var fault *FaultError
+	if errors.As(err, &fault) && fault.Cause == Pruned { // it may be of one that was asked for ahead
+		err = Faulty(Pruned, "it has pruned block %d", r.ledger.Tip().Header.Header.Height+1)
 	}
 	if ctx.Err() == nil && !isOwn(err) {
 		r.blame(u, err)

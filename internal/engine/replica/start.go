@@ -64,7 +64,7 @@ func isFinal(err error) bool {
 	case refused != nil:
 		return !slices.Contains([]RefusalKind{RefusedBusy, RefusedFailed, RefusedEarly}, refused.Why)
 	case errors.As(err, &fault):
-		return fault.Cause != Unreachable
+		return !unheard(fault.Cause)
 	}
 	return true
 }

@@ -1,7 +1,9 @@
 package replica
 
 import (
+	"cmp"
 	"math"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,18 +33,20 @@ const (
 // Status is what a replica knows of itself at one moment.
 type Status struct {
 	State     State
-	Reason    string       // of holding and halting, and of having no upstream
-	Local     types.Height // of the newest block here, which is verified
-	Primary   types.Height // of the newest block that is known of, at least Local
-	Synced    bool         // there is nothing newer, and an upstream said so a short time ago
-	Silence   time.Duration
-	Rate      float64 // blocks imported a second
+	Reason    string        // of holding and halting, and of having no upstream that is of use
+	Local     types.Height  // of the newest block here, which is verified
+	Primary   types.Height  // of the newest block that is known of, at least Local
+	Told      bool          // whether an upstream ever said which one that is
+	InContact bool          // whether one said so a short time ago
+	Synced    bool          // there is nothing newer, and an upstream said so a short time ago
+	Silence   time.Duration // since an upstream said something; the longest there is if none ever did
+	Rate      float64       // blocks imported a second
 	ETA       time.Duration
 	ETAKnown  bool
 	Upstreams []UpstreamStatus
 }
 
-// Behind is how many blocks are missing.
+// Behind is how many blocks are known to be missing.
 func (s Status) Behind() uint64 { return uint64(s.Primary - s.Local) }
 
 // Halt is why the replica has halted, nil while it has not.
@@ -85,8 +89,8 @@ func (r *Replica) Status() Status {
 	if !contact.IsZero() {
 		s.Silence = time.Since(contact)
 	}
-	inContact := s.Silence < contactTime
-	s.Synced = inContact && s.Primary == s.Local
+	s.Told, s.InContact = !contact.IsZero(), s.Silence < contactTime
+	s.Synced = s.InContact && s.Primary == s.Local
 	r.pace.note(s.Local, s.Primary)
 	rate, growth := r.pace.rates()
 	s.Rate = rate
@@ -100,23 +104,36 @@ func (r *Replica) Status() Status {
 		s.State, s.Reason, s.Synced, s.Rate, s.ETAKnown = StateHalted, r.halt.Message, false, 0, false
 	case r.holding != "":
 		s.State, s.Reason, s.ETAKnown = StateHolding, r.holding, false
-	case !inContact:
+	case !s.InContact:
 		s.State, s.ETAKnown = StateSyncing, false
-		s.Reason = "no upstream answers"
+		s.Reason = cmp.Or(trouble(s.Upstreams), "no upstream answers")
 	case r.pace.caughtUp(s.Behind()):
 		s.State = StateFollowing
 	default:
-		s.State = StateSyncing
+		s.State, s.Reason = StateSyncing, trouble(s.Upstreams)
 	}
 	return s
 }
 
+// trouble says what is wrong with each upstream and what to do about it, where none is of use.
+func trouble(upstreams []UpstreamStatus) string {
+	var all []string
+	for _, u := range upstreams {
+		if u.Fault == "" {
+			return ""
+		}
+		all = append(all, u.Why)
+	}
+	return strings.Join(all, "; ")
+}
+
 // contacted is the newest height that the upstream knows of, when it last answered, and whether that counts: it is
-// followed, or has not lied.
+// followed, or has not lied. One that has pruned blocks says the truth of those that it has.
 func (u *upstream) contacted() (primary types.Height, last time.Time, believed bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.primary, u.contact, u.inUse || u.liedAt.IsZero() || time.Since(u.liedAt) >= distrust
+	return u.primary, u.contact,
+		u.inUse || u.liedAt.IsZero() || time.Since(u.liedAt) >= distrust || u.fault == Pruned
 }
 
 // pace measures how fast blocks are imported, and how fast there are more.

@@ -1,9 +1,11 @@
 package replica
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,9 +27,12 @@ type Cause string
 
 // What can be wrong with an upstream.
 const (
-	Unreachable Cause = "unreachable" // no answer, or none that makes sense
-	Stalled     Cause = "stalled"     // does not give the blocks that it says it has
-	Behind      Cause = "behind"      // another has much newer blocks, or a proof that this one says is to come
+	Unreachable  Cause = "unreachable"  // no answer, or none that makes sense
+	Untrusted    Cause = "untrusted"    // its certificate is not one that is trusted
+	Unauthorized Cause = "unauthorized" // it asks for a key, or for another one
+	Pruned       Cause = "pruned"       // it no longer has the next block
+	Stalled      Cause = "stalled"      // does not give the blocks that it says it has
+	Behind       Cause = "behind"       // another has much newer blocks, or a proof that this one says is to come
 	// gave blocks that the producer did not sign, or not for this height, or a proof that does not hold
 	Lied Cause = "lied"
 	Weak Cause = "weak" // gave a proof of fewer bits than this node asks for
@@ -37,7 +42,19 @@ const (
 )
 
 // causes are all of them.
-var causes = []Cause{Unreachable, Stalled, Behind, Lied, Weak, Forked, OtherChain}
+var causes = []Cause{Unreachable, Untrusted, Unauthorized, Pruned, Stalled, Behind, Lied, Weak, Forked, OtherChain}
+
+// remedies are what the operator of a node can do about its upstream.
+var remedies = map[Cause]string{
+	Unreachable:  "start it, or name another with --upstream",
+	Untrusted:    "name its authority with --upstream-ca-file",
+	Unauthorized: "name its key with --upstream-key-file",
+	Pruned:       "begin from a snapshot, or name an archive (--bootstrap snapshot in an empty directory, --upstream)",
+	OtherChain:   "name one of this chain with --upstream",
+}
+
+// remedy is what to do about an upstream that failed in this way.
+func (c Cause) remedy() string { return cmp.Or(remedies[c], "name another with --upstream") }
 
 // FaultError is a failure that an upstream is to blame for.
 type FaultError struct {
@@ -72,8 +89,9 @@ type failing struct {
 	failures int       // since the last success
 	retryAt  time.Time // not to be asked before
 	liedAt   time.Time
-	fault    Cause // of the last failure, empty after a success
-	away     bool  // it did not answer, and has not since
+	fault    Cause  // of the last failure, empty after a success
+	why      string // the last failure in words
+	away     bool   // it did not answer, and has not since
 	counts   map[Cause]uint64
 }
 
@@ -131,7 +149,7 @@ func (u *upstream) newest() types.Height {
 func (u *upstream) succeeded() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.failures, u.fault = 0, ""
+	u.failures, u.fault, u.why = 0, "", ""
 }
 
 func (u *upstream) use(inUse bool) {
@@ -154,13 +172,18 @@ func (u *upstream) failed(err error) Cause {
 	pause := min(LongestBackoff, firstBackoff<<min(u.failures, 10))
 	u.failures++
 	u.retryAt = now.Add(u.jitter(pause * 2 / 3)) // at most the pause
-	if slices.Contains([]Cause{Lied, Weak, Forked, OtherChain, Stalled}, cause) {
+	if slices.Contains([]Cause{Lied, Weak, Forked, OtherChain, Stalled, Pruned}, cause) {
 		u.liedAt = now
 	}
-	u.away = u.away || cause == Unreachable
-	u.fault = cause
+	u.away = u.away || unheard(cause)
+	u.fault, u.why = cause, plain(err)
 	u.counts[cause]++
 	return cause
+}
+
+// unheard tells the failures of an upstream that did not say anything of the chain.
+func unheard(cause Cause) bool {
+	return slices.Contains([]Cause{Unreachable, Untrusted, Unauthorized}, cause)
 }
 
 // plain is an error in one line of bounded length: part of it may come from outside.
@@ -197,7 +220,9 @@ type UpstreamStatus struct {
 	URL    string
 	InUse  bool
 	Height types.Height     // of its newest block that is known of
+	Told   bool             // whether it has said that, as a node of this chain
 	Fault  Cause            // of its last failure, empty after a success
+	Why    string           // that failure in words, with what to do about it
 	Faults map[Cause]uint64 // how often each was seen
 }
 
@@ -205,7 +230,15 @@ func (u *upstream) status() UpstreamStatus {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	s := UpstreamStatus{
-		URL: u.Name(), InUse: u.inUse, Height: u.head, Fault: u.fault, Faults: make(map[Cause]uint64, len(causes)),
+		URL: u.Name(), InUse: u.inUse, Height: u.head, Told: !u.contact.IsZero(),
+		Fault: u.fault, Faults: make(map[Cause]uint64, len(causes)),
+	}
+	if u.fault != "" {
+		s.Why = u.Name() + ": " + u.why
+		if what, of := strings.CutPrefix(u.why, "it "); of {
+			s.Why = u.Name() + " " + what
+		}
+		s.Why += ": " + u.fault.remedy()
 	}
 	for _, cause := range causes {
 		s.Faults[cause] = u.counts[cause]

@@ -24,13 +24,14 @@ type Route struct {
 type Config struct {
 	Ready   Ready
 	Metrics http.Handler
-	Backup  Backup // what POST /backup does
+	Backup  Backup // what POST /backup does; nil: there is none
 	// Leads reports whether the node leads the cluster that it is a member of. It is nil of a node that is of no cluster.
 	Leads Ready
 	Parts []Route // of the parts of the node that serve below paths of their own
 	// AllowHost tells whether a Host is allowed: no web page is to read profiles under a name that was pointed here.
 	AllowHost func(host string) bool
-	Token     Token
+	// Token is asked for; nil: what needs a token is not served.
+	Token func() Token
 }
 
 // New returns the handler of the admin address. /health answers 200 while the process runs, /ready and /leader 200 or
@@ -62,16 +63,23 @@ func (c Config) Routes() []Route {
 		{"GET /health", true, health},
 		{"GET /ready", true, tell(c.Ready, "ready")},
 		{"GET /metrics", true, c.Metrics.ServeHTTP},
-		{"POST " + backupPath, false, serveBackup(c.Backup)},
+	}
+	if c.Leads != nil {
+		routes = append(routes, Route{"GET /leader", true, tell(c.Leads, "leader")})
+	}
+	if c.Token == nil {
+		return routes
+	}
+	if c.Backup != nil {
+		routes = append(routes, Route{"POST " + backupPath, false, serveBackup(c.Backup)})
+	}
+	routes = append(routes, []Route{
 		{"GET /debug/pprof/", false, pprof.Index}, // and the named profiles: heap, goroutine, …
 		{"GET /debug/pprof/cmdline", false, pprof.Cmdline},
 		{"GET /debug/pprof/profile", false, pprof.Profile},
 		{"GET /debug/pprof/symbol", false, pprof.Symbol},
 		{"GET /debug/pprof/trace", false, pprof.Trace},
-	}
-	if c.Leads != nil {
-		routes = append(routes, Route{"GET /leader", true, tell(c.Leads, "leader")})
-	}
+	}...)
 	return append(routes, c.Parts...)
 }
 

@@ -17,7 +17,7 @@ func testConfig(ready Ready) Config {
 		Ready:     ready,
 		Metrics:   http.NotFoundHandler(),
 		AllowHost: func(string) bool { return true },
-		Token:     testToken,
+		Token:     func() Token { return testToken },
 	}
 }
 

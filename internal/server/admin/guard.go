@@ -53,7 +53,7 @@ func fromPage(h http.Header) bool {
 func (c Config) guard(route Route) http.HandlerFunc {
 	post := strings.HasPrefix(route.Pattern, http.MethodPost+" ")
 	return func(w http.ResponseWriter, r *http.Request) {
-		if !route.Open && !c.Token.in(r.Header) {
+		if !route.Open && !c.Token().in(r.Header) {
 			w.Header().Set("WWW-Authenticate", strings.TrimSpace(scheme))
 			http.Error(w, "This needs the admin token.", http.StatusUnauthorized)
 			return

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/cairn-chain/cairn/internal/reload"
 )
 
 // peer is the other end of a connection: a client or a proxy.
@@ -64,8 +66,8 @@ type gate struct {
 	maxBody   int // bytes of a body
 	origins   []string
 	proxies   []netip.Prefix
-	keys      *watched[keys]
-	jwtSecret *watched[[]byte]
+	keys      *reload.Files[keys]
+	jwtSecret *reload.Files[[]byte]
 	buckets   *buckets // nil if addresses have no limit
 	hosts     Hosts
 	named     bool // the settings name hosts
@@ -84,12 +86,12 @@ func newGate(config Config, counts *counts) (g gate, err error) {
 		counts:  counts,
 	}
 	if file := config.APIKeyFile; file != "" {
-		if g.keys, err = watch(config.Log, func() (keys, error) { return readKeys(file) }, file); err != nil {
+		if g.keys, err = reload.Watch(config.Files, func() (keys, error) { return readKeys(file) }, file); err != nil {
 			return g, err
 		}
 	}
 	if file := config.JWTSecretFile; file != "" {
-		g.jwtSecret, err = watch(config.Log, func() ([]byte, error) { return readJWTSecret(file) }, file)
+		g.jwtSecret, err = reload.Watch(config.Files, func() ([]byte, error) { return readJWTSecret(file) }, file)
 		if err != nil {
 			return g, err
 		}
@@ -214,12 +216,12 @@ func (g *gate) authorize(authorization []byte, now time.Time) (*key, bool) {
 	}
 	credentials := authorization[len(scheme):]
 	if g.keys != nil {
-		if k := (*g.keys.get())[sha256.Sum256(credentials)]; k != nil {
+		if k := (*g.keys.Get())[sha256.Sum256(credentials)]; k != nil {
 			return k, true
 		}
 	}
 	if g.jwtSecret != nil {
-		return nil, checkJWT(string(credentials), *g.jwtSecret.get(), func() time.Time { return now })
+		return nil, checkJWT(string(credentials), *g.jwtSecret.Get(), func() time.Time { return now })
 	}
 	return nil, false
 }

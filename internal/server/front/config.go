@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/reload"
 	"github.com/cairn-chain/cairn/internal/server/admission"
 )
 
@@ -28,6 +29,7 @@ type Config struct {
 	RPC      RPC          // answers the plain POST /
 	Fallback http.Handler // answers all else
 	Log      *slog.Logger
+	Files    *reload.Set // that the files of certificate and keys are of; nil: a set of the server's own
 	// shares the processor out to clients; the zero value: a scheduler of its own
 	Admission *admission.Scheduler
 
@@ -71,6 +73,9 @@ func (c Config) withDefaults() (Config, error) {
 		return c, err
 	}
 	c.Log = cmp.Or(c.Log, slog.Default())
+	if c.Files == nil {
+		c.Files = reload.NewSet(c.Log)
+	}
 	if c.Admission == nil {
 		c.Admission = admission.New(runtime.GOMAXPROCS(0))
 	}

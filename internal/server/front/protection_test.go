@@ -614,67 +614,6 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// A changed file is loaded again once it is time to look, and one that does not load changes nothing.
-func TestWatchedFiles(t *testing.T) {
-	dir := t.TempDir()
-	cert, keyFile := certificate(t, dir, 1)
-	s := prepare(t, Config{})
-	now := time.Now()
-	loads := 0
-	w, err := watch(s.config.Log, func() (tls.Certificate, error) {
-		loads++
-		return tls.LoadX509KeyPair(cert, keyFile)
-	}, cert, keyFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.now = func() time.Time { return now }
-	serial := func() int64 { return w.get().Leaf.SerialNumber.Int64() }
-	change := func(serial int64) {
-		certificate(t, dir, serial)
-		later := now.Add(time.Duration(serial) * time.Hour) // file systems' clocks are coarse
-		if err := os.Chtimes(cert, later, later); err != nil {
-			t.Fatal(err)
-		}
-	}
-	change(2)
-	if serial() != 1 {
-		t.Error("the files are looked at all the time")
-	}
-	now = now.Add(2 * checkInterval)
-	for range 2 {
-		if serial() != 2 || loads != 2 {
-			t.Errorf("serial %d after %d loads", serial(), loads)
-		}
-	}
-	if err := os.WriteFile(keyFile, []byte("no key"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	change3 := now.Add(100 * time.Hour)
-	if err := os.Chtimes(keyFile, change3, change3); err != nil {
-		t.Fatal(err)
-	}
-	now = now.Add(2 * checkInterval)
-	if serial() != 2 || loads != 3 {
-		t.Errorf("serial %d after %d loads", serial(), loads)
-	}
-	// What is written within a tick of the file system's clock has the same time.
-	certificate(t, dir, 4)
-	for _, file := range []string{cert, keyFile} {
-		if err := os.Chtimes(file, change3, change3); err != nil {
-			t.Fatal(err)
-		}
-	}
-	w.stamp = w.stat()
-	if serial() != 2 || loads != 3 {
-		t.Errorf("serial %d after %d loads", serial(), loads)
-	}
-	w.reread()
-	if serial() != 4 || loads != 4 {
-		t.Errorf("reread: serial %d after %d loads", serial(), loads)
-	}
-}
-
 func TestBadConfigs(t *testing.T) {
 	for name, config := range map[string]Config{
 		"no RPC":         {Fallback: echo{}},

@@ -9,6 +9,8 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 	"time"
+
+	"github.com/cairn-chain/cairn/internal/reload"
 )
 
 // Stats are counts since the start, but for Open and Memory.
@@ -36,7 +38,7 @@ type Server struct {
 	connections
 	config      Config
 	now         func() time.Time
-	certificate *watched[tls.Certificate]
+	certificate *reload.Files[tls.Certificate]
 	tls         *tls.Config
 	fallback    *http.Server
 	handed      handedListener
@@ -68,13 +70,6 @@ func New(config Config) (*Server, error) {
 	s.handed = handedListener{conns: make(chan net.Conn), closed: make(chan struct{})}
 	s.fallback = s.newFallback()
 	return s, nil
-}
-
-// Reload reads the files of the certificate, the API keys and the JWT secret again, whether they seem changed or not.
-func (s *Server) Reload() {
-	s.keys.reread()
-	s.jwtSecret.reread()
-	s.certificate.reread() // last: who sees the new one knows that all was read
 }
 
 // TLS reports whether the server speaks TLS.

@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/cairn-chain/cairn/internal/reload"
 	"github.com/cairn-chain/cairn/internal/secret"
 )
 
 // watchCertificate loads the certificate, and again when its files change.
-func watchCertificate(config Config) (*watched[tls.Certificate], error) {
+func watchCertificate(config Config) (*reload.Files[tls.Certificate], error) {
 	load := func() (tls.Certificate, error) { return loadCertificate(config.CertificateFile, config.KeyFile) }
-	return watch(config.Log, load, config.CertificateFile, config.KeyFile)
+	return reload.Watch(config.Files, load, config.CertificateFile, config.KeyFile)
 }
 
 // loadCertificate reads a certificate, and its key, which only its owner may read.
@@ -29,9 +30,9 @@ func loadCertificate(certificateFile, keyFile string) (certificate tls.Certifica
 }
 
 // tlsConfig is TLS 1.2 or later with a certificate from files.
-func tlsConfig(certificate *watched[tls.Certificate]) *tls.Config {
+func tlsConfig(certificate *reload.Files[tls.Certificate]) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return certificate.get(), nil },
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return certificate.Get(), nil },
 	}
 }

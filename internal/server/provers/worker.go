@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/proving"
@@ -25,6 +26,42 @@ type Worker struct {
 
 	// OnProof, unless nil, is told of each proof that the node has taken, of one block or several.
 	OnProof func(first, last types.Height, accesses, proofBytes int, took time.Duration)
+
+	mu    sync.Mutex
+	stats Stats
+	fault error // of the last attempt
+}
+
+// Stats are what a worker did since its start.
+type Stats struct {
+	Proofs   uint64 // that the node has taken
+	Failures uint64
+}
+
+// Stats is what the worker did since its start.
+func (w *Worker) Stats() Stats {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.stats
+}
+
+// Ready tells whether the last attempt to get a block or to prove it went well, or else why not.
+func (w *Worker) Ready() (bool, string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.fault != nil {
+		return false, w.fault.Error()
+	}
+	return true, ""
+}
+
+// note notes how an attempt ended.
+func (w *Worker) note(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.fault = err; err != nil {
+		w.stats.Failures++
+	}
 }
 
 // retryAfter is how long a worker waits for a node that does not answer.
@@ -33,7 +70,11 @@ const retryAfter = time.Second
 // Run proves until ctx ends, with its error; where the node cannot be reached it tries again.
 func (w *Worker) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		if err := w.proveNext(ctx); err != nil && ctx.Err() == nil {
+		err := w.proveNext(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+		if w.note(err); err != nil {
 			w.Log.Warn("proving failed", "node", w.Node.URL, "error", err)
 			select {
 			case <-time.After(retryAfter):
@@ -65,6 +106,9 @@ func (w *Worker) proveNext(ctx context.Context) error {
 	if _, err := w.do(ctx, http.MethodPut, path, "application/octet-stream", proof); err != nil {
 		return fmt.Errorf("hand in the proof of blocks %d to %d: %w", span.First(), span.Last(), err)
 	}
+	w.mu.Lock()
+	w.stats.Proofs++
+	w.mu.Unlock()
 	if w.OnProof != nil {
 		w.OnProof(span.First(), span.Last(), accesses, len(proof), took)
 	}

@@ -240,7 +240,7 @@ func (h *chainHandlers) syncStatus() api.SyncStatus {
 	}
 	head := h.chain.Head().Header.Height
 	status := api.SyncStatus{
-		Mode: h.node.Mode(), LocalHeight: head, PrimaryHeight: head, Upstreams: []api.Upstream{},
+		Mode: h.node.Mode(), LocalHeight: head, PrimaryHeight: &head, BlocksBehind: new(uint64), Upstreams: []api.Upstream{},
 	}
 	var reason string
 	if status.State, reason = h.node.State(); reason != "" {

@@ -27,7 +27,7 @@ func TestHaltedNode(t *testing.T) {
 	c.mine()
 	reason := "two blocks"
 	f := &following{
-		status: api.SyncStatus{State: api.StateHalted, Reason: &reason, LocalHeight: 1, PrimaryHeight: 5, BlocksBehind: 4},
+		status: api.SyncStatus{State: api.StateHalted, Reason: &reason, LocalHeight: 1, PrimaryHeight: new(types.Height(5)), BlocksBehind: new(uint64(4))},
 		halted: "equivocation",
 	}
 	c.following, c.mode = f, api.ModeReplica
@@ -64,7 +64,7 @@ func TestHaltedNode(t *testing.T) {
 	}
 	status := call[api.SyncStatus](c, "svc_getSyncStatus")
 	if status.Mode != api.ModeReplica || status.State != api.StateHalted || *status.Reason != reason ||
-		status.BlocksBehind != 4 {
+		status.BlocksBehind == nil || *status.BlocksBehind != 4 {
 		t.Errorf("%+v", status)
 	}
 	if info := call[api.NodeInfo](c, "svc_getNodeInfo"); info.Primary == nil || *info.Primary != "http://primary" ||

@@ -21,6 +21,15 @@ func Gauge[S any, N Number](name, help string, read func(S) N) Metric[S] {
 	return single(prometheus.GaugeValue, name, help, read)
 }
 
+// KnownGauge is a [Gauge] that is absent while read says that its value is not known.
+func KnownGauge[S any, N Number](name, help string, read func(S) (value N, known bool)) Metric[S] {
+	return Metric[S]{name: name, help: help, kind: prometheus.GaugeValue, read: func(s S, emit func(float64, string)) {
+		if value, known := read(s); known {
+			emit(float64(value), "")
+		}
+	}}
+}
+
 // Counter is a value that only grows while the process runs.
 func Counter[S any, N Number](name, help string, read func(S) N) Metric[S] {
 	return single(prometheus.CounterValue, name, help, read)

@@ -63,7 +63,17 @@ var (
 // New returns a telemetry with the metrics of the process, of calls and of blocks. An error is one of the traces'
 // settings.
 func New(config Config) (*Telemetry, error) {
-	t := &Telemetry{registry: prometheus.NewRegistry(), log: config.Log}
+	t := NewProcess(config.Build, config.Log)
+	t.registerCalls(config.Methods, config.Codes)
+	t.registerBlocks(config.Phases)
+	var err error
+	t.tracer, err = newTracer(config)
+	return t, err
+}
+
+// NewProcess returns a telemetry with the metrics of the process: of one that is no node, or not yet.
+func NewProcess(program build.Info, log *slog.Logger) *Telemetry {
+	t := &Telemetry{registry: prometheus.NewRegistry(), log: log}
 	// What the heap holds at least is not among the defaults.
 	live := collectors.GoRuntimeMetricsRule{Matcher: regexp.MustCompile(`^/gc/heap/live:bytes$`)}
 	t.registry.MustRegister(
@@ -73,13 +83,9 @@ func New(config Config) (*Telemetry, error) {
 	info := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "build_info", Help: "Always 1; the labels say which program runs.",
 	}, []string{"version", "commit", "goversion"})
-	info.WithLabelValues(config.Build.Version, config.Build.Commit, config.Build.Go).Set(1)
+	info.WithLabelValues(program.Version, program.Commit, program.Go).Set(1)
 	t.registry.MustRegister(info)
-	t.registerCalls(config.Methods, config.Codes)
-	t.registerBlocks(config.Phases)
-	var err error
-	t.tracer, err = newTracer(config)
-	return t, err
+	return t
 }
 
 func (t *Telemetry) registerCalls(methods []string, codes []int) {

@@ -730,17 +730,17 @@ export interface SubscriptionFilter {
 }
 
 export interface SyncStatus {
-  /** how many blocks are missing here */
-  blocks_behind: number;
+  /** how many blocks are missing here; absent while no upstream says */
+  blocks_behind?: number;
   /** seconds until synced at the present rate; null when unknown or synced */
   eta_secs: number | null;
   /** the height of the latest block here */
   local_height: number;
   /** primary, replica or archive */
   mode: "primary" | "replica" | "archive";
-  /** the height of the primary's latest block */
-  primary_height: number;
-  /** why it holds or halted; null otherwise */
+  /** the height of the primary's latest block, as an upstream said last; absent while none ever did */
+  primary_height?: number;
+  /** why it is not ready, holds or halted, and what to do about it; null otherwise */
   reason: string | null;
   /** what the node is doing */
   state: "producing" | "syncing" | "following" | "holding" | "halted";
@@ -911,10 +911,10 @@ export interface TransactionStatus {
 }
 
 export interface Upstream {
-  /** why it was left, a word in snake_case: unreachable, stalled, behind, lied or other_chain; null if nothing is wrong with it */
+  /** why it was left, a word in snake_case: unreachable, untrusted, unauthorized, pruned, stalled, behind, lied, weak, forked or other_chain; null if nothing is wrong with it */
   fault: string | null;
-  /** the height of its latest block, as it said last */
-  height: number;
+  /** the height of its latest block, as it said last; absent while it never did */
+  height?: number;
   /** whether blocks come from it now */
   in_use: boolean;
   /** where it is, without a password */

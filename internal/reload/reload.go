@@ -1,9 +1,13 @@
-package front
+// Package reload reads files again that change while a process runs: certificates, authorities, keys and tokens. It is
+// the one way in which that is done.
+package reload
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,9 +16,30 @@ import (
 // checkInterval is how often files are looked at for changes.
 const checkInterval = 10 * time.Second
 
-// watched is what some files hold. It is loaded again when one of them has changed, which the one who asks for it finds
+// Set is all that a process reads again. Its methods may be called concurrently.
+type Set struct {
+	log *slog.Logger
+
+	mu    sync.Mutex
+	files []interface{ reread() }
+}
+
+// NewSet is a set that holds nothing yet.
+func NewSet(log *slog.Logger) *Set { return &Set{log: cmp.Or(log, slog.Default())} }
+
+// Reload reads all files of the set now, changed or not, in the order in which they were first read.
+func (s *Set) Reload() {
+	s.mu.Lock()
+	files := slices.Clone(s.files)
+	s.mu.Unlock()
+	for _, f := range files {
+		f.reread()
+	}
+}
+
+// Files is what some files hold. It is loaded again when one of them has changed, which the one who asks for it finds
 // out: there is no goroutine.
-type watched[T any] struct {
+type Files[T any] struct {
 	files   []string
 	load    func() (T, error)
 	log     *slog.Logger
@@ -26,9 +51,9 @@ type watched[T any] struct {
 	stamp   string     // of the files as they were loaded
 }
 
-// watch loads the files for the first time.
-func watch[T any](log *slog.Logger, load func() (T, error), files ...string) (*watched[T], error) {
-	w := &watched[T]{files: files, load: load, log: log, now: time.Now}
+// Watch loads files for the first time, and adds them to a set.
+func Watch[T any](set *Set, load func() (T, error), files ...string) (*Files[T], error) {
+	w := &Files[T]{files: files, load: load, log: set.log, now: time.Now}
 	w.stamp = w.stat()
 	value, err := load()
 	if err != nil {
@@ -36,11 +61,14 @@ func watch[T any](log *slog.Logger, load func() (T, error), files ...string) (*w
 	}
 	w.current.Store(&value)
 	w.next.Store(w.now().Add(checkInterval).UnixNano())
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	set.files = append(set.files, w)
 	return w, nil
 }
 
-// get returns what the files hold. Files that do not load leave what was loaded before, and a line in the log.
-func (w *watched[T]) get() *T {
+// Get returns what the files hold. Files that do not load leave what was loaded before, and a line in the log.
+func (w *Files[T]) Get() *T {
 	now, next := w.now(), w.next.Load()
 	if now.UnixNano() < next || !w.next.CompareAndSwap(next, now.Add(checkInterval).UnixNano()) {
 		return w.current.Load()
@@ -54,11 +82,8 @@ func (w *watched[T]) get() *T {
 }
 
 // reread loads the files now, changed or not. Times do not tell apart what was written within a tick of the file
-// system's clock. Without files there is nothing to load.
-func (w *watched[T]) reread() {
-	if w == nil {
-		return
-	}
+// system's clock.
+func (w *Files[T]) reread() {
 	w.loading.Lock()
 	defer w.loading.Unlock()
 	w.next.Store(w.now().Add(checkInterval).UnixNano())
@@ -66,7 +91,7 @@ func (w *watched[T]) reread() {
 }
 
 // reload loads the files. It is called with the lock held.
-func (w *watched[T]) reload() {
+func (w *Files[T]) reload() {
 	w.stamp = w.stat()
 	value, err := w.load()
 	if err != nil {
@@ -78,7 +103,7 @@ func (w *watched[T]) reload() {
 }
 
 // stat is a text that changes with the files.
-func (w *watched[T]) stat() string {
+func (w *Files[T]) stat() string {
 	stamp := ""
 	for _, file := range w.files {
 		if info, err := os.Stat(file); err == nil {
