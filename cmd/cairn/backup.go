@@ -1,7 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -11,35 +16,118 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
+// leftover is what interrupted work has left, for programs.
+type leftover struct {
+	datadir.Leftover
+	Seconds float64 `json:"ageSeconds"`
+}
+
+func leftovers(left []datadir.Leftover) []leftover {
+	rows := make([]leftover, len(left))
+	for i, l := range left {
+		rows[i] = leftover{l, l.Age.Seconds()}
+	}
+	return rows
+}
+
+// sayLeftovers names what interrupted work has left, with its age and size.
+func sayLeftovers(left []datadir.Leftover) string {
+	said := make([]string, len(left))
+	for i, l := range left {
+		said[i] = fmt.Sprintf("%s (%s old, %.1f MiB)", l.Path, l.Age.Round(time.Second), float64(l.Bytes)/(1<<20))
+	}
+	return strings.Join(said, ", ")
+}
+
 func newDBBackup() *cobra.Command {
-	settings := defaultAdmin()
-	return withSettings(&cobra.Command{
+	settings := struct {
+		adminSettings
+		DataDir string `setting:"data-dir" usage:"with --clean: clean this data directory and make no backup"`
+	}{adminSettings: defaultAdmin()}
+	var clean bool
+	command := withSettings(&cobra.Command{
 		Use:   "backup",
 		Short: "Copy the chain of a node that runs",
 		Long: "Have a node that runs on this machine copy its database, as it is at one moment, into a directory below " +
 			"DATA-DIR/backups, and\n" +
 			"compare every byte of the copy with its checksum. The node goes on meanwhile. The directory is a data directory " +
 			"that has the chain\n" +
-			"and no key. Move it to another disk: nobody writes to it any more.",
-		Example: "  cairn db backup --admin-token-file ./mychain/admin.token",
+			"and no key. Move it to another disk: nobody writes to it any more.\n" +
+			"What interrupted backups and other interrupted work have left in the data directory is named. With --clean it is " +
+			"removed, after the\n" +
+			"backup, or without one and without a node where --data-dir is given.",
+		Example: "  cairn db backup --admin-token-file ./mychain/admin.token\n" +
+			"  cairn db backup --clean --data-dir ./mychain",
 	}, &settings, func(command *cobra.Command) error {
-		path, err := settings.client().Backup(command.Context())
-		if err != nil {
-			return fmt.Errorf("no backup was made: %w", err)
+		switch {
+		case settings.DataDir != "" && clean:
+			return cleanDir(command, settings.DataDir)
+		case command.Flags().Changed("data-dir"):
+			return output.Usage(errors.New("--data-dir goes with --clean: a backup is of the node at --admin"))
 		}
-		progress, stop := cli.Progress(command, "verifying")
-		named, head, err := datadir.VerifyBackup(command.Context(), path, progress)
-		stop()
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+		return backup(command, settings.adminSettings, clean)
+	})
+	// Whether to clean is said each time: it is no setting of the environment.
+	command.Flags().BoolVar(&clean, "clean", false, "remove what interrupted backups and other work have left")
+	return command
+}
+
+// cleanDir removes what interrupted work has left in a directory.
+func cleanDir(command *cobra.Command, dir string) error {
+	removed, err := datadir.RemoveLeftovers(dir, time.Now())
+	if err != nil {
+		return err
+	}
+	result := map[string]any{"removed": leftovers(removed)}
+	return cli.PrinterOf(command).Result(result, func(t *output.Text) { sayRemoved(t, removed) })
+}
+
+func sayRemoved(t *output.Text, removed []datadir.Leftover) {
+	if len(removed) == 0 {
+		t.Line("Nothing was left over.")
+		return
+	}
+	t.Line("Removed: %s.", sayLeftovers(removed))
+}
+
+// backup makes a backup, and names or removes what is left beside it.
+func backup(command *cobra.Command, settings adminSettings, clean bool) error {
+	path, err := settings.client().Backup(command.Context())
+	if err != nil {
+		return fmt.Errorf("no backup was made: %w", err)
+	}
+	progress, stop := cli.Progress(command, "verifying")
+	named, head, err := datadir.VerifyBackup(command.Context(), path, progress)
+	stop()
+	if command.Context().Err() != nil && err != nil {
+		return errors.Join(fmt.Errorf("no backup was made: %w", err), os.RemoveAll(path))
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	dir := filepath.Dir(filepath.Dir(named))
+	look := datadir.Leftovers
+	if clean {
+		look = datadir.RemoveLeftovers
+	}
+	left, err := look(dir, time.Now())
+	if err != nil {
+		return fmt.Errorf("the backup %s was made, and what is left over could not be looked at: %w", named, err)
+	}
+	result := struct {
+		Path    string          `json:"path"`
+		Height  types.Height    `json:"height"`
+		Hash    types.BlockHash `json:"hash"`
+		Left    []leftover      `json:"leftovers"`
+		Removed bool            `json:"removed"` // the leftovers
+	}{named, head.Header.Height, head.Header.Hash(), leftovers(left), clean}
+	return cli.PrinterOf(command).Result(result, func(t *output.Text) {
+		t.Line("%s has the chain up to block %d, %s.", result.Path, result.Height, result.Hash)
+		switch {
+		case clean:
+			sayRemoved(t, left)
+		case len(left) > 0:
+			t.Line("Interrupted work has left %s. `cairn db backup --clean --data-dir %s` removes it.", sayLeftovers(left), dir)
 		}
-		result := struct {
-			Path   string          `json:"path"`
-			Height types.Height    `json:"height"`
-			Hash   types.BlockHash `json:"hash"`
-		}{named, head.Header.Height, head.Header.Hash()}
-		return cli.PrinterOf(command).Result(result, func(t *output.Text) {
-			t.Line("%s has the chain up to block %d, %s.", result.Path, result.Height, result.Hash)
-		})
 	})
 }

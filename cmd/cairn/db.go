@@ -105,9 +105,9 @@ func reportProblems(printer *output.Printer, report datadir.Report) error {
 		}
 	}
 	return output.WithData(
-		fmt.Errorf(
-			"the database is damaged: %d problems found; restore it from a copy, or start again from genesis", report.Found,
-		),
+		fmt.Errorf("%d problems found, which the lines above name. What is wrong with a file beside the database says "+
+			"itself what to do; for the database restore a copy, or fetch the chain from another node into an empty directory",
+			report.Found),
 		map[string]any{"found": report.Found, "problems": problems})
 }
 
@@ -167,17 +167,20 @@ func newDBExport() *cobra.Command {
 			return err
 		}
 		progress, stop := cli.Progress(command, "exporting")
-		var count uint64
+		asked, written := datadir.Blocks{From: types.Height(from), To: types.Height(to)}, datadir.Blocks{}
 		err = withChain(settings.DataDir, datadir.Options{}, func(d *datadir.Dir) (err error) {
-			count, err = d.Export(command.Context(), types.Height(from), types.Height(to), file, progress)
+			written, err = d.Export(command.Context(), asked, file, progress)
 			return err
 		})
 		stop()
 		if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 			return errors.Join(err, os.Remove(path))
 		}
-		return cli.PrinterOf(command).Result(map[string]any{"blocks": count, "file": path}, func(t *output.Text) {
-			t.Line("%d blocks written to %s.", count, path)
+		count := written.To - written.From + 1
+		result := map[string]any{"blocks": count, "from": written.From, "to": written.To, "file": path}
+		return cli.PrinterOf(command).Result(result, func(t *output.Text) {
+			t.Line("%d blocks written to %s: %d to %d%s.", count, path, written.From, written.To,
+				sayCut(command, asked, written))
 		})
 	})
 	// What to export is said each time: these are no settings of the environment.
@@ -185,6 +188,18 @@ func newDBExport() *cobra.Command {
 	command.Flags().Uint64Var(&from, "from", 0, "first block")
 	command.Flags().Uint64Var(&to, "to", math.MaxUint64, "last block")
 	return command
+}
+
+// sayCut says what was asked for where that is more than what there is.
+func sayCut(command *cobra.Command, asked, there datadir.Blocks) string {
+	flags := command.Flags()
+	switch {
+	case flags.Changed("to") && asked.To != there.To:
+		return fmt.Sprintf(", where the chain ends here, and not to %d", asked.To)
+	case flags.Changed("from") && asked.From != there.From:
+		return fmt.Sprintf(", where the chain begins here, and not from %d", asked.From)
+	}
+	return ""
 }
 
 func newDBImport() *cobra.Command {
@@ -279,20 +294,22 @@ func newDBProve() *cobra.Command {
 			return output.Usage(err)
 		}
 		if file != "" {
-			return proveRange(command, settings.DataDir, types.Height(from), types.Height(to), prover, file)
+			asked := datadir.Blocks{From: types.Height(from), To: types.Height(to)}
+			return proveRange(command, settings.DataDir, asked, prover, file)
 		}
 		progress, stop := cli.Progress(command, "proving")
-		var made uint64
+		asked, looked, made := datadir.Blocks{From: types.Height(from), To: types.Height(to)}, datadir.Blocks{}, uint64(0)
 		err = withChain(settings.DataDir, datadir.Options{}, func(d *datadir.Dir) (err error) {
-			made, err = d.Prove(command.Context(), types.Height(from), types.Height(to), prover, progress)
+			looked, made, err = d.Prove(command.Context(), asked, prover, progress)
 			return err
 		})
 		stop()
 		if err != nil {
 			return err
 		}
-		return cli.PrinterOf(command).Result(map[string]uint64{"proofs": made}, func(t *output.Text) {
-			t.Line("%d proofs were made.", made)
+		result := map[string]any{"proofs": made, "from": looked.From, "to": looked.To}
+		return cli.PrinterOf(command).Result(result, func(t *output.Text) {
+			t.Line("%d proofs were made, of blocks %d to %d%s.", made, looked.From, looked.To, sayCut(command, asked, looked))
 		})
 	})
 	// Which blocks is said each time: these are no settings of the environment.
@@ -304,13 +321,14 @@ func newDBProve() *cobra.Command {
 
 // proveRange writes the proof of a range of blocks to a file.
 func proveRange(
-	command *cobra.Command, dir string, from, to types.Height, prover *proving.Prover, file string,
+	command *cobra.Command, dir string, asked datadir.Blocks, prover *proving.Prover, file string,
 ) error {
 	progress, stop := cli.Progress(command, "proving")
 	var encoded []byte
 	var accesses int
+	var proven datadir.Blocks
 	err := withChain(dir, datadir.Options{}, func(d *datadir.Dir) (err error) {
-		encoded, accesses, err = d.ProveRange(command.Context(), from, to, prover, progress)
+		proven, encoded, accesses, err = d.ProveRange(command.Context(), asked, prover, progress)
 		return err
 	})
 	stop()
@@ -320,8 +338,10 @@ func proveRange(
 	if err := os.WriteFile(file, encoded, 0o644); err != nil {
 		return err
 	}
-	result := map[string]any{"file": file, "size": len(encoded), "blocks": to - from + 1, "accesses": accesses}
+	result := map[string]any{"file": file, "size": len(encoded), "blocks": proven.To - proven.From + 1,
+		"from": proven.From, "to": proven.To, "accesses": accesses}
 	return cli.PrinterOf(command).Result(result, func(t *output.Text) {
-		t.Line("%s proves the blocks %d to %d, %d bytes.", file, from, to, len(encoded))
+		t.Line("%s proves the blocks %d to %d%s, %d bytes.", file, proven.From, proven.To, sayCut(command, asked, proven),
+			len(encoded))
 	})
 }

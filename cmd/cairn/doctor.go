@@ -88,14 +88,15 @@ func printFindings(printer *output.Printer, findings []finding) error {
 
 // place is what is in a data directory: the genesis of its chain, nil where there is none, or why that is not known.
 type place struct {
-	genesis *types.Genesis
-	err     error
+	genesis  *types.Genesis
+	problems []datadir.Problem // with the files beside the database
+	err      error
 }
 
 // lookAt opens a data directory, once for all that the doctor says of it.
 func lookAt(dir string) place {
-	genesis, err := datadir.GenesisIn(dir)
-	return place{genesis, err}
+	genesis, problems, err := datadir.Examine(dir)
+	return place{genesis, problems, err}
 }
 
 // checkSettings tells all that is wrong with the settings and with the files that they name.
@@ -225,6 +226,11 @@ func checkDataDir(settings nodeSettings, here place) []finding {
 			"when they begin; else name the right one with --data-dir, or make a network with `cairn init " + dir + "`"}}
 	}
 	findings := []finding{checkDisk(dir), checkDatabase(here)}
+	for _, p := range here.problems {
+		findings = append(findings, finding{p.Where, stateProblem, p.What, "do what it says; " +
+			"`cairn db check --data-dir " + dir + "` looks at the whole directory"})
+	}
+	findings = append(findings, checkLeftovers(dir)...)
 	genesis := here.genesis
 	if path := orIn(dir, settings.Genesis, datadir.GenesisFile); exists(path) {
 		file, f := checkGenesisFile(path, here.genesis)
@@ -327,6 +333,19 @@ func checkDisk(dir string) finding {
 		f.State, f.Advice = stateWarning, "make room: a full disk stops the chain (no block is lost)"
 	}
 	return f
+}
+
+// checkLeftovers names what interrupted work has left.
+func checkLeftovers(dir string) []finding {
+	const check = "leftovers"
+	left, err := datadir.Leftovers(dir, time.Now())
+	switch {
+	case err != nil:
+		return []finding{{check, stateWarning, err.Error(), "check the directory's permissions"}}
+	case len(left) == 0:
+		return nil
+	}
+	return []finding{{check, stateWarning, sayLeftovers(left), "`cairn db backup --clean --data-dir " + dir + "` removes them"}}
 }
 
 func checkDatabase(here place) finding {

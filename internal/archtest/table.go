@@ -199,6 +199,7 @@ var rows = map[string][]string{
 	"bench/soak":    {"client", "types", "internal/loadgen", "internal/testkit/program"},
 	"bench/outage": {"api", "client", "crypto", "types", "internal/server/admin", "internal/server/members",
 		"internal/testkit/program"},
+	"bench/ruin":    {"api", "client", "types", "crypto", "internal/testkit/program"},
 	"bench/siege":   {"api", "client", "jsonrpc", "types", "crypto", "internal/testkit/program", "internal/testkit/hunt"},
 	"bench/peers":   {"client", "internal/loadgen", "internal/testkit/program"},
 	"bench/replica": {"api", "client", "types", "internal/loadgen", "internal/testkit/program"},

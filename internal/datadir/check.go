@@ -17,17 +17,26 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Report is what [Dir.Check] looked at and found.
-type Report = chain.Report
+// Report is what [Dir.Check] looked at and found, and Problem one thing that is wrong.
+type (
+	Report  = chain.Report
+	Problem = chain.Problem
+)
 
 // leastBits is how many proven bits a stored proof has at least.
 const leastBits = 100
 
 // Check recomputes roots, digests and every index from what is stored, verifies every proof, of blocks and of ranges,
-// and follows every witness to the block's root. What [Options].CheckFiles found, and blocks that a key signed and the
-// chain lacks, are problems too; where the files are damaged nothing is recomputed from them. progress is told of the
+// and follows every witness to the block's root. What [Options].CheckFiles found, blocks that a key signed and the
+// chain lacks, and damage to the files beside the database are problems too; where the files are damaged nothing is recomputed from them. progress is told of the
 // rows done and of all there are.
 func (d *Dir) Check(ctx context.Context, progress func(done, total uint64)) (report Report, err error) {
+	beside := d.checkBeside()
+	defer func() {
+		for _, p := range beside {
+			addProblem(&report, p.Where, p.What)
+		}
+	}()
 	for _, damage := range d.damages {
 		addProblem(&report, "the file "+damage.File, damage.Err.Error())
 	}
@@ -43,9 +52,6 @@ func (d *Dir) Check(ctx context.Context, progress func(done, total uint64)) (rep
 	}
 	if err := errors.Join(d.checkProofs(ctx, &report), d.checkRanges(ctx, &report)); err != nil {
 		return report, err
-	}
-	if d.lost != nil {
-		addProblem(&report, "the newest blocks", d.lost.Error())
 	}
 	return report, nil
 }

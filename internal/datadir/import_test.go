@@ -65,7 +65,8 @@ func export(t *testing.T, dir string, to types.Height, w io.Writer) (uint64, err
 	d, err := datadir.OpenChain(dir, datadir.Options{})
 	check(t, err)
 	defer func() { check(t, d.Close()) }()
-	return d.Export(t.Context(), 0, to, w, func(uint64, uint64) {})
+	written, err := d.Export(t.Context(), datadir.Blocks{To: to}, w, func(uint64, uint64) {})
+	return uint64(written.To-written.From) + 1, err
 }
 
 // genesisOf asks a node for the genesis of its chain.
@@ -168,5 +169,35 @@ func TestImportBesideANode(t *testing.T) {
 	genesis := genesisOf(t, n)
 	if _, err := importFile(t.Context(), dir, &genesis, nil); !errors.Is(err, datadir.ErrLocked) {
 		t.Errorf("%v", err)
+	}
+}
+
+// One rule for both ends of a range: it is cut to what there is, and a range that has nothing of it is refused.
+func TestRangesAreCutAtBothEnds(t *testing.T) {
+	dir, _ := usedDir(t)
+	d, err := datadir.OpenChain(dir, datadir.Options{})
+	check(t, err)
+	defer func() { check(t, d.Close()) }()
+	s, err := d.Store()
+	check(t, err)
+	head := s.Head().Header.Height
+	for asked, want := range map[datadir.Blocks]datadir.Blocks{
+		{From: 0, To: head}:            {From: 0, To: head},
+		{From: 2, To: 99999999}:        {From: 2, To: head},
+		{From: head, To: head + 1}:     {From: head, To: head},
+		{From: head + 1, To: head + 9}: {},
+		{From: 3, To: 2}:               {},
+	} {
+		got, err := d.Export(t.Context(), asked, io.Discard, func(uint64, uint64) {})
+		if refused := want == (datadir.Blocks{}); errors.Is(err, datadir.ErrBadRange) != refused ||
+			!refused && (err != nil || got != want) {
+			t.Errorf("of %+v come %+v, %v, want %+v", asked, got, err, want)
+		}
+		if want != (datadir.Blocks{}) {
+			continue
+		}
+		if _, _, err := d.Prove(t.Context(), asked, nil, nil); !errors.Is(err, datadir.ErrBadRange) {
+			t.Errorf("proving %+v: %v, want %v", asked, err, datadir.ErrBadRange)
+		}
 	}
 }

@@ -27,61 +27,83 @@ func (d *Dir) Prune(ctx context.Context) (oldest types.Height, err error) {
 	return d.store.OldestHeight(), err
 }
 
-// Export writes the blocks from … to, each as its length in 8 little-endian bytes and bincode(Block), and returns how
-// many. progress is told of the blocks done and of all there are.
-func (d *Dir) Export(
-	ctx context.Context, from, to types.Height, w io.Writer, progress func(done, total uint64),
-) (count uint64, err error) {
-	head := d.store.Head().Header.Height
-	to = min(to, head)
-	if oldest := d.store.OldestHeight(); from < oldest || from > to {
-		return 0, fmt.Errorf("there are blocks %d to %d", oldest, head)
-	}
-	buffered := bufio.NewWriterSize(w, 1<<20)
-	for height := from; height <= to; height++ {
-		if err := ctx.Err(); err != nil {
-			return count, err
-		}
-		block, err := d.store.EncodedBlock(height)
-		if err != nil {
-			return count, err
-		}
-		if _, err := buffered.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(block.Bytes)))); err != nil {
-			return count, err
-		}
-		if _, err := buffered.Write(block.Bytes); err != nil {
-			return count, err
-		}
-		count++
-		progress(count, uint64(to-from)+1)
-	}
-	return count, buffered.Flush()
+// Blocks are the heights of some blocks in a row.
+type Blocks struct {
+	From types.Height `json:"from"`
+	To   types.Height `json:"to"`
 }
 
-// Prove proves the blocks from … to that have no proof, by what is kept of their history, and keeps the proofs, of
-// however many blocks. A from of 0 is the first that can be proven. It returns how many it made; progress is told of
-// the steps done and of all there are.
+// ErrBadRange is the error of a range of blocks of which there is none.
+var ErrBadRange = errors.New("there is no such block")
+
+// among is what there is of the blocks asked for: it is cut at both ends. None of them is [ErrBadRange].
+func (b Blocks) among(there Blocks) (Blocks, error) {
+	if b.From > b.To {
+		return b, fmt.Errorf("%w: the first, %d, is after the last, %d", ErrBadRange, b.From, b.To)
+	}
+	cut := Blocks{max(b.From, there.From), min(b.To, there.To)}
+	if cut.From > cut.To {
+		return b, fmt.Errorf("%w: asked for are %d to %d, and there are %d to %d", ErrBadRange, b.From, b.To, there.From,
+			there.To)
+	}
+	return cut, nil
+}
+
+// Export writes what there is of some blocks, each as its length in 8 little-endian bytes and bincode(Block), and
+// returns which. progress is told of the blocks done and of all there are.
+func (d *Dir) Export(
+	ctx context.Context, asked Blocks, w io.Writer, progress func(done, total uint64),
+) (written Blocks, err error) {
+	written, err = asked.among(Blocks{d.store.OldestHeight(), d.store.Head().Header.Height})
+	if err != nil {
+		return written, err
+	}
+	buffered := bufio.NewWriterSize(w, 1<<20)
+	total := uint64(written.To-written.From) + 1
+	for done := range total {
+		if err := ctx.Err(); err != nil {
+			return written, err
+		}
+		block, err := d.store.EncodedBlock(written.From + types.Height(done))
+		if err != nil {
+			return written, err
+		}
+		if _, err := buffered.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(block.Bytes)))); err != nil {
+			return written, err
+		}
+		if _, err := buffered.Write(block.Bytes); err != nil {
+			return written, err
+		}
+		progress(done+1, total)
+	}
+	return written, buffered.Flush()
+}
+
+// provable are the blocks that can be proven.
+func (d *Dir) provable() Blocks {
+	return Blocks{d.store.OldestHeight() + 1, d.store.Head().Header.Height}
+}
+
+// Prove proves what there is of some blocks and has no proof, by what is kept of their history, and keeps the proofs, of
+// however many blocks. It returns which blocks it looked at and how many proofs it made; progress is told of the steps
+// done and of all there are.
 func (d *Dir) Prove(
-	ctx context.Context, from, to types.Height, prover *proving.Prover, progress func(done, total uint64),
-) (made uint64, err error) {
+	ctx context.Context, asked Blocks, prover *proving.Prover, progress func(done, total uint64),
+) (looked Blocks, made uint64, err error) {
 	if d.lost != nil {
-		return 0, d.lost
+		return asked, 0, d.lost
 	}
-	first, head := d.store.OldestHeight()+1, d.store.Head().Header.Height
-	to = min(to, head)
-	if from == 0 {
-		from = first
+	if looked, err = asked.among(d.provable()); err != nil {
+		return looked, 0, err
 	}
-	if from < first || from > to {
-		return 0, fmt.Errorf("blocks %d to %d can be proven", first, head)
-	}
+	from, to := looked.From, looked.To
 	queue := proving.NewQueue(d.store, prover.Bits())
 	next, err := d.store.WithoutProof(from)
 	if errors.Is(err, chain.ErrNotFound) || err == nil && next > to {
-		return 0, nil // all have one
+		return looked, 0, nil // all have one
 	}
 	if err != nil {
-		return 0, err
+		return looked, 0, err
 	}
 	err = ledger.PastWitnesses(ctx, d.store, next, to, progress, func(
 		h types.Height, witness func() (tree.Witness, error),
@@ -102,33 +124,35 @@ func (d *Dir) Prove(
 		}
 		return err
 	})
-	return made, err
+	return looked, made, err
 }
 
-// ProveRange proves the blocks from … to as one range, from their history, and verifies it. It returns the encoded
-// range and how many keys its list has. The state before the first must be kept, and the range is at most
-// blockproof.MaxRange blocks. Its errors are as those of [Dir.Prove].
+// ProveRange proves what there is of some blocks as one range, from their history, and verifies it. It returns which
+// those are, the encoded range and how many keys its list has. The state before the first must be kept, and the range
+// is at most blockproof.MaxRange blocks. Its errors are as those of [Dir.Prove].
 func (d *Dir) ProveRange(
-	ctx context.Context, from, to types.Height, prover *proving.Prover, progress func(done, total uint64),
-) (encoded []byte, accesses int, err error) {
+	ctx context.Context, asked Blocks, prover *proving.Prover, progress func(done, total uint64),
+) (proven Blocks, encoded []byte, accesses int, err error) {
 	if d.lost != nil {
-		return nil, 0, d.lost
+		return asked, nil, 0, d.lost
 	}
-	first, head := d.store.OldestHeight()+1, d.store.Head().Header.Height
-	if from < first || from > to || to > head || to-from >= blockproof.MaxRange {
-		return nil, 0, fmt.Errorf(
-			"at most %d of the blocks %d to %d can be proven as one range", blockproof.MaxRange, first, head,
-		)
+	if proven, err = asked.among(d.provable()); err != nil {
+		return proven, nil, 0, err
+	}
+	from, to := proven.From, proven.To
+	if to-from >= blockproof.MaxRange {
+		return proven, nil, 0, fmt.Errorf("blocks %d to %d are more than the %d that can be proven as one range", from, to,
+			blockproof.MaxRange)
 	}
 	r, witness, err := ledger.RangeWitness(ctx, d.store, from, to, progress)
 	if err != nil {
-		return nil, 0, err
+		return proven, nil, 0, err
 	}
 	if err := prover.ProveRange(&r, witness); err != nil {
-		return nil, 0, fmt.Errorf("blocks %d to %d cannot be proven: %w", from, to, err)
+		return proven, nil, 0, fmt.Errorf("blocks %d to %d cannot be proven: %w", from, to, err)
 	}
 	if _, err := r.Verify(prover.Bits(), parallel.Run); err != nil {
-		return nil, 0, err
+		return proven, nil, 0, err
 	}
-	return r.Encode(), len(r.Accesses), nil
+	return proven, r.Encode(), len(r.Accesses), nil
 }

@@ -77,7 +77,7 @@ func TestLostBlocksAreSaidAndBroughtBack(t *testing.T) {
 	}
 	for name, work := range map[string]func() error{
 		"prune":    func() error { _, err := d.Prune(t.Context()); return err },
-		"prove":    func() error { _, err := d.Prove(t.Context(), 0, head, nil, none); return err },
+		"prove":    func() error { _, _, err := d.Prove(t.Context(), datadir.Blocks{To: head}, nil, none); return err },
 		"snapshot": func() error { _, err := d.CreateSnapshot(t.Context()); return err },
 	} {
 		if err := work(); !errors.Is(err, datadir.ErrBlocksLost) {

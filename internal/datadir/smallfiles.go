@@ -1,0 +1,74 @@
+package datadir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/cairn-chain/cairn/internal/engine/aside"
+	"github.com/cairn-chain/cairn/internal/engine/mempool/journal"
+	"github.com/cairn-chain/cairn/internal/engine/replica"
+	"github.com/cairn-chain/cairn/internal/storage/raftlog"
+	"github.com/cairn-chain/cairn/internal/storage/sealed"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Examine is what can be said of a data directory without reading all of it: the genesis of its chain, nil where it
+// holds none, and what is wrong with the files beside the database.
+func Examine(path string) (genesis *types.Genesis, problems []Problem, err error) {
+	d, err := OpenChain(path, Options{})
+	if errors.Is(err, ErrNoChain) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return d.Genesis(), d.checkBeside(), d.Close()
+}
+
+// checkBeside reads the files that a node keeps beside its database. A note that is damaged counts for nothing, and
+// machine code that is damaged is made again: they are no problem.
+func (d *Dir) checkBeside() (problems []Problem) {
+	found := func(where string, err error) {
+		if err != nil {
+			problems = append(problems, Problem{Where: where, What: err.Error()})
+		}
+	}
+	if d.lost != nil {
+		found("the newest blocks", d.lost)
+	}
+	if d.path == "" {
+		return problems
+	}
+	_, err := aside.Open(aside.Options{Path: d.file(asideFile)})
+	found(asideFile, err)
+	_, err = replica.ReadHalt(d.file(haltFile))
+	found(haltFile, err)
+	found(journalFile, d.checkJournal())
+	if content, err := os.ReadFile(d.file(unsignedFile)); err == nil {
+		_, err := sealed.ParseBytes(content)
+		found(unsignedFile, err)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		found(unsignedFile, err)
+	}
+	log, err := d.MemberLog()
+	switch {
+	case err == nil:
+		found(votesFile, log.Close())
+	case !errors.Is(err, raftlog.ErrNone):
+		found("what this member promised to its cluster", err)
+	}
+	return problems
+}
+
+// checkJournal reads the journal of pending transactions.
+func (d *Dir) checkJournal() error {
+	report, err := journal.Read(journal.OS{}, d.Journal(), func([]byte) error { return nil })
+	if err == nil && report.Lost > 0 {
+		err = fmt.Errorf("it is damaged: %d records can be read, and %d at least are lost. The node starts with what can be "+
+			"read; whoever sent a transaction asks for it with `cairn tx ID`, and sends it again if it is unknown",
+			report.Records, report.Damaged)
+	}
+	return err
+}
