@@ -3,6 +3,7 @@ package wallet
 import (
 	"bytes"
 	"crypto/pbkdf2"
+	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/hex"
 	"strings"
@@ -47,6 +48,14 @@ func TestMnemonicVectors(t *testing.T) {
 	}
 }
 
+// The word list is the one of BIP-39, byte for byte.
+func TestWordList(t *testing.T) {
+	const want = "2f5eed53a4727b4bf8880d8f3f199efc90e58503646d9ff8eff3a2ed3b24dbda"
+	if got := sha256.Sum256([]byte(english)); hex.EncodeToString(got[:]) != want || len(words) != 2048 {
+		t.Errorf("%d words with the hash %x, want 2048 with %s", len(words), got, want)
+	}
+}
+
 func TestNewMnemonicRefusesOtherLengths(t *testing.T) {
 	for length := range 40 {
 		_, err := NewMnemonic(make([]byte, length))
@@ -64,7 +73,8 @@ func TestParseMnemonicErrors(t *testing.T) {
 		{"27 words", strings.Repeat("abandon ", 26) + "about", "27 words"},
 		{"checksum", strings.Replace(aboutMnemonic, "about", "abandon", 1), "hecksum"},
 		{"unknown word", strings.Replace(aboutMnemonic, "about", "secretword", 1), "word 12 is not"},
-		{"upper case", strings.ToUpper(aboutMnemonic), "word 1 is not"},
+		{"a private key", strings.Repeat("0123456789abcdef", 4), "1 words"},
+		{"a byte-order mark within", strings.Replace(aboutMnemonic, "about", "\ufeffabout", 1), "word 12 is not"},
 		{"too long", aboutMnemonic + strings.Repeat(" ", maxMnemonicBytes), "too long"},
 	} {
 		_, err := ParseMnemonic(c.mnemonic)
@@ -91,7 +101,14 @@ func TestSeedIsOfNormalizedText(t *testing.T) {
 		}
 		return r + 'ａ' - 'a'
 	}, aboutMnemonic)
-	for _, form := range []string{fullWidth, "  " + strings.ReplaceAll(aboutMnemonic, " ", "\n\t ") + "\n"} {
+	for _, form := range []string{
+		fullWidth,
+		"  " + strings.ReplaceAll(aboutMnemonic, " ", "\n\t ") + "\n",
+		strings.ReplaceAll(aboutMnemonic, " ", "\r\n") + "\r\n",
+		strings.ToUpper(aboutMnemonic),
+		"\ufeff" + aboutMnemonic,
+		"\ufeff" + strings.ToUpper(fullWidth),
+	} {
 		if got, err := SeedFromMnemonic(form, ""); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%q: %x, %v", form, got, err)
 		}

@@ -335,6 +335,19 @@ func noTerminal(err error, flag string) error {
 
 // readSecretFile returns the first line of a small file.
 func readSecretFile(path string) (string, error) {
+	text, err := readSecrets(path)
+	if err != nil {
+		return "", err
+	}
+	line, _, _ := strings.Cut(text, "\n")
+	if line = strings.TrimSuffix(line, "\r"); line == "" {
+		return "", fmt.Errorf("the first line of %s is empty", path)
+	}
+	return line, nil
+}
+
+// readSecrets reads a file of secrets whole.
+func readSecrets(path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return "", err
@@ -347,9 +360,5 @@ func readSecretFile(path string) (string, error) {
 	if len(text) > maxSecretFileBytes {
 		return "", fmt.Errorf("%s is longer than %d bytes", path, maxSecretFileBytes)
 	}
-	line, _, _ := strings.Cut(string(text), "\n")
-	if line = strings.TrimSuffix(line, "\r"); line == "" {
-		return "", fmt.Errorf("the first line of %s is empty", path)
-	}
-	return line, nil
+	return string(text), nil
 }

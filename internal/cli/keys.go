@@ -135,12 +135,7 @@ key of 64 hex digits, which is taken as it is. Without a file, it is asked for.`
 		ctx context.Context, s *session, command *cobra.Command, args []string,
 	) error {
 		view, err := s.addKey(ctx, args[0], func() (keystore.Secret, error) {
-			text, err := s.secretText(ctx, mnemonicFile, keyFile)
-			if err != nil {
-				return keystore.Secret{}, err
-			}
-			secret, err := parseSecret(text, types.Network(s.settings.Network), index)
-			return secret, output.Usage(err)
+			return s.secretOf(ctx, mnemonicFile, keyFile, index)
 		})
 		if err != nil {
 			return err
@@ -148,7 +143,7 @@ key of 64 hex digits, which is taken as it is. Without a file, it is asked for.`
 		return s.Result(view, view.people)
 	})
 	flags := command.Flags()
-	flags.StringVar(&mnemonicFile, "mnemonic-file", "", "file whose first line is a BIP-39 mnemonic")
+	flags.StringVar(&mnemonicFile, "mnemonic-file", "", "file of a BIP-39 mnemonic, on one line or several")
 	flags.StringVar(&keyFile, "private-key-file", "", "file whose first line is a private key of 64 hex digits")
 	flags.Uint32Var(&index, "index", 0, "which key of the mnemonic")
 	command.MarkFlagsMutuallyExclusive("mnemonic-file", "private-key-file")
@@ -156,14 +151,27 @@ key of 64 hex digits, which is taken as it is. Without a file, it is asked for.`
 	return command
 }
 
-// secretText reads a mnemonic or a private key from the file that is given, or asks for it.
-func (s *session) secretText(ctx context.Context, mnemonicFile, keyFile string) (string, error) {
-	if file := mnemonicFile + keyFile; file != "" { // one of them at most
-		text, err := readSecretFile(file)
-		return text, output.Usage(err)
+// secretOf is the secret of a mnemonic or of a private key, whichever file is given, or of either, which is asked for.
+func (s *session) secretOf(
+	ctx context.Context, mnemonicFile, keyFile string, index uint32,
+) (secret keystore.Secret, err error) {
+	var text string
+	switch network := types.Network(s.settings.Network); {
+	case mnemonicFile != "":
+		if text, err = readSecrets(mnemonicFile); err == nil {
+			secret, err = keystore.NewSecret(text, network, index)
+		}
+	case keyFile != "":
+		if text, err = readSecretFile(keyFile); err == nil {
+			secret.Key, err = keystore.ParsePrivateKey(text)
+		}
+	default:
+		if text, err = s.asker.Secret(ctx, "Mnemonic or private key: "); err != nil {
+			return secret, noTerminal(err, "--mnemonic-file or --private-key-file")
+		}
+		secret, err = parseSecret(text, network, index)
 	}
-	text, err := s.asker.Secret(ctx, "Mnemonic or private key: ")
-	return text, noTerminal(err, "--mnemonic-file or --private-key-file")
+	return secret, output.Usage(err)
 }
 
 // parseSecret tells a private key from a mnemonic: the one is a single word.

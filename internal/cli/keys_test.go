@@ -82,6 +82,11 @@ func TestImport(t *testing.T) {
 	}{
 		{"mnemonic file", []string{"--mnemonic-file", "FILE"}, nil, publicMnemonic + "\r\n", "dev0"},
 		{"another index", []string{"--mnemonic-file", "FILE", "--index", "3"}, nil, publicMnemonic, "dev3"},
+		{
+			"a word a line", []string{"--mnemonic-file", "FILE"}, nil, strings.ReplaceAll(publicMnemonic, " ", "\n") + "\n",
+			"dev0",
+		},
+		{"capitals", []string{"--mnemonic-file", "FILE"}, nil, "\ufeff" + strings.ToUpper(publicMnemonic), "dev0"},
 		{"private key file", []string{"--private-key-file", "FILE"}, nil, three + "\n", "alice"},
 		{"mnemonic asked", nil, []string{publicMnemonic}, "", "dev0"},
 		{"private key asked", nil, []string{"0x" + three}, "", "alice"},

@@ -64,7 +64,12 @@ func NewSecret(mnemonic string, network types.Network, index uint32) (Secret, er
 		return Secret{}, err
 	}
 	path := fmt.Sprintf("m/86'/%d'/0'/0/%d", network.CoinType(), index)
-	return Secret{Key: key, Mnemonic: strings.Join(strings.Fields(mnemonic), " "), Path: path}, nil
+	entropy, err := wallet.ParseMnemonic(mnemonic)
+	if err != nil {
+		return Secret{}, err
+	}
+	sentence, err := wallet.NewMnemonic(entropy) // as the list writes the words
+	return Secret{Key: key, Mnemonic: sentence, Path: path}, err
 }
 
 // ParsePrivateKey reads a private key of 64 hex digits, with or without 0x, and white space around it. Errors never
