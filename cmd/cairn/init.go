@@ -77,7 +77,6 @@ func newInit() *cobra.Command {
 			if err := config.Load(&location, settingsSources(command)); err != nil {
 				return output.Usage(err)
 			}
-			var err error
 			store := cli.Keystore(location.Home)
 			if n.Allocations, err = parseAllocations(store, argument.Chain{
 				ID: n.ChainID, Network: n.Network,
