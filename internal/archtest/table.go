@@ -174,7 +174,7 @@ var rows = map[string][]string{
 		"internal/server/admin", "internal/server/front", "internal/server/members", "internal/server/provers",
 		"internal/server/rpc",
 		"internal/server/telemetry", "internal/reload",
-		"internal/cli/...", "internal/config", "internal/protocol/params", "internal/secret",
+		"internal/cli/...", "internal/config", "internal/protocol/params",
 		"internal/signer", "api", "types", "crypto"},
 
 	// Make the files of a release and the site of the documentation; a module of its own.

@@ -11,6 +11,8 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/cli/keystore"
+	"github.com/cairn-chain/cairn/internal/cli/output"
 )
 
 // explained is an error with another text.
@@ -34,6 +36,8 @@ func (s *session) explain(ctx context.Context, err error) error {
 		return nil
 	case errors.As(err, &done):
 		return err
+	case errors.Is(err, keystore.ErrNoDirectory):
+		return output.Usage(err)
 	case errors.Is(err, api.ErrCannotPay):
 		return inCoins(err)
 	case errors.As(err, &answer):

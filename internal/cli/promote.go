@@ -123,9 +123,9 @@ func (s *session) promoted(ctx context.Context) (present, next types.Parameters,
 		)
 	case status.State == api.StateHalted:
 		return present, next, fmt.Errorf("the node at %s has halted: %s", s.settings.RPCURL, reasonOf(status))
-	case status.BlocksBehind == nil || *status.BlocksBehind > maxPromoteLag:
+	case status.BlocksBehind != nil && *status.BlocksBehind > maxPromoteLag:
 		return present, next, fmt.Errorf(
-			"the node at %s is %s blocks behind: wait until it is synced", s.settings.RPCURL, orUnknown(status.BlocksBehind),
+			"the node at %s is %d blocks behind: wait until it is synced", s.settings.RPCURL, *status.BlocksBehind,
 		)
 	}
 	if next.Producer = *node.ProducerKey; next.Producer == present.Producer {
