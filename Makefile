@@ -100,6 +100,9 @@ flood: build ## attack a node while honest users work on it (needs Linux; ten mi
 flood-free: build ## attack a node with work that costs a client nothing, while honest users work (needs Linux; twenty minutes)
 	go run ./bench/flood -free -cairn bin/cairn
 
+ruin: build ## damage a node's data directory 200 times by chance, and judge (needs Linux; as root it fills disks)
+	go run ./bench/ruin -cairn bin/cairn
+
 siege: build ## attack a producer and its replica with contracts for five minutes (needs Linux)
 	go run ./bench/siege -cairn bin/cairn
 
@@ -107,4 +110,4 @@ generate: ## rewrite generated code and vectors
 	go generate ./...
 	go test ./internal/testkit -run TestVectors -update
 
-.PHONY: advisories docs balance outage help build release release-test verifier test race lint staticcheck fuzz batches soundness alerts provoke crash sim bench gas hunt flood flood-free siege generate
+.PHONY: advisories docs balance outage help build release release-test verifier test race lint staticcheck fuzz batches soundness alerts provoke crash sim bench gas hunt flood flood-free ruin siege generate

@@ -205,6 +205,8 @@ func nodeMetrics() []telemetry.Metric[*Node] {
 func storeMetrics() []telemetry.Metric[kv.Metrics] {
 	type metrics = kv.Metrics
 	return []telemetry.Metric[metrics]{
+		telemetry.Gauge("store_damaged_files", "Files of the database in which a read found damage.",
+			func(m metrics) int { return m.DamagedFiles }),
 		telemetry.Gauge("store_disk_bytes", "Size of the database's files.", func(m metrics) uint64 { return m.DiskBytes }),
 		telemetry.Gauge(
 			"store_memtable_bytes",

@@ -46,6 +46,10 @@ func (p *Pool) openJournal() error {
 	}
 	p.opts.Log.Info("mempool journal read",
 		"transactions", len(p.index.byID), "records", report.Records, "dropped", passed)
+	if report.Absent && p.head.Height > 0 {
+		p.opts.Log.Warn("the mempool's journal is missing: transactions that were acknowledged here and that no block has are "+
+			"lost. That is right for a directory that was just filled with a chain", "file", p.opts.Journal)
+	}
 	p.tellOfDamage(report)
 	p.journal.file, err = journal.Create(opts, p.payloads())
 	return err
@@ -62,7 +66,8 @@ func (p *Pool) tellOfDamage(report journal.Report) {
 			"sent one asks for it with `cairn tx ID`, and sends it again if it is unknown. Check the disk",
 			"file", p.opts.Journal, "read", report.Records, "lost_at_least", report.Damaged, "bytes_passed_over", report.Lost)
 	case report.Torn > 0:
-		p.opts.Log.Info("the mempool's journal ends within a record, as a crash leaves one that nobody was told of",
+		p.opts.Log.Warn("the mempool's journal ends within a record: a crash leaves one that nobody was told of. After a stop in "+
+			"order the file was cut off, and transactions may be lost: see the disk",
 			"file", p.opts.Journal, "bytes", report.Torn)
 	}
 }

@@ -67,10 +67,10 @@ func (db *DB) apply(b *Batch, options *pebble.WriteOptions) (err error) {
 	if b.err != nil {
 		return errors.Join(fmt.Errorf("%w: %w", ErrFailed, b.err), b.Discard())
 	}
-	// Pebble ends the process when its log cannot be written. On this goroutine the caller can be told instead.
+	// Pebble ends the process where it cannot go on. On this goroutine the caller can be told instead.
 	defer func() { db.recoverFatal(recover(), &err) }()
 	if err := db.pebble.Apply(b.pebble, options); err != nil {
 		return fmt.Errorf("%w: %w", ErrFailed, err)
 	}
-	return nil
+	return db.Failure() // of the log, which Pebble is not told of
 }

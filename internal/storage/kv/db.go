@@ -84,7 +84,7 @@ func Open(dir string, options Options) (*DB, error) {
 	}
 	db := &DB{failing: make(chan struct{}), damages: damages{log: options.Logger}}
 	db.logger = logger{options.Logger, db.noteFatal, new(atomic.Int64)}
-	files := ordered{options.FS.orDisk(), db.noteLog, &db.damages}
+	files := ordered{options.FS.orDisk(), db}
 	if err := options.FS.MakeDir(dir, 0o750); err != nil {
 		return nil, fmt.Errorf("database directory: %w", err)
 	}
@@ -276,8 +276,8 @@ func (db *DB) Close() error {
 
 // flushToClose makes a table of what is in the log only, unless writing fails.
 func (db *DB) flushToClose() error {
-	if db.failed.Load() != nil {
-		return nil // whoever wrote was told
+	if err := db.Failure(); err != nil {
+		return err
 	}
 	done, err := db.flushMemory()
 	if err != nil {
@@ -285,7 +285,7 @@ func (db *DB) flushToClose() error {
 	}
 	select {
 	case <-done:
-		return nil
+		return db.Failure() // a log may have failed meanwhile
 	case <-db.failing:
 		return db.Failure()
 	}

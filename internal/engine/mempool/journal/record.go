@@ -52,6 +52,7 @@ func appendRecord(b, payload []byte) ([]byte, error) {
 
 // Report says what [Read] found.
 type Report struct {
+	Absent  bool  // there is no file
 	Records int   // read well
 	Damaged int   // places that are damaged: each had a record at least
 	Lost    int64 // bytes there
@@ -74,7 +75,7 @@ func ReadSound(fsys FS, path string, each func(payload []byte) error) (Report, e
 func readFile(fsys FS, path string, skip bool, each func(payload []byte) error) (report Report, err error) {
 	file, err := fsys.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Report{}, nil
+		return Report{Absent: true}, nil
 	}
 	if err != nil {
 		return Report{}, fmt.Errorf("open journal: %w", err)
