@@ -25,6 +25,7 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/datadir"
+	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
 	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -250,6 +251,31 @@ func readRules(t *testing.T) rules {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// The action of the alert on refused members says what to do about every cause that its metric can have.
+func TestEveryRefusalHasAnAction(t *testing.T) {
+	for _, group := range readRules(t).Groups {
+		for _, rule := range group.Rules {
+			if rule.Alert != "CairnClusterStranger" {
+				continue
+			}
+			explained := map[string]bool{}
+			for _, sentence := range strings.Split(rule.Annotations["action"], ". ") {
+				causes, does, is := strings.Cut(sentence, ": ")
+				for _, cause := range strings.Split(causes, ", ") {
+					explained[cause] = is && does != ""
+				}
+			}
+			for _, cause := range link.Causes() {
+				if !explained[cause] {
+					t.Errorf("the action of %s does not say what to do about cause %q", rule.Alert, cause)
+				}
+			}
+			return
+		}
+	}
+	t.Error("there is no alert CairnClusterStranger")
 }
 
 // dashboard is the part of Grafana's format that queries.

@@ -173,7 +173,7 @@ func (w *world) promote(ctx context.Context) error {
 	}
 	var made struct{ Seconds float64 }
 	present := filepath.Join(leader.dir, "protocol.key")
-	if err := w.cairn(&made, "promote", "--rpc-url", m.rpc(), "--protocol-key", present); err != nil {
+	if err := w.cairn(&made, "promote", "--unfunded", "--rpc-url", m.rpc(), "--protocol-key", present); err != nil {
 		return err
 	}
 	lost, err := w.load.lost(ctx, m)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/url"
 	"path/filepath"
@@ -135,6 +136,10 @@ func newClusterJoin() *cobra.Command {
 		if err != nil {
 			return output.Usage(fmt.Errorf("--peer-pin: %w", err))
 		}
+		key, err := keyFlag(settings.DataDir)
+		if err != nil {
+			return err
+		}
 		var own link.Pin
 		err = withDir(settings.DataDir, datadir.Options{}, func(d *datadir.Dir) (err error) {
 			own, err = d.JoinCluster(link.Peer{Address: peer, Pin: peerPin})
@@ -151,7 +156,7 @@ func newClusterJoin() *cobra.Command {
 			if m.RPC != "" {
 				rpc = " --rpc " + m.RPC
 			}
-			t.Line("\nAdd it, on the leader: cairn cluster add %s --address %s --pin %s%s", m.Name, m.Address, own, rpc)
+			t.Line("\nAdd it, on the leader: cairn cluster add %s --address %s --pin %s%s%s", m.Name, m.Address, own, rpc, key)
 			t.Line("Then start it:         cairn node --data-dir %s --cluster-addr %s", settings.DataDir, m.Address)
 		})
 	})
@@ -162,6 +167,19 @@ func newClusterJoin() *cobra.Command {
 	flags.StringVar(&peer, "peer", "", "HOST:PORT of a member that the cluster has")
 	flags.StringVar(&pin, "peer-pin", "", "that member's pin, 64 hex digits")
 	return command
+}
+
+// keyFlag is what cairn cluster add is to be told of the key in a directory that is to join, with which a node there
+// would make blocks.
+func keyFlag(dataDir string) (string, error) {
+	key, err := datadir.ReadProtocolKey(filepath.Join(dataDir, datadir.ProtocolKeyFile))
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // the node may be started with the key elsewhere, or with a signer
+		return "", nil
+	case err != nil:
+		return "", err
+	}
+	return " --producer " + types.PublicKey(key.PublicKey()).String(), nil
 }
 
 func newClusterRecover() *cobra.Command {
@@ -256,6 +274,8 @@ func newClusterAdd() *cobra.Command {
 	flags.StringVar(&a.Address, "address", "", "HOST:PORT where the other members reach it")
 	flags.StringVar(&a.Pin, "pin", "", "its pin, 64 hex digits")
 	flags.StringVar(&a.RPC, "rpc", "", "URL of its JSON-RPC, for those who ask another member")
+	flags.StringVar(&a.Producer, "producer", "", "public key of the producer whose key it has, 64 hex digits: refused where it is "+
+		"not the chain's")
 	flags.BoolVar(&a.NoKey, "no-key", false, "it has not the producer's key: it votes and hands leadership on")
 	return command
 }
@@ -310,6 +330,7 @@ func newClusterStatus() *cobra.Command {
 			return err
 		}
 		return cli.PrinterOf(command).Result(status, func(t *output.Text) {
+			t.Line("%s", status.Verdict)
 			t.Fields(output.Field{Name: "cluster", Value: status.Cluster}, output.Field{Name: "this member", Value: status.Self},
 				output.Field{Name: "state", Value: stateOf(status)},
 				output.Field{Name: "pin", Value: pinOf(status)}, output.Field{Name: "leader", Value: cmp.Or(
@@ -362,14 +383,17 @@ func memberLine(s members.Status, m members.Member) string {
 	if m.Reported && m.Name != s.Self {
 		line += fmt.Sprintf(", clock %+d ms", m.ClockOffsetMS)
 	}
-	if m.Boot != 0 {
-		line += fmt.Sprintf(", start %d", m.Boot)
+	if m.Starts != 0 {
+		line += fmt.Sprintf(", starts %d", m.Starts)
 	}
 	if m.Program != "" {
 		line += ", " + m.Program
 	}
 	if m.Fault != "" {
 		line += "; not reached: " + m.Fault
+	}
+	if m.Unfit != "" {
+		line += "; cannot make blocks: " + m.Unfit
 	}
 	return line
 }

@@ -23,11 +23,19 @@ import (
 
 // emergencies are all messages of the package, by their names there.
 var emergencies = map[string]any{
-	"BlockReplaced":   emergency.BlockReplaced,
-	"BlocksMissing":   emergency.BlocksMissing,
-	"OtherGenesis":    emergency.OtherGenesis,
-	"SignedElsewhere": emergency.SignedElsewhere,
-	"Unrecorded":      emergency.Unrecorded,
+	"BlockReplaced":    emergency.BlockReplaced,
+	"BlocksMissing":    emergency.BlocksMissing,
+	"EndedMember":      emergency.EndedMember,
+	"ForgottenMember":  emergency.ForgottenMember,
+	"OtherChain":       emergency.OtherChain,
+	"OtherCluster":     emergency.OtherCluster,
+	"OtherGenesis":     emergency.OtherGenesis,
+	"OtherPin":         emergency.OtherPin,
+	"RecoveredWithout": emergency.RecoveredWithout,
+	"RemovedMember":    emergency.RemovedMember,
+	"SignedElsewhere":  emergency.SignedElsewhere,
+	"Unrecorded":       emergency.Unrecorded,
+	"WrongProducerKey": emergency.WrongProducerKey,
 }
 
 // Every emergency says what happened, whether anything was lost, and the one next step, with commands that there are.

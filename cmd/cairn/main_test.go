@@ -65,14 +65,14 @@ func TestHelpIsInGroups(t *testing.T) {
 func TestMemberLine(t *testing.T) {
 	status := members.Status{Self: "a", Leader: "b", Last: 307}
 	told := members.Member{Name: "a", Address: "x:1", Voter: true, Reported: true}
-	told.Applied, told.Lag, told.Boot = 306, 1, 2
+	told.Applied, told.Lag, told.Starts = 306, 1, 2
 	other := told
 	other.Name, other.ClockOffsetMS = "b", -3
-	silent := members.Member{Name: "c", Address: "z:1", Boot: 4, Program: "0.2.0"}
+	silent := members.Member{Name: "c", Address: "z:1", Starts: 4, Program: "0.2.0"}
 	for want, member := range map[string]members.Member{
-		"  a            votes  x:1                   applied 306, 1 behind, start 2":               told,
-		"  b            leads  x:1                   applied 306, 1 behind, clock -3 ms, start 2":  other,
-		"  c            learns z:1                   has not told what it applied, start 4, 0.2.0": silent,
+		"  a            votes  x:1                   applied 306, 1 behind, starts 2":               told,
+		"  b            leads  x:1                   applied 306, 1 behind, clock -3 ms, starts 2":  other,
+		"  c            learns z:1                   has not told what it applied, starts 4, 0.2.0": silent,
 		"  d            learns                       has not told what it applied; not reached: refused": {
 			Name: "d", Fault: "refused",
 		},

@@ -25,6 +25,7 @@ type nodeSettings struct {
 	Genesis     string        `setting:"genesis" usage:"genesis file (default DATA-DIR/genesis.json)"`
 	Mode        string        `setting:"mode" usage:"what the node is: primary, which makes the blocks; replica, which follows another node; archive, a replica that keeps the whole history"`
 	ProtocolKey string        `setting:"protocol-key" usage:"file with the producer's key (default DATA-DIR/protocol.key)"`
+	NextKey     string        `setting:"next-protocol-key" usage:"file with the next producer's key, of a member of a cluster: it makes blocks with it once the chain names that"`
 	LockDir     string        `setting:"lock-dir" usage:"directory of the record of what the producer's key signed (default the key's)"`
 	BlockTime   time.Duration `setting:"block-time" usage:"time between blocks; 0: a block at once for each transaction"`
 	RPCAddr     string        `setting:"rpc-addr" usage:"address of JSON-RPC; port 0 picks one"`
@@ -210,7 +211,7 @@ func (s nodeSettings) begin(
 		return nil, config, err
 	}
 	if config.Cluster != nil {
-		if err := dir.Join(command.Context(), *config.Chain.Genesis, config.Build.Version); err != nil {
+		if err := joinCluster(command.Context(), dir, config); err != nil {
 			return nil, config, err
 		}
 	}

@@ -42,6 +42,9 @@ func (s nodeSettings) config(log *slog.Logger) (options datadir.Options, config 
 	if config.Key, err = s.key(config.Cluster != nil); err != nil {
 		return options, config, err
 	}
+	if config.NextKey, err = s.nextKey(config); err != nil {
+		return options, config, err
+	}
 	if options.Stateless && (config.Key != nil || s.Snapshots > 0) {
 		return options, config, output.Usage(errors.New("a node that keeps no state makes neither blocks nor snapshots: " +
 			"--protocol-key and --snapshot-interval are not for --verify stateless"))
@@ -173,6 +176,24 @@ func (s nodeSettings) key(member bool) (sequencer.Signer, error) {
 			"the producer's node with --mode replica --upstream URL", path))
 	case err != nil:
 		return nil, output.Usage(err)
+	}
+	return node.LocalKey(key), nil
+}
+
+// nextKey is the key of the next producer, nil where none is named.
+func (s nodeSettings) nextKey(config node.Config) (sequencer.Signer, error) {
+	switch {
+	case s.NextKey == "":
+		return nil, nil
+	case config.Cluster == nil:
+		return nil, output.Usage(errors.New("--next-protocol-key is for a member of a cluster: a node alone follows the " +
+			"producer with the new key as its --protocol-key, until cairn promote"))
+	case config.Key == nil || s.Signer != "":
+		return nil, output.Usage(errors.New("--next-protocol-key goes with --protocol-key, the present producer's"))
+	}
+	key, err := datadir.ReadProtocolKey(s.NextKey)
+	if err != nil {
+		return nil, output.Usage(fmt.Errorf("--next-protocol-key: %w", err))
 	}
 	return node.LocalKey(key), nil
 }

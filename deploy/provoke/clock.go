@@ -27,6 +27,8 @@ func (standIn) Lease(uint64, types.Height) bool { return false }
 
 func (standIn) Proof([]types.Height) (types.Height, []byte, error) { return 0, nil, nil }
 
+func (standIn) Refused(members.Peer, *members.Refusal) {}
+
 func (standIn) Report() members.Report {
 	return members.Report{Wall: uint64(time.Now().Add(ahead).UnixMilli()), Program: "a stand-in"}
 }

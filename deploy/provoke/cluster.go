@@ -199,7 +199,7 @@ func changeLeaders(ctx context.Context, st *stage) error {
 	}))
 }
 
-// runRemoved removes a member, and goes on running it.
+// runRemoved removes a member, and starts it again: it is told so, and ends.
 func runRemoved(ctx context.Context, st *stage) error {
 	n := st.members[len(st.members)-1]
 	if err := n.stop(os.Kill); err != nil {

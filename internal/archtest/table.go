@@ -95,7 +95,7 @@ var rows = map[string][]string{
 		"internal/storage/raftlog"},
 	// The producer's key in a process of its own, on the cluster's TLS.
 	"internal/signer":              {"types", "crypto", "internal/engine/cluster/link", "internal/storage/heightlock"},
-	"internal/engine/cluster/link": {"types", "codec", "internal/engine/cluster"},
+	"internal/engine/cluster/link": {"types", "codec", "internal/emergency", "internal/engine/cluster"},
 	"internal/engine/ledger": {"types", "internal/engine/flat", "internal/engine/parallel",
 		"internal/storage/chain", "internal/storage/heightlock", "internal/protocol/...", "internal/proof/poseidon"},
 	"internal/engine/mempool": {"types", "crypto/bip340", "internal/engine/ledger",
@@ -270,7 +270,7 @@ var testRows = map[string][]string{
 	"internal/cli/argument":    {"wallet"},
 	"contracts/rust":           {"abi", "client/contracttest", "client/contracttest/fuzz", "types"},
 	"contracts/assemblyscript": {"types", "crypto", "internal/engine/wasm", "internal/protocol/..."},
-	"deploy":                   {"api", "crypto", "internal/datadir", "internal/node", "types"},
+	"deploy":                   {"api", "crypto", "internal/datadir", "internal/engine/cluster/link", "internal/node", "types"},
 	"internal/engine/cluster":  {"crypto", "internal/testkit/wasmgen"},
 	"internal/signer":          {"internal/storage/kv"},
 	"internal/engine/flat":     {"internal/testkit/cputime"},

@@ -30,6 +30,7 @@ type fakeNode struct {
 	url     string
 	chainID uint64
 	balance types.Amount
+	poor    types.Account // who has no coins
 	// refuse, where it is not nil, is what sending fails with.
 	refuse error
 	// late, where it is not nil, is what waiting for a transaction fails with.
@@ -89,7 +90,12 @@ func (n *fakeNode) accounts() []jsonrpc.Method {
 			}
 			return status, nil
 		}),
-		method(api.GetBalance, func(api.GetBalanceParams) (api.Quantity, error) { return api.Quantity(n.balance), nil }),
+		method(api.GetBalance, func(p api.GetBalanceParams) (api.Quantity, error) {
+			if p.Account == n.poor.String() {
+				return 0, nil
+			}
+			return api.Quantity(n.balance), nil
+		}),
 		method(api.GetTransactionCount, func(p api.GetTransactionCountParams) (api.Quantity, error) {
 			if p.Block.Pending {
 				return 4, nil

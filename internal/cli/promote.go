@@ -46,7 +46,7 @@ type forcedPromotion struct {
 func (a *app) newPromote() *cobra.Command {
 	var flags submission
 	var keyFile, override string
-	var yes bool
+	var yes, unfunded bool
 	command := a.define(&cobra.Command{
 		Use:   "promote",
 		Short: "Hand production of blocks to a node",
@@ -74,6 +74,9 @@ every node of the chain must be started with.`,
 		if err != nil {
 			return err
 		}
+		if err := s.checkFunds(ctx, next.Producer, unfunded); err != nil {
+			return err
+		}
 		if override != "" {
 			return s.promoteByOverride(ctx, next, override, yes)
 		}
@@ -93,6 +96,8 @@ every node of the chain must be started with.`,
 		"",
 		"file to write parameters to that name this node: for a chain whose producer's key is lost",
 	)
+	command.Flags().BoolVar(&unfunded, "unfunded", false,
+		"promote a node whose key has no coins for a transaction: it can hand production on to nobody until it is sent some")
 	command.Flags().BoolVar(&yes, "yes", false, "do not ask before an override is written, or a directory promoted")
 	flags.register(command)
 	return command
@@ -134,6 +139,42 @@ func (s *session) promoted(ctx context.Context) (present, next types.Parameters,
 	return present, next, nil
 }
 
+// handOverGas is more than a transaction takes that hands production on.
+const handOverGas = 100_000
+
+// checkFunds refuses a producer that could not pay for a transaction: it could change no parameter, and hand
+// production on to nobody.
+func (s *session) checkFunds(ctx context.Context, producer types.PublicKey, unfunded bool) error {
+	ctx, cancel := s.patience(ctx)
+	defer cancel()
+	account := types.Account(producer)
+	balance, err := s.client.Balance(ctx, account, api.Latest())
+	if err != nil {
+		return err
+	}
+	price, err := s.client.GasPrice(ctx)
+	if err != nil {
+		return err
+	}
+	chain, err := s.chain(ctx)
+	if err != nil {
+		return err
+	}
+	needed, err := types.Gas(handOverGas).Cost(types.Amount(price.SuggestedMaxFee))
+	if err != nil || balance >= needed {
+		return err
+	}
+	address := chain.Network.Address(account)
+	if unfunded {
+		s.Note("Warning: the new producer %s has %s. Until it is sent some it can change no parameter and hand production on "+
+			"to nobody.", address, coins(balance))
+		return nil
+	}
+	return fmt.Errorf("the new producer %s has %s, too few for a transaction: it could hand production on to nobody. "+
+		"Nothing was done. Send it at least %s first: cairn send %s 1 --from NAME; or give --unfunded", address,
+		coins(balance), coins(needed), address)
+}
+
 func reasonOf(status api.SyncStatus) string {
 	if status.Reason == nil {
 		return "no reason is given"
@@ -145,12 +186,6 @@ func reasonOf(status api.SyncStatus) string {
 func (s *session) promote(
 	ctx context.Context, command *cobra.Command, flags *submission, key crypto.PrivateKey, next types.Parameters,
 ) error {
-	balance, err := s.client.Balance(ctx, types.Account(next.Producer), api.Latest())
-	if err == nil && balance == 0 {
-		s.Note(
-			"Warning: the new producer has no coins: without any it can change no parameter and hand production on to nobody.",
-		)
-	}
 	receipt, err := flags.send(ctx, s, command, client.NewSigner(key).Account(), client.Configure(next),
 		func() (crypto.PrivateKey, error) { return key, nil })
 	if receipt == nil || err != nil {

@@ -24,6 +24,7 @@ func promotable(t *testing.T) (*fakeNode, *desk, types.PublicKey) {
 	n.status = func(s *api.SyncStatus) {
 		n.mu.Lock()
 		defer n.mu.Unlock()
+		s.BlocksBehind = new(uint64)
 		if s.State = api.StateFollowing; len(n.sent) > 0 {
 			s.State, s.LocalHeight = api.StateProducing, 19
 		}
@@ -66,6 +67,10 @@ func TestPromoteRefuses(t *testing.T) {
 		"halted": {func(n *fakeNode) {
 			n.status = func(s *api.SyncStatus) { s.State, s.Reason = api.StateHalted, nil }
 		}, nil, 1, "has halted"},
+		"no coins": {func(n *fakeNode) { n.balance = 9 }, nil, 1, "too few for a transaction"},
+		"no coins, by override": {
+			func(n *fakeNode) { n.balance = 9 }, []string{"--override", "y", "--yes"}, 1, "--unfunded",
+		},
 		"no key":     {func(*fakeNode) {}, []string{}, 2, "--override"},
 		"two ways":   {func(*fakeNode) {}, []string{"--protocol-key", "x", "--override", "y"}, 2, "--override"},
 		"no answer":  {func(*fakeNode) {}, []string{"--override", "y"}, 2, "--yes"},
@@ -82,6 +87,16 @@ func TestPromoteRefuses(t *testing.T) {
 				t.Errorf("exit code %d, %q, %d transactions", o.exit, o.err, len(n.sent))
 			}
 		})
+	}
+}
+
+// A node without coins is promoted where that is asked for, and a warning says what follows.
+func TestPromoteUnfunded(t *testing.T) {
+	n, d, next := promotable(t)
+	n.poor = types.Account(next)
+	o := d.run(t, "promote", "--protocol-key", d.path("producer.key"), "--unfunded")
+	if o.exit != 0 || len(n.sent) != 1 || !strings.Contains(o.err, "hand production on to nobody") {
+		t.Errorf("exit code %d, %q, %d transactions", o.exit, o.err, len(n.sent))
 	}
 }
 

@@ -1,12 +1,14 @@
 package datadir
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 
+	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
 	"github.com/cairn-chain/cairn/internal/machine"
 	"github.com/cairn-chain/cairn/internal/secret"
@@ -20,6 +22,7 @@ const (
 	memberKeyFile = "member.key"
 	votesFile     = "vote.mark"
 	joinFile      = "member.join"
+	endedFile     = "member.ended" // why the member must not run again
 )
 
 var (
@@ -30,7 +33,14 @@ var (
 	// ErrCopied is the error of a directory that is not the one that was made a member's: what a member promised to the
 	// others since then is not in it.
 	ErrCopied = errors.New("this data directory is a copy of a member's")
+	// ErrEnded is the error of a directory whose member was told that it must not run again.
+	ErrEnded = errors.New("this data directory must not run again")
 )
+
+// EndMember keeps that the directory's member must not run again, and why.
+func (d *Dir) EndMember(reason string) error {
+	return (kv.FS{}).WriteFile(d.file(endedFile), []byte(reason+"\n"))
+}
 
 // place is what a member's file of its identity says: whose it is, where it was made, and how often its node started.
 type place struct{ member, inode, born, boot uint64 }
@@ -89,6 +99,11 @@ func (d *Dir) writePlace(p place) error {
 // readPlace reads where the directory was made a member's, and refuses another place.
 func (d *Dir) readPlace() (p place, err error) {
 	path := d.file(memberIDFile)
+	if reason, err := readBounded(d.file(endedFile), 4<<10); err == nil {
+		return p, emergency.EndedMember(d.path, string(bytes.TrimSpace(reason)), ErrEnded)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return p, err
+	}
 	file, record, err := slots.Open(kv.FS{}, path, placeSize, laterPlace)
 	if errors.Is(err, fs.ErrNotExist) {
 		return p, fmt.Errorf("%w: %s", ErrNoMember, d.path)
@@ -114,19 +129,27 @@ func (d *Dir) readPlace() (p place, err error) {
 // Identity is the member's key, which only its owner may be able to read, and how often its node has started, this time
 // among them.
 func (d *Dir) Identity() (identity link.Identity, boot uint64, err error) {
-	p, err := d.readPlace()
+	identity, p, err := d.readIdentity()
 	if err != nil {
 		return identity, 0, err
 	}
-	if identity, err = readMemberKey(d.file(memberKeyFile)); err != nil {
-		return identity, 0, err
-	}
-	if got := identity.Pin().Member(); got != p.member {
-		return identity, 0, fmt.Errorf("%s is the key of member %x, the directory that of member %x",
-			d.file(memberKeyFile), got, p.member)
-	}
 	p.boot++
 	return identity, p.boot, d.writePlace(p)
+}
+
+// readIdentity is the member's key, and where the directory was made.
+func (d *Dir) readIdentity() (identity link.Identity, p place, err error) {
+	if p, err = d.readPlace(); err != nil {
+		return identity, p, err
+	}
+	if identity, err = readMemberKey(d.file(memberKeyFile)); err != nil {
+		return identity, p, err
+	}
+	if got := identity.Pin().Member(); got != p.member {
+		return identity, p, fmt.Errorf("%s is the key of member %x, the directory that of member %x",
+			d.file(memberKeyFile), got, p.member)
+	}
+	return identity, p, nil
 }
 
 func readMemberKey(path string) (identity link.Identity, err error) {

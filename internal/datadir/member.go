@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/cluster"
 	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
 	"github.com/cairn-chain/cairn/internal/engine/pause"
@@ -186,48 +188,131 @@ func (d *Dir) RecoverCluster() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(cluster.Recover(log), log.Close())
+	return errors.Join(cluster.Recover(log, d.store.Head().Header.Height), log.Close())
 }
 
 // joinPause is the time between two questions of a member that was not added yet.
 const joinPause = time.Second
 
+// Joining is what a member says of itself when it asks its cluster, and how it tells that it waits.
+type Joining struct {
+	Genesis types.Genesis
+	Program string
+	Keys    []types.PublicKey // that it makes blocks with; none of a member that only votes
+	LockDir string            // where what they signed is remembered; empty: the data directory
+	Waits   func(reason string)
+}
+
 // Join makes the log of a directory that is about to join a cluster, once that has added it: the member that it knows
-// says who the others are. A directory that has a log is left as it is. It waits until it was added, or ctx ends.
-func (d *Dir) Join(ctx context.Context, genesis types.Genesis, program string) error {
-	if log, err := d.MemberLog(); !errors.Is(err, raftlog.ErrNone) {
-		if err == nil {
-			err = log.Close()
-		}
+// says who the others are. It waits until it was added, or ctx ends. It ends at once where time mends nothing: a
+// *link.Refusal that is final, or an emergency about its key. Of a directory that has a log it looks at the keys alone.
+func (d *Dir) Join(ctx context.Context, j Joining) error {
+	if _, err := d.readPlace(); err != nil {
+		return err
+	}
+	log, err := d.MemberLog()
+	if err == nil {
+		return errors.Join(d.checkKeys(ctx, log, j), log.Close())
+	}
+	if !errors.Is(err, raftlog.ErrNone) {
 		return err
 	}
 	peer, err := d.joining()
 	if err != nil {
 		return err
 	}
-	identity, boot, err := d.Identity()
+	identity, hello, err := d.introduce(j)
 	if err != nil {
 		return err
 	}
-	hello := link.Hello{Boot: boot, Kinds: cluster.Kinds, Program: program}
-	if hello.Chain, err = GenesisHash(genesis); err != nil {
-		return err
-	}
-	for told := error(nil); ; {
+	for told := ""; ; {
 		asking, cancel := context.WithTimeout(ctx, 10*joinPause)
-		name, encoded, err := link.AskMembers(asking, identity, peer, hello)
+		other, encoded, err := link.AskMembers(asking, identity, peer, hello)
 		cancel()
-		if err == nil {
-			return d.joined(hello.Chain, name, identity.Pin(), encoded)
+		refusal := new(link.Refusal)
+		switch {
+		case err == nil && len(j.Keys) > 0 && !slices.Contains(j.Keys, other.Producer):
+			return emergency.WrongProducerKey(other.Producer, j.Keys[0])
+		case err == nil:
+			return d.joined(hello.Chain, other.Cluster, identity.Pin(), encoded)
+		case errors.As(err, &refusal) && refusal.Cause.Final():
+			return fmt.Errorf("the member at %s: %w", peer.Address, err)
 		}
-		if told == nil || told.Error() != err.Error() {
-			d.options.Log.Warn("waiting to be added to the cluster", "member", peer.Address, "error", err)
-			told = err
+		reason := fmt.Sprintf("waiting to be added to the cluster by the member at %s: %v", peer.Address, err)
+		if j.Waits(reason); told != err.Error() {
+			d.options.Log.Warn(reason)
+			told = err.Error()
 		}
 		if err := pause.For(ctx, joinPause); err != nil {
 			return fmt.Errorf("this member was not added to its cluster: %w", err)
 		}
 	}
+}
+
+// introduce is what a member says when it asks another one at its start.
+func (d *Dir) introduce(j Joining) (identity link.Identity, hello link.Hello, err error) {
+	identity, p, err := d.readIdentity()
+	if err != nil {
+		return identity, hello, err
+	}
+	hello = link.Hello{Boot: p.boot, Kinds: cluster.Kinds, Program: j.Program}
+	hello.Chain, err = GenesisHash(j.Genesis)
+	return identity, hello, err
+}
+
+// checkKeys refuses a start with keys of which none is the chain's, nor ever was, as far as is known here and by the
+// first other member that answers and has as many blocks.
+func (d *Dir) checkKeys(ctx context.Context, log *raftlog.Log, j Joining) error {
+	head := d.store.Head().Header
+	known := slices.Contains(j.Keys, head.Producer) || slices.Contains(j.Keys, j.Genesis.Parameters.Producer)
+	for _, key := range j.Keys {
+		lock, err := d.KeyLock(key, j.LockDir)
+		if err != nil {
+			return err
+		}
+		known = known || lock.Last().Height > 0
+		if err := lock.Close(); err != nil {
+			return err
+		}
+	}
+	if known || len(j.Keys) == 0 {
+		return nil
+	}
+	identity, hello, err := d.introduce(j)
+	if err != nil {
+		return err
+	}
+	hard, _, err := log.InitialState() // it has forgotten nothing
+	if err != nil {
+		return err
+	}
+	hello.Term = hard.GetTerm()
+	if hello.LastIndex, err = log.LastIndex(); err != nil {
+		return err
+	}
+	records, err := cluster.Members(log)
+	if err != nil {
+		return err
+	}
+	for _, r := range records {
+		if link.Pin(r.Pin) == identity.Pin() {
+			continue
+		}
+		asking, cancel := context.WithTimeout(ctx, joinPause)
+		other, _, err := link.AskMembers(asking, identity, link.Peer{Address: r.Address, Pin: r.Pin, Name: r.Name}, hello)
+		cancel()
+		if err != nil || other.Height < head.Height {
+			continue // what they refuse this member for, if they do, it is told when it runs
+		}
+		if !slices.Contains(j.Keys, other.Producer) {
+			return emergency.WrongProducerKey(other.Producer, j.Keys[0])
+		}
+		return nil
+	}
+	if len(records) == 1 { // it is the only member
+		return emergency.WrongProducerKey(head.Producer, j.Keys[0])
+	}
+	return nil
 }
 
 // joined makes the log of a member that was told who the others are.

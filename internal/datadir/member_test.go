@@ -5,6 +5,7 @@ package datadir_test
 import (
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -138,6 +139,21 @@ func TestJoiningIsBegunOnce(t *testing.T) {
 	}
 }
 
+// A directory whose member was told that it must not run again is refused, and says why.
+func TestEndedMember(t *testing.T) {
+	dir, _ := newChainDir(t)
+	d := openDir(t, dir)
+	_, err := d.InitCluster(datadir.Membership{Name: "a", Address: "h:1"})
+	check(t, err)
+	check(t, d.EndMember("it was removed at block 7"))
+	if _, _, err := d.Identity(); !errors.Is(err, datadir.ErrEnded) || !strings.Contains(err.Error(), "removed at block 7") {
+		t.Errorf("a start: %v, want %v", err, datadir.ErrEnded)
+	}
+	if err := d.RecoverCluster(); !errors.Is(err, datadir.ErrEnded) {
+		t.Errorf("a recovery: %v, want %v", err, datadir.ErrEnded)
+	}
+}
+
 // A directory that is recovered is a cluster of one of another name, with all that it had.
 func TestRecover(t *testing.T) {
 	dir, height := newChainDir(t)
@@ -163,6 +179,9 @@ func TestRecover(t *testing.T) {
 		t.Errorf("members %+v, voters %x, %v", place.Members, voters, err)
 	}
 	check(t, log.Close())
+	if f := place.Former; len(f) != 1 || fmt.Sprintf("%x", f[0].Cluster) != before.Cluster || f[0].Height != height {
+		t.Errorf("it remembers %+v, want cluster %s at block %d", f, before.Cluster, height)
+	}
 	if err := openDir(t, t.TempDir()).RecoverCluster(); !errors.Is(err, datadir.ErrNoMember) {
 		t.Errorf("a directory of no cluster: %v", err)
 	}

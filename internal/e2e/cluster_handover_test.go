@@ -41,7 +41,7 @@ func TestClusterHandsOver(t *testing.T) {
 		go func() { sent <- l.connection(loading, c.nodes[[]string{"a", "b"}[i%2]].RPC, i) }()
 	}
 	c.await("a few hundred are acknowledged", func() bool { return l.acknowledged() > 300 })
-	newUser(t).of(alone).succeeds(nil, "promote", "--protocol-key", present)
+	newUser(t).of(alone).succeeds(nil, "promote", "--unfunded", "--protocol-key", present)
 	stop()
 	for range loadConnections {
 		if err := <-sent; err != nil && !errors.Is(err, api.ErrReadOnly) {

@@ -69,40 +69,9 @@ func (c *clusterOfNodes) start(name string) {
 // join adds a member with a new directory, and waits until it votes.
 func (c *clusterOfNodes) join(name, peer string) {
 	c.t.Helper()
-	c.dirs[name], c.links[name] = filepath.Join(c.t.TempDir(), name), freeAddress(c.t)
-	if err := os.Mkdir(c.dirs[name], 0o700); err != nil {
-		c.t.Fatal(err)
-	}
-	for file, content := range c.files {
-		if err := os.WriteFile(filepath.Join(c.dirs[name], file), content, 0o600); err != nil {
-			c.t.Fatal(err)
-		}
-	}
-	var pin string
-	for _, m := range c.status(peer).Members {
-		if m.Name == peer {
-			pin = m.Pin
-		}
-	}
-	u := newUser(c.t)
-	var made struct{ Pin string }
-	u.succeeds(
-		&made,
-		"cluster",
-		"join",
-		"--data-dir",
-		c.dirs[name],
-		"--name",
-		name,
-		"--address",
-		c.links[name],
-		"--peer",
-		c.links[peer],
-		"--peer-pin",
-		pin,
-	)
-	add := []string{"cluster", "add", name, "--address", c.links[name], "--pin", made.Pin}
-	u.succeeds(nil, append(add, c.nodes[c.leader(peer)].AdminFlags()...)...)
+	pin := c.prepare(name, peer, c.files)
+	add := []string{"cluster", "add", name, "--address", c.links[name], "--pin", pin}
+	newUser(c.t).succeeds(nil, append(add, c.nodes[c.leader(peer)].AdminFlags()...)...)
 	c.start(name)
 	c.await(name+" has a vote", func() bool {
 		for _, m := range c.status(peer).Members {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/internal/machine"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 	"github.com/cairn-chain/cairn/internal/storage/raftlog"
 	"github.com/cairn-chain/cairn/types"
@@ -34,13 +36,21 @@ type member struct {
 	boot      uint64
 	log       *raftlog.Log
 	clock     *cluster.Clock
-	lock      *datadir.KeyLock // nil without a key
+	keys      []memberKey // the producer's, and the next one's; none of a member that only votes
 	service   *cluster.Service
 	link      *link.Link
 	listener  net.Listener
 	diverged  atomic.Pointer[cluster.Diverged] // why it takes no further part
 	elections elections
 	leases    *leases
+	met       map[uint64]bool // who was reached, as the log was told
+	refused   chan error      // has a value once another member has refused this one for good
+}
+
+// memberKey is a key to make blocks with, and the lock that holds what it signed.
+type memberKey struct {
+	sequencer.Signer
+	lock *datadir.KeyLock
 }
 
 // openMember opens the log of a member, before the pool, which goes by the log's time.
@@ -48,7 +58,7 @@ func (n *Node) openMember() (err error) {
 	if n.config.Cluster == nil {
 		return nil
 	}
-	m := &member{node: n}
+	m := &member{node: n, refused: make(chan error, 1), met: make(map[uint64]bool)}
 	n.member = m
 	if m.identity, m.boot, err = n.dir.Identity(); err != nil {
 		return err
@@ -59,13 +69,18 @@ func (n *Node) openMember() (err error) {
 	if m.clock, err = cluster.OpenClock(m.log); err != nil {
 		return err
 	}
-	if n.config.Key != nil {
-		m.lock, err = n.dir.KeyLock(n.config.Key.PublicKey(), n.config.LockDir)
+	for _, key := range []sequencer.Signer{n.config.Key, n.config.NextKey} {
+		if key == nil {
+			continue
+		}
+		lock, err := n.dir.KeyLock(key.PublicKey(), n.config.LockDir)
+		if err != nil {
+			return err
+		}
+		lock.Share()
+		m.keys = append(m.keys, memberKey{key, lock})
 	}
-	if m.lock != nil {
-		m.lock.Share()
-	}
-	return err
+	return nil
 }
 
 // newMember makes what runs a member.
@@ -86,9 +101,10 @@ func (n *Node) newMember() (err error) {
 		Logger: n.config.Log,
 	}
 	config.Picker.OnLeftOut, config.Picker.OnDebug, config.Picker.Note = n.observeLeftOut, n.config.OnDebug, n.note
-	if n.config.Key != nil {
-		config.Producer, config.Sign = n.config.Key.PublicKey(), m.sign
+	for _, key := range m.keys {
+		config.Producers, config.Sign = append(config.Producers, key.PublicKey()), m.sign
 	}
+	config.Unable = n.unable
 	if m.service, err = cluster.NewService(config); err != nil {
 		return err
 	}
@@ -97,7 +113,11 @@ func (n *Node) newMember() (err error) {
 		Handler:  memberHandler{m},
 		Hello:    m.hello,
 		Required: cluster.Kinds,
-		Log:      n.config.Log,
+		Past: func() ([]cluster.Gone, []cluster.Former) {
+			status := m.service.Status()
+			return status.Gone, status.Former
+		},
+		Log: n.config.Log,
 	})
 	m.leases = newLeases(m.identity.Pin().Member(), m.alive)
 	n.queue.Share(m.mayProve)
@@ -109,14 +129,36 @@ func (n *Node) newMember() (err error) {
 // sign signs a header that the cluster has decided. The key's lock holds it before anyone is told: a second wall
 // against two blocks of a height, behind the log.
 func (m *member) sign(h types.Header) (types.Signature, error) {
-	if err := m.lock.Check(h); err != nil {
+	i := slices.IndexFunc(m.keys, func(k memberKey) bool { return k.PublicKey() == h.Producer })
+	if i < 0 {
+		return types.Signature{}, fmt.Errorf("this member has no key of the producer %s", types.Account(h.Producer))
+	}
+	key := m.keys[i]
+	if err := key.lock.Check(h); err != nil {
 		return types.Signature{}, err
 	}
-	signature, err := m.node.config.Key.Sign(context.Background(), h) // a signer's client waits for seconds at most
+	signature, err := key.Sign(context.Background(), h) // a signer's client waits for seconds at most
 	if err != nil {
 		return types.Signature{}, err
 	}
-	return signature, m.lock.Hold(h)
+	return signature, key.lock.Hold(h)
+}
+
+// leastFree is the space on the disk below which a member leaves the making of blocks to others, before it ends.
+const leastFree = 16 << 20
+
+// unable is why this machine cannot make blocks, empty if it can.
+func (n *Node) unable() string {
+	if reason := n.unsigned(); reason != "" {
+		return reason
+	}
+	if n.pool.Failing() != nil { // the log says why
+		return "the mempool's journal cannot be written"
+	}
+	if size, free, err := machine.Disk(n.dir.Path()); err == nil && size > 0 && free < leastFree {
+		return "the disk is full"
+	}
+	return ""
 }
 
 // blockTime is the interval between the blocks that this node makes, 0 while another one does.
@@ -129,8 +171,10 @@ func (m *member) blockTime() time.Duration {
 
 // hello is what the member says of itself when it connects.
 func (m *member) hello() link.Hello {
-	facts := m.service.Facts()
+	facts, tip := m.service.Facts(), m.node.ledger.Tip()
 	return link.Hello{
+		Height:    tip.Header.Header.Height,
+		Producer:  tip.Parameters.Producer,
 		Chain:     facts.Chain,
 		Cluster:   facts.Cluster,
 		Boot:      m.boot,
@@ -155,6 +199,9 @@ func (m *member) run(ctx context.Context) error {
 	group.Go(func() error {
 		defer close(ended)
 		err := m.service.Run(ctx, memberLink{m.link})
+		if errors.Is(err, cluster.ErrRemoved) {
+			return m.end(&link.Refusal{Cause: link.CauseRemoved, Told: true, Height: m.node.store.Head().Header.Height})
+		}
 		if diverged := new(cluster.Diverged); errors.As(err, &diverged) {
 			m.diverged.Store(diverged)
 			m.node.config.Log.Error(
@@ -163,6 +210,14 @@ func (m *member) run(ctx context.Context) error {
 			return m.keepEvidence(diverged)
 		}
 		return err
+	})
+	group.Go(func() error {
+		select {
+		case err := <-m.refused:
+			return err
+		case <-ctx.Done():
+			return nil
+		}
 	})
 	group.Go(func() error { return m.gatherProofs(ctx) })
 	group.Go(func() error { return m.handOn(ctx) })
@@ -187,6 +242,14 @@ func (m *member) run(ctx context.Context) error {
 	return group.Wait()
 }
 
+// end is the error with which a member ends that is refused for good. Where its disk must not run again, that is kept.
+func (m *member) end(r *link.Refusal) error {
+	if r.Cause != link.CauseRemoved && r.Cause != link.CauseRecovered {
+		return r
+	}
+	return errors.Join(r, m.node.dir.EndMember(r.Error()))
+}
+
 // keepEvidence keeps what an operator may compare with the other members.
 func (m *member) keepEvidence(d *cluster.Diverged) error {
 	path := m.node.dir.HaltFile()
@@ -203,7 +266,7 @@ func (m *member) keepEvidence(d *cluster.Diverged) error {
 func peersOf(s cluster.Status) []link.Peer {
 	peers := make([]link.Peer, len(s.Peers))
 	for i, p := range s.Peers {
-		peers[i] = link.Peer{Address: p.Address, Pin: p.Pin}
+		peers[i] = link.Peer{Address: p.Address, Pin: p.Pin, Name: p.Name}
 	}
 	return peers
 }
@@ -251,8 +314,8 @@ func (m *member) close() error {
 	if m.listener != nil {
 		_ = m.listener.Close() // Serve has closed it already if the member ran
 	}
-	if m.lock != nil {
-		errs = append(errs, m.lock.Close())
+	for _, key := range m.keys {
+		errs = append(errs, key.lock.Close())
 	}
 	if m.log != nil {
 		errs = append(errs, m.log.Close())
@@ -268,6 +331,59 @@ func (m *member) behind() uint64 {
 		highest = max(highest, p.Report.Height)
 	}
 	return uint64(highest - head)
+}
+
+// condition is what the member does about new blocks. It is ready if it leads, or hears a leader and is near enough to
+// it to be asked.
+func (m *member) condition() condition {
+	status, behind := m.service.Status(), m.behind()
+	diverged := m.diverged.Load()
+	switch {
+	case diverged != nil:
+		return condition{api.StateHalted, diverged.Error(), false}
+	case status.Leads && status.Holding != "":
+		return condition{api.StateHolding, status.Holding, false}
+	case status.Leads:
+		return condition{api.StateProducing, "", true}
+	case status.Leader == 0:
+		return condition{api.StateSyncing, "no leader of the cluster is heard of: " + m.quorum().verdict(), false}
+	case behind > m.node.config.Cluster.MaxLag:
+		most := m.node.config.Cluster.MaxLag
+		return condition{api.StateSyncing, fmt.Sprintf("%d blocks behind, at most %d are allowed", behind, most), false}
+	case status.Barred != "" && len(m.keys) > 0: // who has no key votes, as others produce
+		return condition{api.StateFollowing, status.Barred, false}
+	case behind > 1:
+		return condition{api.StateSyncing, "", true}
+	case len(m.keys) > 0: // it may have a reason not to lead
+		return condition{api.StateFollowing, status.Unfit, true}
+	}
+	return condition{api.StateFollowing, "", true}
+}
+
+// quorum is how many voters there are, are reached with this member, and are needed.
+type quorum struct{ voters, reached, needed int }
+
+func (m *member) quorum() (q quorum) {
+	status, peers := m.service.Status(), m.link.Peers()
+	for _, p := range status.Peers {
+		if !p.Voter {
+			continue
+		}
+		if q.voters++; p.ID == status.ID || peers[p.ID].Connected {
+			q.reached++
+		}
+	}
+	q.needed = q.voters/2 + 1
+	return q
+}
+
+// verdict is what follows for the making of blocks.
+func (q quorum) verdict() string {
+	counted := fmt.Sprintf("%d of %d voters reached, %d needed", q.reached, q.voters, q.needed)
+	if q.reached < q.needed {
+		return counted + ": no blocks are made"
+	}
+	return counted
 }
 
 // leads tells whether this member leads, for who asks for the leader alone.
@@ -301,34 +417,6 @@ func (m *member) Mode() api.Mode {
 func (m *member) State() (api.SyncState, string) {
 	c := m.condition()
 	return c.state, c.reason
-}
-
-// condition is what the member does about new blocks. It is ready if it leads, or hears a leader and is near enough to
-// it to be asked.
-func (m *member) condition() condition {
-	status, behind, lag := m.service.Status(), m.behind(), m.node.config.Cluster.MaxLag
-	following := condition{api.StateFollowing, "", behind <= lag}
-	if behind > 1 {
-		following.state = api.StateSyncing
-	}
-	if !following.ready {
-		following.reason = fmt.Sprintf("%d blocks behind, at most %d are allowed", behind, lag)
-	}
-	switch diverged := m.diverged.Load(); {
-	case diverged != nil:
-		return condition{api.StateHalted, diverged.Error(), false}
-	case status.Leads && status.Holding != "":
-		return condition{api.StateHolding, status.Holding, false}
-	case status.Leads && m.node.unsigned() != "":
-		return condition{api.StateHolding, m.node.unsigned(), false}
-	case status.Leads:
-		return condition{api.StateProducing, "", true}
-	case status.Holding != "" && m.node.config.Key != nil: // who has no key votes, as others produce
-		return condition{following.state, status.Holding, false}
-	case status.Leader == 0:
-		return condition{api.StateSyncing, "no leader of the cluster is heard of", false}
-	}
-	return following
 }
 
 // PeerCount is the number of members that are reached.

@@ -16,7 +16,7 @@ func (m *member) handOn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	holds := func() bool { return m.service.Status().Holding != "" }
+	holds := func() bool { return m.service.Status().Barred != "" }
 	replica.HandOn(ctx, m.node.pool, sources, holds, m.node.config.Log)
 	for _, s := range sources {
 		s.Close()

@@ -110,11 +110,29 @@ func (l memberLink) Offsets() (others map[uint64]time.Duration, own time.Duratio
 	return l.link.Offsets()
 }
 
+func (l memberLink) Unfit() map[uint64]string {
+	unfit := make(map[uint64]string)
+	for id, p := range l.link.Peers() {
+		if p.Report.Unfit != "" {
+			unfit[id] = p.Report.Unfit
+		}
+	}
+	return unfit
+}
+
 // memberHandler is the member as other members ask it: a link.Handler.
 type memberHandler struct{ *member }
 
 func (h memberHandler) Deliver(m *raftpb.Message) { h.service.Deliver(m) }
 func (h memberHandler) Unreachable(id uint64)     { h.service.Unreachable(id) }
+
+// Refused has the member end, once.
+func (h memberHandler) Refused(by link.Peer, r *link.Refusal) {
+	select {
+	case h.refused <- fmt.Errorf("%s refuses this member: %w", by.Name, h.end(r)):
+	default:
+	}
+}
 
 func (h memberHandler) Take(ctx context.Context, from uint64, encoded [][]byte) link.Taken {
 	answer := h.service.Serve(ctx, "member "+strconv.FormatUint(from, 16), encoded)
@@ -196,5 +214,6 @@ func (h memberHandler) Report() link.Report {
 		Height:  h.node.store.Head().Header.Height,
 		Boot:    h.boot,
 		Program: h.node.config.Build.Version,
+		Unfit:   h.service.Status().Unfit,
 	}
 }

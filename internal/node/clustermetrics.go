@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/cluster"
+	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 )
 
@@ -25,17 +26,17 @@ func (e *elections) look(s cluster.Status) {
 // spare is how many voters that are reached, this member among them, could be lost before there is no majority;
 // negative: there is none.
 func (m *member) spare() int {
-	voters, reached := 0, 0
-	status, peers := m.service.Status(), m.link.Peers()
-	for _, p := range status.Peers {
-		if !p.Voter {
-			continue
-		}
-		if voters++; p.ID == status.ID || peers[p.ID].Connected {
-			reached++
-		}
-	}
-	return reached - (voters/2 + 1)
+	q := m.quorum()
+	return q.reached - q.needed
+}
+
+// hauntTime is how long a member of what the cluster was before it was recovered counts as one that runs, after it came.
+const hauntTime = 10 * time.Minute
+
+// haunted tells whether the disk of a former member runs, with the producer's key.
+func (m *member) haunted() bool {
+	last := m.link.LastRefused(link.CauseRecovered)
+	return !last.IsZero() && time.Since(last) < hauntTime
 }
 
 // each reads something of each other member that is reached, by its name; of this one it is 0.

@@ -62,6 +62,7 @@ type Config struct {
 // Production is how a node makes blocks.
 type Production struct {
 	Key         sequencer.Signer // [LocalKey], or a *signer.Client; nil: it makes none
+	NextKey     sequencer.Signer // of a member of a cluster: that of the next producer, nil where none is coming
 	LockDir     string           // where what Key signed is remembered; empty: the data directory
 	BlockTime   time.Duration    // sequencer.Instant, sequencer.Manual, or the interval
 	Development *datadir.Development

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/cluster"
 	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
 	"github.com/cairn-chain/cairn/internal/server/members"
+	"github.com/cairn-chain/cairn/types"
 )
 
 // operator is what an operator's commands do with a member: a members.Cluster.
@@ -17,7 +19,12 @@ type operator struct{ *member }
 func (o operator) Status() members.Status {
 	status, peers := o.service.Status(), o.link.Peers()
 	state, reason := o.State()
+	q := o.quorum()
 	s := members.Status{
+		Verdict:  o.verdict(),
+		Voters:   q.voters,
+		Reached:  q.reached,
+		Needed:   q.needed,
 		Cluster:  fmt.Sprintf("%x", o.log.Member().Cluster),
 		Self:     nameOf(status, status.ID),
 		State:    string(state),
@@ -42,12 +49,12 @@ func (o operator) Status() members.Status {
 		}
 		if p.ID == status.ID {
 			m.Reached, m.Reported, m.Applied = true, true, status.Applied
-			m.Boot, m.Program = o.boot, o.node.config.Build.Version
+			m.Starts, m.Unfit, m.Program = startsOf(o.boot), status.Unfit, o.node.config.Build.Version
 		} else {
 			known := peers[p.ID]
 			m.Reached, m.Fault, m.ClockOffsetMS = known.Connected, known.Fault, known.Offset.Milliseconds()
 			m.Reported, m.Applied = known.Reported(), known.Report.Applied
-			m.Boot, m.Program = known.Hello.Boot, known.Hello.Program
+			m.Starts, m.Unfit, m.Program = startsOf(known.Hello.Boot), known.Report.Unfit, known.Hello.Program
 		}
 		if m.Reported {
 			m.Lag = status.Last - min(status.Last, m.Applied)
@@ -57,10 +64,34 @@ func (o operator) Status() members.Status {
 	return s
 }
 
+// startsOf is how often a member's node was started: the first of its boots made the directory a member's.
+func startsOf(boot uint64) uint64 { return boot - min(boot, 1) }
+
+// verdict is what there is to say of the cluster first: whether blocks are made, and what keeps them.
+func (o operator) verdict() string {
+	status, q := o.service.Status(), o.quorum()
+	verdict := q.verdict()
+	switch leader := nameOf(status, status.Leader); {
+	case q.reached < q.needed:
+	case leader == "":
+		verdict += ": no leader is heard of, no blocks are made"
+	case status.Leads && status.Holding != "":
+		verdict += ": no blocks are made, " + status.Holding
+	case !status.Leads && o.link.Peers()[status.Leader].Report.Unfit != "":
+		verdict += fmt.Sprintf(": %s leads and says: %s", leader, o.link.Peers()[status.Leader].Report.Unfit)
+	default:
+		verdict += fmt.Sprintf(": %s makes the blocks", leader)
+	}
+	return verdict
+}
+
 // Add adds a member.
 func (o operator) Add(ctx context.Context, a members.Addition) error {
 	pin, err := link.ParsePin(a.Pin)
 	if err != nil {
+		return err
+	}
+	if err := o.checkProducer(a); err != nil {
 		return err
 	}
 	return o.leading(o.service.Add(ctx, cluster.Record{
@@ -71,6 +102,21 @@ func (o operator) Add(ctx context.Context, a members.Addition) error {
 		Pin:     pin,
 		Keyed:   !a.NoKey,
 	}))
+}
+
+// checkProducer refuses a member with the key of another producer than the chain's, where it says which it has.
+func (o operator) checkProducer(a members.Addition) error {
+	if a.Producer == "" {
+		return nil
+	}
+	var found types.PublicKey
+	if err := found.UnmarshalText([]byte(a.Producer)); err != nil {
+		return fmt.Errorf("the producer's key: %w", err)
+	}
+	if is := o.node.ledger.Tip().Parameters.Producer; found != is {
+		return fmt.Errorf("%s was not added: %w", a.Name, emergency.WrongProducerKey(is, found))
+	}
+	return nil
 }
 
 // Remove removes a member.

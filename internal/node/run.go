@@ -22,6 +22,7 @@ func (n *Node) Run(ctx context.Context) error {
 	group.Go(func() error { return n.prune(producing) })
 	group.Go(func() error { return n.keepSnapshots(producing) })
 	group.Go(func() error { return n.announce(producing) })
+	group.Go(func() error { return n.tellChanges(producing) })
 	group.Go(func() error { return n.prove(running) })
 	group.Go(func() error { return n.relay(running) })
 	group.Go(func() error { return n.watchDisk(running) })

@@ -39,7 +39,7 @@ func (n *Node) unsigned() string {
 // probeInterval is the time between two attempts to reach a signer that failed when this member led.
 const probeInterval = 5 * time.Second
 
-// probeSigner has a member that leads no more notice that the signer is back, until ctx ends.
+// probeSigner has a member that does not lead notice that the signer is back, until ctx ends.
 func (m *member) probeSigner(ctx context.Context) error {
 	if m.node.signer == nil {
 		return nil

@@ -167,7 +167,7 @@ func nodeMetrics() []telemetry.Metric[*Node] {
 		telemetry.Counter("store_dropped_total", "Proofs and witnesses that were dropped because the disk had damaged them.",
 			func(n *Node) uint64 { return n.store.Dropped() }),
 		telemetry.Gauge("key_used_elsewhere", "1 once another node is known to have signed blocks with this node's key.",
-			func(n *Node) int { return oneIf(n.elsewhere() != "") }),
+			func(n *Node) int { return oneIf(n.elsewhere() != "" || n.member != nil && n.member.haunted()) }),
 		telemetry.Gauge("block_interval_seconds", "Time between blocks that is set; 0 where blocks are made on demand.", func(
 			n *Node,
 		) float64 {

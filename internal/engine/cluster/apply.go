@@ -247,8 +247,11 @@ type place struct {
 func (m *Member) place() place {
 	return place{
 		index: m.decisions.done,
-		Place: Place{m.decisions.order.Head(), uint64(m.Clock.Now().UnixMilli()), slices.Clone(m.members.records)},
-		conf:  m.members.conf,
+		Place: Place{
+			m.decisions.order.Head(), uint64(m.Clock.Now().UnixMilli()), slices.Clone(m.members.records),
+			slices.Clone(m.members.gone), m.members.former,
+		},
+		conf: m.members.conf,
 	}
 }
 
@@ -355,6 +358,7 @@ func (m *Member) restart(s *raftpb.Snapshot) error {
 	m.decisions.order = StartOrder(s.GetMetadata().GetIndex(), at.Head)
 	m.decisions.done, m.decisions.term = s.GetMetadata().GetIndex(), s.GetMetadata().GetTerm()
 	m.members.conf, m.members.records = s.GetMetadata().GetConfState(), at.Members
+	m.members.gone, m.members.former = at.Gone, at.Former
 	m.decisions.candidate, m.applying.releasing, m.applying.working = nil, nil, false
 	m.decisions.places = nil
 	m.Clock.advance(at.Time)

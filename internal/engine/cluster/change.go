@@ -29,6 +29,8 @@ var (
 	ErrUnknownMember = errors.New("the cluster has no such member")
 	// ErrMemberExists says that there is a member of the ID or the name.
 	ErrMemberExists = errors.New("the cluster has such a member already")
+	// ErrGone says that the member was removed before. Its ID is not used again.
+	ErrGone = errors.New("the directory is that of a member that was removed: begin with a new one, by cairn cluster join")
 	// ErrThin says that what would be left has no majority that answers.
 	ErrThin = errors.New("the voters that would be left and answer are no majority")
 	// ErrLeads says that the member leads: hand leadership on first.
@@ -62,6 +64,10 @@ func Add(r Record, tell func(error)) Event {
 				tell(fmt.Errorf("%w: %s, %x", ErrMemberExists, other.Name, other.ID))
 				return nil
 			}
+		}
+		if slices.ContainsFunc(m.members.gone, func(g Gone) bool { return g.ID == r.ID }) {
+			tell(fmt.Errorf("%w: %s", ErrGone, r.Name))
+			return nil
 		}
 		if _, err := DecodeRecord(r.Encode()); err != nil || len(m.members.records) >= maxRecords {
 			tell(fmt.Errorf("%w: %d members, %w", ErrRecord, len(m.members.records), err))
@@ -167,11 +173,14 @@ func (m *Member) applyChange(e *raftpb.Entry) error {
 	}
 	m.members.conf = m.raw.ApplyConfChange(&c)
 	for _, single := range c.GetChanges() {
+		before, _ := m.record(single.GetNodeId())
 		m.members.records = slices.DeleteFunc(slices.Clone(m.members.records), func(r Record) bool {
 			return r.ID == single.GetNodeId()
 		})
 		if single.GetType() == raftpb.ConfChangeType_ConfChangeRemoveNode {
-			if delete(m.members.learners, single.GetNodeId()); single.GetNodeId() == m.self {
+			gone := Gone{single.GetNodeId(), before.Name, m.decisions.order.Head().Height}
+			m.members.gone = newest(append(slices.Clone(m.members.gone), gone), maxGone)
+			if delete(m.members.learners, gone.ID); gone.ID == m.self {
 				return ErrRemoved
 			}
 			continue
@@ -221,7 +230,6 @@ func (m *Member) promote() error {
 		case !near:
 			m.members.learners[p.ID] = now
 		case now.Sub(since) >= nearTime && !m.changing():
-			m.Logger.Info("a member becomes a voter", "name", p.Name, "member", fmt.Sprintf("%x", p.ID))
 			return m.proposeChange(raftpb.ConfChangeType_ConfChangeAddNode, p.Record, func(error) {})
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/internal/storage/raftlog"
+	"github.com/cairn-chain/cairn/types"
 )
 
 // Where new logs begin. That of a cluster begins after that of a member which is to be added: so the others' log never
@@ -60,8 +61,9 @@ func newSnapshot(index, term uint64, at Place, voters ...uint64) *raftpb.Snapsho
 var ErrNoRecord = errors.New("the log does not know its own member")
 
 // Recover makes a log that of a cluster whose only member is its own, with all that the log holds: what the others
-// decided beyond it is lost. The log must be opened anew then.
-func Recover(log *raftlog.Log) error {
+// decided beyond it is lost. The new cluster remembers which one it was, and at which block it was recovered. The log
+// must be opened anew then.
+func Recover(log *raftlog.Log, height types.Height) error {
 	snapshot, err := log.Snapshot()
 	if err != nil {
 		return err
@@ -79,7 +81,22 @@ func Recover(log *raftlog.Log) error {
 		return ErrNoRecord
 	}
 	at.Members = own
+	at.Former = newest(append(at.Former, Former{log.Member().Cluster, height}), maxFormer)
 	return log.Alone(NewCluster(), at.Encode())
+}
+
+// Members are the members that a log names: decided or not, removed since or not.
+func Members(log *raftlog.Log) ([]Record, error) {
+	snapshot, err := log.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	at, err := DecodePlace(snapshot.GetData())
+	if err != nil {
+		return nil, err
+	}
+	names, err := namedBy(log, at)
+	return names.members, err
 }
 
 // namedBy are the members of a place and all that the log names after it, by ID: decided or not, removed since or not.

@@ -130,8 +130,10 @@ func (s *sends) route(m *Member) {
 	for _, send := range waiting {
 		switch {
 		case send.reply == nil:
-		case m.leads() && m.barred() != "":
+		case m.leads() && m.barred() != "" && m.successor() == 0:
 			send.end(Answer{Refused: ErrHolds})
+		case m.leads() && m.barred() != "": // leadership is about to be handed on
+			s.waiting = append(s.waiting, send)
 		case m.leads():
 			m.screen(send)
 		case m.standing.soft.Lead == m.self:

@@ -2,7 +2,7 @@ package cluster
 
 import (
 	"errors"
-	"fmt"
+	"slices"
 	"time"
 
 	"go.etcd.io/raft/v3"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
-	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -42,8 +41,10 @@ type leading struct {
 
 // refused is the last signature that was not made.
 type refused struct {
-	err  error        // nil: it was made, or is tried again
-	told types.Height // the block of which the log was told
+	err    error // nil: the next one was made, or it was long ago
+	height types.Height
+	at     time.Time    // when it was tried last
+	told   types.Height // the block of which the log was told
 }
 
 // lead does what a leader has to do now: it finishes the candidate, or else makes one. It never proposes a block beside
@@ -54,7 +55,7 @@ func (m *Member) lead() error {
 		return nil
 	}
 	if l := &m.leading; l.term != m.standing.term {
-		l.term, l.proposed, l.made, l.finishing, l.failed.err, l.last = m.standing.term, false, nil, 0, nil, time.Time{}
+		l.term, l.proposed, l.made, l.finishing, l.last = m.standing.term, false, nil, 0, time.Time{}
 		l.snapshots = make(map[uint64]time.Time)
 		m.sends.last = 0
 		m.sends.route(m)
@@ -72,32 +73,11 @@ func (m *Member) lead() error {
 	return m.begin()
 }
 
-// holding is why this member would make no block though it led; empty if it would.
-func (m *Member) holding() string {
-	if m.Sign == nil {
-		return "this member has no key" // it hands leadership on
-	}
-	return m.barred()
-}
-
-// barred is why no member with this one's key would make a block; empty if it would.
-func (m *Member) barred() string {
-	switch p := m.Ledger.Tip().Parameters; {
-	case !params.Known(p.Version):
-		return fmt.Sprintf("protocol version %d is active and this node does not know it", p.Version)
-	case m.Sign != nil && p.Producer != m.Producer:
-		return fmt.Sprintf("the chain's producer is %s, and the key of this cluster is that of %s",
-			types.Account(p.Producer), types.Account(m.Producer))
-	default:
-		return ""
-	}
-}
-
 // begin begins the next block when it is due.
 func (m *Member) begin() error {
 	l, now, tip := &m.leading, m.world.Now(), m.Ledger.Tip()
 	if l.drafting || l.proposed || m.decisions.candidate != nil || tip.Hash != m.decisions.order.Head().Hash ||
-		now.Sub(l.last) < m.BlockTime || m.holding() != "" || m.raw.BasicStatus().LeadTransferee != raft.None {
+		now.Sub(l.last) < m.BlockTime || m.barred() != "" || m.raw.BasicStatus().LeadTransferee != raft.None {
 		return nil
 	}
 	l.last = sequencer.NextTick(l.last, now, m.BlockTime)
@@ -159,6 +139,9 @@ func (m *Member) finish() error {
 	if err := m.look(c); err != nil || c.draft == nil && !c.known {
 		return err
 	}
+	if !c.known && !slices.Contains(m.Producers, c.Header.Producer) {
+		return nil
+	}
 	l.finishing = c.Index
 	if c.known { // with its signature
 		header, err := m.Ledger.Header(c.Header.Height)
@@ -171,12 +154,14 @@ func (m *Member) finish() error {
 		signature, err := m.sign(c.Header)
 		return func(m *Member) error {
 			if err != nil {
-				if l.failed.err = err; l.failed.told != c.Header.Height { // once, though it is tried again and again
+				l.failed.err, l.failed.height, l.failed.at = err, c.Header.Height, m.world.Now()
+				if l.failed.told != c.Header.Height { // once, though it is tried again and again
 					l.failed.told = c.Header.Height
 					m.Logger.Error("a block that the cluster decided on cannot be signed", "height", c.Header.Height, "error", err)
 				}
 				return nil
 			}
+			l.failed.err = nil
 			if !m.leads() || m.decisions.candidate != c {
 				return nil
 			}
@@ -212,38 +197,14 @@ func (m *Member) tend() error {
 	if !m.leads() {
 		return nil
 	}
-	offset := middle(m.world.Offsets())
-	if m.Sign == nil || m.leading.failed.err != nil || offset > maxOffset || offset < -maxOffset {
-		m.handOver()
+	if reason := m.unfit(); reason != "" {
+		m.handOver(reason)
+	}
+	if l := &m.leading; l.failed.err != nil && m.world.Now().Sub(l.failed.at) >= handTime {
+		l.finishing, l.failed.at = 0, m.world.Now() // nobody took over: it is tried again
 	}
 	m.resendSnapshots()
 	return m.promote()
-}
-
-// handOver hands leadership on to the keyed voter that has most of the log, now and then.
-func (m *Member) handOver() {
-	l, now := &m.leading, m.world.Now()
-	if now.Sub(l.handed) < handTime {
-		return
-	}
-	l.handed = now
-	if l.failed.err != nil {
-		l.failed.err, l.finishing = nil, 0 // if nobody takes over, it is tried again
-	}
-	if to := m.successor(); to != 0 {
-		m.raw.TransferLeader(to)
-	}
-}
-
-// successor is the keyed voter that has most of the log and was heard of lately; 0 if there is none.
-func (m *Member) successor() (to uint64) {
-	most := uint64(0)
-	for _, p := range m.peers() {
-		if p.ID != m.self && p.Voter && p.Active && p.Keyed && p.Match > most {
-			to, most = p.ID, p.Match
-		}
-	}
-	return to
 }
 
 // resendSnapshots has raft send another snapshot to members of whom nothing was heard since the last one.

@@ -47,6 +47,8 @@ type Link interface {
 	// were last heard. A member that is not connected is not among them. own is the same of this member's own clock
 	// since the first of these was heard: 0, unless it was set.
 	Offsets() (others map[uint64]time.Duration, own time.Duration)
+	// Unfit is why other members cannot do a leader's work, as they said last. Who can, or said nothing, is not in it.
+	Unfit() map[uint64]string
 }
 
 // Answer is what became of transactions that were handed on.

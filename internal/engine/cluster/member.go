@@ -22,6 +22,8 @@ const (
 	TickTime       = 50 * time.Millisecond
 	electionTicks  = 10
 	heartbeatTicks = 1
+	// ElectionTime is how long a leader is not heard of at least, before another member stands for election.
+	ElectionTime = electionTicks * TickTime
 )
 
 // Bounds of what raft holds, in bytes.
@@ -40,12 +42,15 @@ type Config struct {
 	Pool   *mempool.Pool // Options.Moment is Clock.Now
 	Clock  *Clock        // of [OpenClock]
 	Picker *sequencer.Picker
-	// Producer is the public key that Sign signs with. It is not used if Sign is nil: such a member votes and hands
-	// leadership on.
-	Producer types.PublicKey
-	// Sign signs a header with the producer's key. It holds it in the key's lock before it returns, and refuses one
-	// that the lock refuses.
+	// Producers are the public keys that Sign signs with: the present producer's, and the next one's while the key is
+	// rotated. A member without any votes, and hands leadership on.
+	Producers []types.PublicKey
+	// Sign signs a header with the key of its producer. It holds it in the key's lock before it returns, and refuses
+	// one that the lock refuses.
 	Sign func(types.Header) (types.Signature, error)
+	// Unable, unless nil, returns why this machine cannot make blocks, empty if it can. It is asked at each tick and must
+	// not wait.
+	Unable func() string
 	// BlockTime is the interval between blocks; more than 0.
 	BlockTime time.Duration
 	// OnBlock, unless nil, is told of every block after the pool knows it. It must not wait.
@@ -88,6 +93,7 @@ type Member struct {
 	own   Facts // but for what changes
 
 	standing  standing
+	fitness   fitness
 	decisions decisions
 	applying  applying
 	members   membership
@@ -98,8 +104,13 @@ type Member struct {
 
 // standing is who leads in which term, as raft has said it last.
 type standing struct {
-	soft raft.SoftState
-	term uint64
+	soft   raft.SoftState
+	term   uint64
+	leader uint64    // the last that was known; 0 before the first
+	heard  time.Time // when a message of that one came last
+	lost   time.Time // since when no leader is known
+	handed uint64    // the term of which it is known that leadership was handed on for it
+	change Change
 }
 
 // decisions are what the log came to until the last entry that is wholly applied. But for what this member has made of
@@ -130,6 +141,8 @@ type applying struct {
 type membership struct {
 	conf     *raftpb.ConfState
 	records  []Record // by ID
+	gone     []Gone
+	former   []Former
 	named    named
 	wanted   *change              // nil: none is on its way
 	learners map[uint64]time.Time // since when each is near
@@ -177,11 +190,13 @@ func Open(c Config, w World) (*Member, error) {
 		Config:    c,
 		world:     w,
 		self:      c.Log.Member().ID,
-		standing:  standing{term: hard.GetTerm()}, // raft says only what changes
+		standing:  standing{term: hard.GetTerm(), lost: w.Now()}, // raft says only what changes
 		decisions: decisions{order: StartOrder(index, at.Head), done: index, doneAt: w.Now()},
 		members: membership{
 			conf:     snapshot.GetMetadata().GetConfState(),
 			records:  at.Members,
+			gone:     at.Gone,
+			former:   at.Former,
 			named:    names,
 			learners: make(map[uint64]time.Time),
 			heard:    make(map[uint64]time.Time),
@@ -285,6 +300,7 @@ func (m *Member) follow() error {
 func Tick() Event {
 	return func(m *Member) error {
 		m.raw.Tick()
+		m.examine()
 		m.expireSends()
 		m.retryCatching()
 		m.cut()
@@ -312,6 +328,10 @@ func (m *Member) receive(message *raftpb.Message) error {
 	if raft.IsLocalMsg(message.GetType()) || message.GetTo() != m.self {
 		return nil
 	}
+	if message.GetType() == raftpb.MessageType_MsgTimeoutNow && m.unfit() != "" {
+		return nil // the leader goes on after an election timeout
+	}
+	m.standing.note(message, m.world.Now())
 	err := m.raw.Step(message)
 	if errors.Is(err, raft.ErrStepPeerNotFound) || errors.Is(err, raft.ErrProposalDropped) {
 		return nil
@@ -322,6 +342,7 @@ func (m *Member) receive(message *raftpb.Message) error {
 // handle does what raft says, in this order. A leader's messages come first, which need not be on its own disk; then
 // the log, synced, and the messages that say so. What is decided is applied last.
 func (m *Member) handle(rd raft.Ready) error {
+	m.follows(rd)
 	var kept *raftpb.Message
 	var messages []*raftpb.Message
 	for _, message := range rd.Messages {
@@ -331,19 +352,12 @@ func (m *Member) handle(rd raft.Ready) error {
 		case raft.LocalApplyThread:
 			m.applying.add(message, m.world.Now())
 		default:
-			if !m.spare(message) {
+			if !m.spare(message) && !m.defers(message) {
 				messages = append(messages, message)
 			}
 		}
 	}
 	m.world.Send(messages)
-	if rd.SoftState != nil {
-		m.standing.soft = *rd.SoftState
-		m.sends.recall(m.standing.soft.Lead)
-	}
-	if !raft.IsEmptyHardState(rd.HardState) {
-		m.standing.term, m.sends.committed = rd.HardState.GetTerm(), rd.HardState.GetCommit()
-	}
 	m.sends.placed(rd.Entries)
 	m.members.noted(rd.Entries)
 	if kept == nil {
@@ -368,6 +382,47 @@ func (m *Member) handle(rd raft.Ready) error {
 	m.world.Send(messages)
 	return nil
 }
+
+// follows notes who leads in which term now, and how that came about.
+func (m *Member) follows(rd raft.Ready) {
+	if !raft.IsEmptyHardState(rd.HardState) {
+		m.standing.term, m.sends.committed = rd.HardState.GetTerm(), rd.HardState.GetCommit()
+	}
+	if rd.SoftState == nil {
+		return
+	}
+	s, now := &m.standing, m.world.Now()
+	before := s.soft.Lead
+	s.soft = *rd.SoftState
+	switch lead := s.soft.Lead; {
+	case lead == before:
+	case lead == raft.None:
+		s.lost = now
+		if before == m.self {
+			s.heard = now
+		}
+	default:
+		s.change = Change{From: s.leader, Silent: now.Sub(s.heard), Handed: s.handed == s.term}
+		s.leader, s.heard = lead, now
+	}
+	m.sends.recall(s.soft.Lead)
+}
+
+// note notes what a message says of who leads: that the leader lives, or that it hands leadership on.
+func (s *standing) note(message *raftpb.Message, now time.Time) {
+	switch {
+	case message.GetType() == raftpb.MessageType_MsgTimeoutNow:
+		s.handed = message.GetTerm() + 1
+	case message.GetType() == raftpb.MessageType_MsgVote && string(message.GetContext()) == handedOn:
+		s.handed = message.GetTerm()
+	}
+	if message.GetFrom() == s.leader {
+		s.heard = now
+	}
+}
+
+// handedOn is the context in which raft asks for votes for a member that leadership is handed on to.
+const handedOn = "CampaignTransfer"
 
 // spare tells whether a message says nothing but that intakes are committed for which no other member's caller waits:
 // the next entries say so, too, or the next tick's heartbeat. What a message told a member last is noted.

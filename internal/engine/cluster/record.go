@@ -14,6 +14,8 @@ const (
 	maxName    = 64
 	maxAddress = 256
 	maxRecords = 64
+	maxGone    = 1024 // the newest are kept
+	maxFormer  = 64   // likewise
 )
 
 // Record is what the log says of a member: the context of the change that added it.
@@ -74,7 +76,26 @@ type Place struct {
 	Head    Head
 	Time    uint64   // Unix milliseconds: the latest of the log, by which transactions expire
 	Members []Record // by ID
+	Gone    []Gone
+	Former  []Former
 }
+
+// Gone is a member that was removed. It is told so whenever it comes, also by members that were started since.
+type Gone struct {
+	ID     uint64
+	Name   string
+	Height types.Height // of the newest block then
+}
+
+// Former is an identity that the cluster had before it was recovered from one member's disk. Whoever still has it knows
+// nothing of that, and must make no block.
+type Former struct {
+	Cluster [16]byte
+	Height  types.Height // of the block after which the recovered cluster went on
+}
+
+// newest are the last of a list, as many as are kept.
+func newest[T any](list []T, most int) []T { return list[max(0, len(list)-most):] }
 
 // Encode is bincode(Place).
 func (p Place) Encode() []byte {
@@ -85,6 +106,17 @@ func (p Place) Encode() []byte {
 	e.U64(uint64(len(p.Members)))
 	for _, r := range p.Members {
 		r.encode(e)
+	}
+	e.U64(uint64(len(p.Gone)))
+	for _, g := range p.Gone {
+		e.U64(g.ID)
+		e.Bytes([]byte(g.Name))
+		e.U64(uint64(g.Height))
+	}
+	e.U64(uint64(len(p.Former)))
+	for _, f := range p.Former {
+		e.Fixed(f.Cluster[:])
+		e.U64(uint64(f.Height))
 	}
 	return e.Data()
 }
@@ -97,6 +129,17 @@ func DecodePlace(b []byte) (p Place, err error) {
 	p.Time = d.U64()
 	for range d.Length(maxRecords, 65) {
 		p.Members = append(p.Members, decodeRecord(d))
+	}
+	if d.Remaining() > 0 { // earlier logs end here
+		for range d.Length(maxGone, 24) {
+			p.Gone = append(p.Gone, Gone{d.U64(), string(d.Bytes(maxName)), types.Height(d.U64())})
+		}
+		for range d.Length(maxFormer, 24) {
+			var f Former
+			d.Fixed(f.Cluster[:])
+			f.Height = types.Height(d.U64())
+			p.Former = append(p.Former, f)
+		}
 	}
 	if err := d.Finish(); err != nil {
 		return p, fmt.Errorf("%w: a snapshot: %w", ErrEntry, err)

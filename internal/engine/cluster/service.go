@@ -278,6 +278,7 @@ type outside struct{ *Service }
 func (outside) Now() time.Time                                       { return time.Now() }
 func (outside) Wall() time.Time                                      { return time.Now() }
 func (o outside) Offsets() (map[uint64]time.Duration, time.Duration) { return o.link.Offsets() }
+func (o outside) Unfit() map[uint64]string                           { return o.link.Unfit() }
 func (o outside) Send(messages []*raftpb.Message)                    { o.link.Send(messages) }
 
 // Do has work done by a worker, or by a goroutine of its own.

@@ -17,6 +17,9 @@ type Status struct {
 	Leader    uint64 // 0: none is known
 	Leads     bool   // this member leads, and has applied what was decided before
 	Holding   string // why it would make no block though it leads; empty if it would
+	Barred    string // why no member with this one's keys would make a block; empty if it would
+	Unfit     string // why another member should lead instead; empty if this one can do the work
+	Change    Change // how the present leader came to lead
 	Applied   uint64 // index of the last entry that is wholly applied
 	AppliedAt time.Time
 	Last      uint64 // index of the last entry
@@ -25,6 +28,15 @@ type Status struct {
 	Candidate bool   // whether a block is decided and not released yet
 	Catching  bool   // whether blocks are fetched from another member
 	Peers     []Peer // all members, by ID; after a start also whom the log names until that is applied
+	Gone      []Gone
+	Former    []Former
+}
+
+// Change is how a leader came to lead, as this member saw it.
+type Change struct {
+	From   uint64        // who led before, as far as is known; else 0
+	Silent time.Duration // how long nothing had been heard of that one
+	Handed bool          // that one handed leadership on
 }
 
 // Peer is a member as another one knows it. What only a leader knows is zero elsewhere.
@@ -48,6 +60,9 @@ func (m *Member) Status() Status {
 		Leader:    m.standing.soft.Lead,
 		Leads:     m.leads(),
 		Holding:   m.holding(),
+		Barred:    m.barred(),
+		Unfit:     m.unfit(),
+		Change:    m.standing.change,
 		Applied:   m.decisions.done,
 		AppliedAt: m.decisions.doneAt,
 		Last:      last,
@@ -56,6 +71,8 @@ func (m *Member) Status() Status {
 		Candidate: m.decisions.order.Candidate() != nil,
 		Catching:  m.catching != nil,
 		Peers:     m.peers(),
+		Gone:      m.members.gone,
+		Former:    m.members.former,
 	}
 }
 

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -15,6 +16,14 @@ const (
 	transferTime = 150 * time.Millisecond
 	// patience is how long it is waited for the time between two blocks.
 	patience = time.Second
+)
+
+// Why leadership is not handed on.
+var (
+	// ErrUnfit says that the member cannot make blocks.
+	ErrUnfit = errors.New("the member cannot make blocks")
+	// ErrNoSuccessor says that no other member can make blocks.
+	ErrNoSuccessor = errors.New("no other voter that answers can make blocks: cairn cluster status says why")
 )
 
 // passing is leadership that is to be handed on between two blocks.
@@ -35,7 +44,14 @@ func Transfer(to uint64, tell func(error)) Event {
 			return nil
 		}
 		if to == 0 {
-			to = m.successor()
+			if to = m.successor(); to == 0 {
+				tell(ErrNoSuccessor)
+				return nil
+			}
+		}
+		if reason := m.world.Unfit()[to]; reason != "" {
+			tell(fmt.Errorf("%w: %s", ErrUnfit, reason))
+			return nil
 		}
 		if i := slices.Index(m.members.conf.GetVoters(), to); i < 0 {
 			tell(fmt.Errorf("%w: no voter %x", ErrUnknownMember, to))
@@ -57,6 +73,9 @@ func (m *Member) passOn() {
 		return
 	}
 	m.leading.passing = nil
+	if to, there := m.record(p.to); there {
+		m.Logger.Info(fmt.Sprintf("leadership goes to %s: it was asked for", to.Name))
+	}
 	m.raw.TransferLeader(p.to)
 	p.tell(nil)
 }

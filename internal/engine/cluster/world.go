@@ -30,8 +30,9 @@ type World interface {
 	// Now goes on evenly; Wall is the time of day, which may jump.
 	Now() time.Time
 	Wall() time.Time
-	// Offsets, Send, Forward, Blocks and Pending are those of [Link].
+	// Offsets, Unfit, Send, Forward, Blocks and Pending are those of [Link].
 	Offsets() (others map[uint64]time.Duration, own time.Duration)
+	Unfit() map[uint64]string
 	Send([]*raftpb.Message)
 	Forward(to uint64, encoded [][]byte, done func(Answer, error) Event)
 	Blocks(of uint64, from, to types.Height, done func([][]byte, error) Event)

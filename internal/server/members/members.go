@@ -17,6 +17,10 @@ import (
 
 // Status is what a member knows of its cluster.
 type Status struct {
+	Verdict  string   `json:"verdict"` // whether blocks are made, and what keeps them
+	Voters   int      `json:"voters"`
+	Reached  int      `json:"reached"` // of the voters, this member among them
+	Needed   int      `json:"needed"`  // of them, for blocks to be made
 	Cluster  string   `json:"cluster"`
 	Self     string   `json:"self"`  // name
 	State    string   `json:"state"` // what this member does, as svc_getSyncStatus says
@@ -45,7 +49,8 @@ type Member struct {
 	Applied       uint64 `json:"applied"`
 	Lag           uint64 `json:"lag"` // entries behind this member's log
 	ClockOffsetMS int64  `json:"clockOffsetMs"`
-	Boot          uint64 `json:"boot"` // its starts
+	Starts        uint64 `json:"starts"`
+	Unfit         string `json:"unfit,omitempty"` // why it cannot do a leader's work
 	Program       string `json:"program,omitempty"`
 }
 
@@ -56,6 +61,9 @@ type Addition struct {
 	RPC     string `json:"rpc"`     // base URL of its JSON-RPC; may be empty
 	Pin     string `json:"pin"`     // 64 hex digits
 	NoKey   bool   `json:"noKey"`   // it votes and signs no blocks
+
+	// Producer is the public key of the producer whose private key it has; empty where that is not known.
+	Producer string `json:"producer,omitempty"`
 }
 
 // named is the member that a request is about.

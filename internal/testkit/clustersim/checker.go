@@ -91,7 +91,7 @@ var errKeyless = errors.New("who has the key is not reached")
 
 // sign signs as a machine's member: the lock is asked before, and holds the block before anyone has the signature.
 func (p *process) sign(h types.Header) (types.Signature, error) {
-	if p.keyless {
+	if p.keyless || p.unsigned {
 		return types.Signature{}, errKeyless
 	}
 	if err := p.lock.Check(h); err != nil {

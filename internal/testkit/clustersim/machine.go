@@ -12,6 +12,7 @@ import (
 
 	"go.etcd.io/raft/v3/raftpb"
 
+	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/engine/aside"
 	"github.com/cairn-chain/cairn/internal/engine/cluster"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
@@ -38,15 +39,18 @@ var cutting = cluster.Cutting{Every: 40, Keep: 80}
 // machine is a disk and a clock, and the member that runs there while it is up.
 type machine struct {
 	*world
-	index   int
-	record  cluster.Record
-	voter   bool // from the beginning
-	disk    *kv.CrashDisk
-	offset  time.Duration // of its clock
-	slow    time.Duration // what a sync of its disk takes
-	process *process      // nil while it is down
-	starts  uint64
-	gone    bool // for good
+	index    int
+	record   cluster.Record
+	voter    bool // from the beginning
+	disk     *kv.CrashDisk
+	offset   time.Duration // of its clock
+	slow     time.Duration // what a sync of its disk takes
+	process  *process      // nil while it is down
+	starts   uint64
+	gone     bool   // for good
+	astray   bool   // it has another producer's key
+	unsigned bool   // its signer is not reached
+	unable   string // what the machine lacks for the making of blocks
 }
 
 // newMachine makes a machine with an ID of its own.
@@ -64,6 +68,14 @@ func (w *world) newMachine(voter bool) *machine {
 	}
 	w.machines = append(w.machines, m)
 	return m
+}
+
+// keyOf is the producer's key, or another one's.
+func (m *machine) keyOf() crypto.PrivateKey {
+	if m.astray {
+		return newKey("another producer")
+	}
+	return m.producer
 }
 
 func (w *world) machineOf(id uint64) *machine {
@@ -256,8 +268,9 @@ func (p *process) config() (cluster.Config, error) {
 		Pool:      p.pool,
 		Clock:     p.times,
 		Picker:    sequencer.NewPicker(p.ledger, p.pool, book, hands{p}),
-		Producer:  p.producer.PublicKey(),
+		Producers: []types.PublicKey{p.keyOf().PublicKey()},
 		Sign:      p.sign,
+		Unable:    func() string { return p.unable },
 		BlockTime: blockTime,
 		OnBlock:   p.released,
 		OnIntake:  func(took time.Duration) { p.book.intakes = append(p.book.intakes, took) },

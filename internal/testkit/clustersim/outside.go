@@ -28,6 +28,19 @@ func (p *process) Offsets() (others map[uint64]time.Duration, own time.Duration)
 	return others, 0
 }
 
+// Unfit is what the others say, of those that are up.
+func (p *process) Unfit() map[uint64]string {
+	unfit := make(map[uint64]string)
+	for _, m := range p.machines {
+		if m != p.machine && m.process != nil {
+			if reason := m.process.member.Status().Unfit; reason != "" {
+				unfit[m.record.ID] = reason
+			}
+		}
+	}
+	return unfit
+}
+
 // Send sends what may be sent: what comes second in a step waits for the disk.
 func (p *process) Send(messages []*raftpb.Message) {
 	p.stepped++

@@ -43,6 +43,7 @@ type Report struct {
 	Height  types.Height
 	Boot    uint64
 	Program string
+	Unfit   string // why it cannot do a leader's work; empty if it can
 }
 
 // Taken is what became of transactions that were handed on.
@@ -231,6 +232,7 @@ func (r Report) encode() []byte {
 	e.U64(uint64(r.Height))
 	e.U64(r.Boot)
 	e.String(clip(r.Program, maxProgram))
+	e.String(clip(r.Unfit, maxMessage))
 	return e.Data()
 }
 
@@ -238,6 +240,7 @@ func decodeReport(b []byte) (r Report, err error) {
 	d := codec.NewDecoder(b)
 	r.Wall, r.Applied, r.Height, r.Boot = d.U64(), d.U64(), types.Height(d.U64()), d.U64()
 	r.Program = d.String(maxProgram)
+	r.Unfit = d.String(maxMessage)
 	return r, d.Finish()
 }
 

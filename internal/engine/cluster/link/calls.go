@@ -274,15 +274,16 @@ func (l *Link) Report(ctx context.Context, member uint64) (Report, error) {
 
 // AskMembers asks a member which cluster it is of, and who its members are, as one that was added to it and has no log
 // yet. own is what it says of itself, of which Cluster is left out.
-func AskMembers(ctx context.Context, self Identity, to Peer, own Hello) (cluster [16]byte, members []byte, err error) {
+func AskMembers(ctx context.Context, self Identity, to Peer, own Hello) (h Hello, members []byte, err error) {
 	own.Version, own.Member, own.Wall = version, self.pin.Member(), uint64(time.Now().UnixMilli())
 	own.Cluster = [16]byte{}
 	conn, h, err := dial(ctx, self, to, calls, func() Hello { return own })
 	if err != nil {
-		return cluster, nil, err
+		return h, nil, err
 	}
-	if cause := judge(own, h, 0, &known{Peer: to}, false, to.Pin); cause != CauseNone {
-		return cluster, nil, errors.Join(&Refusal{cause}, conn.Close())
+	if cause := judge(own, h, 0, &known{Peer: to}, past{}, to.Pin); cause != CauseNone {
+		refusal := &Refusal{Cause: cause, Told: true, Theirs: h.Chain, Ours: own.Chain}
+		return h, nil, errors.Join(refusal, conn.Close())
 	}
 	var c caller
 	c.begin(conn)
@@ -291,7 +292,7 @@ func AskMembers(ctx context.Context, self Identity, to Peer, own Hello) (cluster
 	members, err = c.call(ctx, frameMembers, frameMembersOf, nil)
 	_ = conn.Close() // nothing is on its way
 	<-ended
-	return h.Cluster, members, err
+	return h, members, err
 }
 
 // Calls of one connection that are answered at a time: all, and of those whose answers are long.

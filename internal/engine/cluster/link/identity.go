@@ -124,10 +124,10 @@ func (i Identity) config(pin *Pin, names ...string) *tls.Config {
 		SessionTicketsDisabled: true,
 		VerifyConnection: func(s tls.ConnectionState) error {
 			if len(s.PeerCertificates) != 1 || s.NegotiatedProtocol == "" {
-				return &Refusal{CausePin}
+				return &Refusal{Cause: CausePin, Told: pin != nil}
 			}
 			if pin != nil && pinOf(s.PeerCertificates[0]) != *pin {
-				return &Refusal{CausePin}
+				return &Refusal{Cause: CausePin, Told: true}
 			}
 			return nil
 		},

@@ -1,8 +1,10 @@
 package link
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"slices"
@@ -47,12 +49,15 @@ type Handler interface {
 	Members() []byte
 	// Report is what the member tells of itself.
 	Report() Report
+	// Refused is told that another member refuses this one, for a cause that time does not mend. It does not wait.
+	Refused(by Peer, r *Refusal)
 }
 
 // Peer is another member.
 type Peer struct {
 	Address string // host:port
 	Pin     Pin
+	Name    string
 }
 
 // ID is the member's.
@@ -66,7 +71,9 @@ type Config struct {
 	Hello func() Hello
 	// Required are the kinds of entries that the log may hold: a bit for each.
 	Required uint32
-	Log      *slog.Logger
+	// Past, unless nil, is who was removed and which identities the cluster had before it was recovered.
+	Past func() ([]cluster.Gone, []cluster.Former)
+	Log  *slog.Logger
 }
 
 // known is what a link knows of another member.
@@ -86,19 +93,25 @@ type Link struct {
 
 	mu        sync.Mutex
 	peers     map[uint64]*peer
-	removed   map[uint64]bool // who was a member before
+	removed   map[uint64]string // the names of those who were members before
 	strangers []net.Conn
 	refused   [causes]refusals
 }
 
 // refusals are the Hellos that were refused for a cause.
 type refusals struct {
-	count uint64
-	told  time.Time // when the log was told of one
+	count  uint64
+	last   time.Time
+	member uint64    // of whom the log was told last
+	told   time.Time // when
 }
 
-// refusalPause is the time between two lines of the log on refusals for one cause: strangers can have many.
-const refusalPause = 10 * time.Second
+// The log is told of a refusal once, not for each connection: of the same member again after refusalAgain. Strangers
+// can have many, so for one cause there are refusalPause between two lines.
+const (
+	refusalPause = 10 * time.Second
+	refusalAgain = time.Hour
+)
 
 // New makes a link that reaches nobody yet.
 func New(config Config) *Link {
@@ -112,7 +125,7 @@ func New(config Config) *Link {
 		ctx:     ctx,
 		end:     end,
 		peers:   make(map[uint64]*peer),
-		removed: make(map[uint64]bool),
+		removed: make(map[uint64]string),
 	}
 }
 
@@ -135,7 +148,7 @@ func (l *Link) SetPeers(members []Peer) {
 		if !slices.Contains(members, p.Peer) {
 			p.end()
 			delete(l.peers, id)
-			l.removed[id] = true
+			l.removed[id] = p.Name
 		}
 	}
 	for _, m := range members {
@@ -216,6 +229,7 @@ func (l *Link) promises() map[uint64]promise {
 // promised before it was made: another connection may have brought a promise meanwhile, which it knows nothing of.
 func (l *Link) meet(h Hello, pin Pin, promised map[uint64]promise) error {
 	own := l.hello()
+	was := l.past(h)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p := l.peers[h.Member]
@@ -223,14 +237,44 @@ func (l *Link) meet(h Hello, pin Pin, promised map[uint64]promise) error {
 	if p != nil {
 		of = &known{p.Peer, p.boot, promised[h.Member]}
 	}
-	cause := judge(own, h, l.config.Required, of, l.removed[h.Member], pin)
+	if _, removed := l.removed[h.Member]; removed && !was.removed {
+		was.removed, was.height = true, own.Height
+	}
+	cause := judge(own, h, l.config.Required, of, was, pin)
 	if cause != CauseNone {
 		l.refused[cause].count++
-		return &Refusal{cause}
+		l.refused[cause].last = time.Now()
+		return &Refusal{Cause: cause, Ours: own.Chain, Theirs: h.Chain, Height: was.height}
 	}
 	p.boot = h.Boot
 	p.said.hello = h
 	return nil
+}
+
+// past is what the cluster remembers of a member that comes.
+func (l *Link) past(h Hello) (was past) {
+	if l.config.Past == nil {
+		return was
+	}
+	gone, former := l.config.Past()
+	for _, f := range former {
+		if f.Cluster == h.Cluster {
+			return past{recovered: true, height: f.Height}
+		}
+	}
+	for _, g := range gone {
+		if g.ID == h.Member {
+			was = past{removed: true, height: g.Height}
+		}
+	}
+	return was
+}
+
+// LastRefused is when a connection was last refused for a cause; zero if none was.
+func (l *Link) LastRefused(c Cause) time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.refused[c].last
 }
 
 // Status is what a link knows of a member.
@@ -239,6 +283,7 @@ type Status struct {
 	Connected bool          // all connections that this member dials are up, and it answers
 	Hello     Hello         // the last, empty before one
 	Fault     string        // why it is not; empty if it is
+	Refused   string        // why the two do not go together, if that is the fault
 	Report    Report        // the last, empty where none came lately
 	Offset    time.Duration // how far its clock is ahead, if it goes on as it did then
 }
@@ -254,8 +299,11 @@ func (l *Link) Peers() map[uint64]Status {
 	for id, p := range l.peers {
 		s := Status{Peer: p.Peer, Connected: true, Hello: p.said.hello, Report: p.said.report, Offset: p.said.offset()}
 		for _, fault := range p.faults {
-			if fault != nil {
+			if fault != nil && s.Refused == "" {
 				s.Connected, s.Fault = false, fault.Error()
+				if errors.As(fault, new(*Refusal)) {
+					s.Refused = s.Fault
+				}
 			}
 		}
 		if s.Connected && p.said.silent {
@@ -285,17 +333,26 @@ func (l *Link) Offsets() (others map[uint64]time.Duration, own time.Duration) {
 	return others, setBack(oldest, now)
 }
 
-// tellOf tells the log of a connection that was refused, with how many were for that cause, now and then.
-func (l *Link) tellOf(r *Refusal, from net.Addr) {
+// tellOf tells the log of a member that was refused, with how many connections were for that cause.
+func (l *Link) tellOf(member uint64, r *Refusal, from net.Addr) {
 	l.mu.Lock()
 	of, now := &l.refused[r.Cause], time.Now()
-	tell, count := now.Sub(of.told) >= refusalPause, of.count
+	again := refusalPause
+	if member == of.member {
+		again = refusalAgain
+	}
+	tell, count := now.Sub(of.told) >= again, of.count
 	if tell {
-		of.told = now
+		of.member, of.told = member, now
+	}
+	name := l.removed[member]
+	if p := l.peers[member]; p != nil {
+		name = p.Name
 	}
 	l.mu.Unlock()
 	if tell {
-		l.config.Log.Warn("a connection was refused", "address", from, "error", r, "all", count)
+		l.config.Log.Warn("a member is refused", "member", cmp.Or(name, fmt.Sprintf("%x", member)), "address", from,
+			"error", r, "all", count)
 	}
 }
 

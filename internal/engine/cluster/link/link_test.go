@@ -21,6 +21,7 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/cairn-chain/cairn/internal/engine/cluster"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -36,6 +37,7 @@ type member struct {
 type told struct {
 	arrived     chan *raftpb.Message
 	unreachable chan uint64
+	refused     chan *Refusal
 	taken       func([][]byte) Taken
 	hangs       sync.Mutex // held while it answers no question how it is
 }
@@ -46,6 +48,13 @@ func (m *told) Unreachable(id uint64) {
 	select {
 	case m.unreachable <- id:
 	default: // nobody looks at them all
+	}
+}
+
+func (m *told) Refused(_ Peer, r *Refusal) {
+	select {
+	case m.refused <- r:
+	default: // one is enough
 	}
 }
 
@@ -132,8 +141,10 @@ func start(t *testing.T, identity Identity, address string) *member {
 		return err == nil
 	})
 	m := &member{
-		Peer: Peer{listener.Addr().String(), identity.Pin()}, identity: identity,
-		told: &told{arrived: make(chan *raftpb.Message, 1000), unreachable: make(chan uint64, 1)},
+		Peer: Peer{Address: listener.Addr().String(), Pin: identity.Pin()}, identity: identity,
+		told: &told{
+			arrived: make(chan *raftpb.Message, 1000), unreachable: make(chan uint64, 1), refused: make(chan *Refusal, 1),
+		},
 	}
 	m.Link = New(Config{Identity: identity, Handler: m.told, Hello: testHello, Required: 3})
 	served := make(chan error, 1)
@@ -432,7 +443,7 @@ func TestEveryRefusal(t *testing.T) {
 	} {
 		t.Run(tc.cause.String(), func(t *testing.T) {
 			a, b := start(t, newIdentity(t), "127.0.0.1:0"), newIdentity(t)
-			a.SetPeers([]Peer{{"127.0.0.1:1", b.Pin()}})
+			a.SetPeers([]Peer{{Address: "127.0.0.1:1", Pin: b.Pin()}})
 			h := testHello()
 			h.Member = b.Pin().Member()
 			a.mu.Lock()
@@ -457,10 +468,57 @@ func TestEveryRefusal(t *testing.T) {
 	}
 }
 
+// A member that is refused for what time does not mend is told so, with what it takes to see why, and what to do.
+func TestFinalRefusals(t *testing.T) {
+	for _, tc := range []struct {
+		cause Cause
+		spoil func(h *Hello)
+		says  []string
+	}{
+		{CauseChain, func(h *Hello) { h.Chain = types.BlockHash{7} },
+			[]string{types.BlockHash{1}.String(), types.BlockHash{7}.String(), "cairn cluster join"}},
+		{CauseCluster, func(h *Hello) { h.Cluster[0]++ }, []string{"cairn cluster join"}},
+		{CauseRecovered, func(h *Hello) { h.Cluster = [16]byte{9} },
+			[]string{"this cluster was recovered at block 41 without you: this disk must not run"}},
+		{CauseRemoved, func(*Hello) {}, []string{"removed from the cluster at block 40"}},
+	} {
+		t.Run(tc.cause.String(), func(t *testing.T) {
+			a, b := start(t, newIdentity(t), "127.0.0.1:0"), start(t, newIdentity(t), apart())
+			a.config.Past = func() (gone []cluster.Gone, former []cluster.Former) {
+				if tc.cause == CauseRemoved {
+					gone = []cluster.Gone{{ID: b.ID(), Name: "b", Height: 40}}
+				}
+				return gone, []cluster.Former{{Cluster: [16]byte{9}, Height: 41}}
+			}
+			b.config.Hello = func() Hello {
+				h := testHello()
+				tc.spoil(&h)
+				return h
+			}
+			if tc.cause != CauseRecovered && tc.cause != CauseRemoved { // they are no members any more
+				a.SetPeers([]Peer{b.Peer})
+			}
+			b.SetPeers([]Peer{a.Peer})
+			r := <-b.told.refused
+			if r.Cause != tc.cause {
+				t.Errorf("the cause is %v, want %v", r.Cause, tc.cause)
+			}
+			for _, want := range tc.says {
+				if !strings.Contains(r.Error(), want) {
+					t.Errorf("%q does not say %q", r, want)
+				}
+			}
+			if a.LastRefused(tc.cause).IsZero() {
+				t.Error("who refuses does not know when")
+			}
+		})
+	}
+}
+
 // A promise that another connection brings while a Hello is on its way is no promise that was forgotten.
 func TestAPromiseDuringAHello(t *testing.T) {
 	a, b := start(t, newIdentity(t), "127.0.0.1:0"), newIdentity(t)
-	a.SetPeers([]Peer{{"127.0.0.1:1", b.Pin()}})
+	a.SetPeers([]Peer{{Address: "127.0.0.1:1", Pin: b.Pin()}})
 	say := func() Hello {
 		h := testHello()
 		h.Member = b.Pin().Member()
@@ -486,7 +544,7 @@ func TestAPromiseDuringAHello(t *testing.T) {
 // Another key is refused by whoever dials, before it says anything, and by whoever is dialed, after the Hello.
 func TestOtherKeys(t *testing.T) {
 	a, b, other := start(t, newIdentity(t), "127.0.0.1:0"), newIdentity(t), newIdentity(t)
-	a.SetPeers([]Peer{{"127.0.0.1:1", b.Pin()}})
+	a.SetPeers([]Peer{{Address: "127.0.0.1:1", Pin: b.Pin()}})
 	h := testHello()
 	h.Member = b.Pin().Member()
 	var refusal *Refusal
@@ -497,7 +555,7 @@ func TestOtherKeys(t *testing.T) {
 	if a.Refused()["pin"] != 1 {
 		t.Errorf("counted: %v", a.Refused())
 	}
-	_, _, err := dial(t.Context(), b, Peer{a.Address, other.Pin()}, pulse, func() Hello { return h })
+	_, _, err := dial(t.Context(), b, Peer{Address: a.Address, Pin: other.Pin()}, pulse, func() Hello { return h })
 	if !errors.As(err, &refusal) || refusal.Cause != CausePin {
 		t.Errorf("a listener with another key: %v", err)
 	}
@@ -521,7 +579,7 @@ func TestRefusalsAreToldNowAndThen(t *testing.T) {
 	for _, n := range a.Refused() {
 		counted += n
 	}
-	told, most := strings.Count(lines.String(), "a connection was refused"), 1+int(time.Since(begun)/refusalPause)
+	told, most := strings.Count(lines.String(), "a member is refused"), 1+int(time.Since(begun)/refusalPause)
 	if counted != strangers || told < 1 || told > most {
 		t.Errorf("%d were refused, of which the log was told %d times, at most %d expected:\n%s",
 			counted, told, most, &lines)
@@ -538,7 +596,7 @@ func TestTheDialedMemberIsJudged(t *testing.T) {
 	}
 	b.SetPeers([]Peer{a.Peer})
 	a.SetPeers([]Peer{b.Peer})
-	want := (&Refusal{CausePool}).Error()
+	want := (&Refusal{Cause: CausePool}).Error()
 	eventually(t, func() bool { return a.Peers()[b.ID()].Fault == want && b.Peers()[a.ID()].Fault == want })
 }
 
@@ -645,12 +703,12 @@ func TestAskMembers(t *testing.T) {
 	if _, _, err := AskMembers(t.Context(), b, a.Peer, testHello()); !errors.As(err, new(*Refusal)) {
 		t.Errorf("before it was added: %v", err)
 	}
-	a.SetPeers([]Peer{{"127.0.0.1:1", b.Pin()}})
+	a.SetPeers([]Peer{{Address: "127.0.0.1:1", Pin: b.Pin()}})
 	own := testHello()
 	own.Pool, own.Term, own.LastIndex = [32]byte{}, 0, 0 // it has neither pool nor log
-	cluster, members, err := AskMembers(t.Context(), b, a.Peer, own)
-	if err != nil || cluster != testHello().Cluster || string(members) != "the members" {
-		t.Errorf("got %x, %q, %v", cluster, members, err)
+	h, members, err := AskMembers(t.Context(), b, a.Peer, own)
+	if err != nil || h.Cluster != testHello().Cluster || string(members) != "the members" {
+		t.Errorf("got %+v, %q, %v", h, members, err)
 	}
 }
 
@@ -688,8 +746,8 @@ func TestIdentity(t *testing.T) {
 func TestCausesHaveNames(t *testing.T) {
 	seen := map[string]bool{}
 	for c := CauseNone + 1; c <= causes; c++ {
-		if seen[c.String()] || c.String() == "" || (&Refusal{c}).Error() == "refused: " {
-			t.Errorf("cause %d: %q, %q", c, c, &Refusal{c})
+		if seen[c.String()] || c.String() == "" || (&Refusal{Cause: c}).Error() == "refused: " {
+			t.Errorf("cause %d: %q, %q", c, c, &Refusal{Cause: c})
 		}
 		seen[c.String()] = true
 	}

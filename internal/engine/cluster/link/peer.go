@@ -71,7 +71,7 @@ func (l *Link) newPeer(m Peer) *peer {
 
 // askPause is the time between two questions how a member is, and askTime how long it has to answer.
 const (
-	askPause = time.Second
+	askPause = 250 * time.Millisecond
 	askTime  = 2 * time.Second
 )
 
@@ -126,21 +126,15 @@ func (p *peer) keep(c channel) {
 	}
 }
 
-// fault notes why a connection is down, nil if it is up, and logs what is new. A member that does not know this one may
-// only not have applied yet what adds it.
+// fault notes why a connection is down, nil if it is up, and tells the handler of a refusal that time does not mend.
+// Another key at the address says nothing of this member.
 func (p *peer) fault(c channel, err error) {
 	p.link.mu.Lock()
-	before := p.faults[c]
 	p.faults[c] = err
 	p.link.mu.Unlock()
-	log := p.link.config.Log.With("member", fmt.Sprintf("%x", p.ID()), "address", p.Address)
-	switch was, is := new(Refusal), new(Refusal); {
-	case err == nil:
-		log.Info("a member is reached", "connection", protocols[c])
-	case errors.As(err, &is) && is.Cause != CauseUnknown && (!errors.As(before, &was) || was.Cause != is.Cause):
-		log.Error("a member and this one do not go together", "error", err)
-	case before == nil || before == errNotYet:
-		log.Warn("a member is not reached", "connection", protocols[c], "error", err)
+	p.link.config.Log.Debug("a connection to a member", "member", p.Name, "connection", protocols[c], "error", err)
+	if r := new(Refusal); errors.As(err, &r) && r.Told && r.Cause.Final() && r.Cause != CausePin {
+		p.link.config.Handler.Refused(p.Peer, r)
 	}
 }
 
@@ -181,15 +175,17 @@ func dial(ctx context.Context, self Identity, to Peer, c channel, own func() Hel
 	if err := conn.HandshakeContext(ctx); err != nil {
 		return nil, h, err
 	}
-	if _, err := conn.Write(appendFrame(nil, frameHello, own().encode())); err != nil {
+	said := own()
+	if _, err := conn.Write(appendFrame(nil, frameHello, said.encode())); err != nil {
 		return nil, h, err
 	}
 	k, body, err := readFrame(conn, maxHello)
 	switch {
 	case err != nil:
 		return nil, h, err
-	case k == frameRefused && len(body) == 1:
-		return nil, h, &Refusal{Cause(body[0])}
+	case k == frameRefused:
+		refusal, err := decodeRefusal(body, said)
+		return nil, h, errors.Join(refusal, err)
 	case k != frameHello:
 		return nil, h, fmt.Errorf("%w: kind %d instead of a Hello", ErrFrame, k)
 	}

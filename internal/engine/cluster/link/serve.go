@@ -114,18 +114,18 @@ func (l *Link) greet(raw net.Conn, conn *tls.Conn) (p *peer, c channel, err erro
 		return nil, 0, err
 	}
 	if err = l.meet(h, pinOf(state.PeerCertificates[0]), promised); err == nil && h.Cluster == [16]byte{} && c != calls {
-		err = &Refusal{CauseCluster} // who does not know it yet can only ask
+		err = &Refusal{Cause: CauseCluster} // who does not know it yet can only ask
 	}
 	if refusal := new(Refusal); errors.As(err, &refusal) {
-		_, sent := conn.Write(appendFrame(nil, frameRefused, []byte{byte(refusal.Cause)}))
-		l.tellOf(refusal, raw.RemoteAddr())
+		_, sent := conn.Write(appendFrame(nil, frameRefused, refusal.encode()))
+		l.tellOf(h.Member, refusal, raw.RemoteAddr())
 		return nil, 0, errors.Join(err, sent)
 	}
 	if _, err := conn.Write(appendFrame(nil, frameHello, l.hello().encode())); err != nil {
 		return nil, 0, err
 	}
 	if p = l.enter(h.Member, c, raw); p == nil {
-		return nil, 0, &Refusal{CauseRemoved}
+		return nil, 0, &Refusal{Cause: CauseRemoved}
 	}
 	return p, c, conn.SetDeadline(time.Time{})
 }

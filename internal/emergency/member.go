@@ -1,0 +1,88 @@
+package emergency
+
+import (
+	"fmt"
+
+	"github.com/cairn-chain/cairn/types"
+)
+
+// begin is how a new member begins.
+const begin = "begin with a new directory that has the cluster's genesis.json, and `cairn cluster join`"
+
+// WrongProducerKey is told of a cluster's member that has another producer's key than the chain's.
+func WrongProducerKey(chain, found types.PublicKey) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("the chain's producer is %s, and the key of this member is that of %s, with which it would make "+
+			"no block", chain, found),
+		Lost: nothing,
+		Next: "Give this member the cluster's protocol.key, or take the key away and add it with `cairn cluster add NAME " +
+			"--no-key`; while the producer's key is rotated, the new one goes with --next-protocol-key",
+		Final: true,
+	}
+}
+
+// EndedMember is told of a directory whose member was told before that it must not run again.
+func EndedMember(dir, told string, cause error) *Emergency {
+	return &Emergency{
+		What:  fmt.Sprintf("%s must not run again, as its member was told: %s", dir, told),
+		Lost:  "nothing more is lost",
+		Next:  "Keep it off, and " + begin,
+		Final: true,
+		Cause: cause,
+	}
+}
+
+// OtherChain is told of a member with the genesis file of another chain than its cluster's.
+func OtherChain(theirs, ours types.BlockHash) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("that member is of another chain, whose genesis block is %s, and the genesis.json here gives %s",
+			theirs, ours),
+		Lost: nothing,
+		Next: "If the address is right, " + begin,
+	}
+}
+
+// OtherCluster is told of a member of another cluster than the one that it reaches.
+func OtherCluster() *Emergency {
+	return &Emergency{
+		What: "that member is of another cluster than this directory",
+		Lost: nothing,
+		Next: "Look at the addresses of the members; if they are right, " + begin,
+	}
+}
+
+// OtherPin is told where another key answers than the one with the pin that is expected.
+func OtherPin() *Emergency {
+	return &Emergency{
+		What: "another key answers there than the one with the pin that is expected",
+		Lost: nothing,
+		Next: "See that member's pin in its `cairn cluster status`, and " + begin,
+	}
+}
+
+// RemovedMember is told to a member that its cluster has removed.
+func RemovedMember(height types.Height) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("this member was removed from the cluster at block %d, and its directory must not run again", height),
+		Lost: "nothing is lost, as the others have what it has",
+		Next: "To have a member here again, " + begin,
+	}
+}
+
+// ForgottenMember is told to a member whose disk is an older copy.
+func ForgottenMember() *Emergency {
+	return &Emergency{
+		What: "this disk is an older copy, which has forgotten what this member promised to the others",
+		Lost: "nothing is lost, as the others have what it had",
+		Next: "Remove the member with `cairn cluster remove NAME`, and " + begin,
+	}
+}
+
+// RecoveredWithout is told to a member of what a cluster was before it was recovered from another disk.
+func RecoveredWithout(height types.Height) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("this cluster was recovered at block %d without you: this disk must not run", height),
+		Lost: "what only this disk has beyond that block is lost to the chain",
+		Next: "Keep it off, and " + begin,
+	}
+}
