@@ -140,8 +140,8 @@ type SyncStatus struct {
 	Mode                 Mode          `json:"mode" doc:"primary, replica or archive"`
 	Synced               bool          `json:"synced" doc:"whether the node has every block that the primary has"`
 	LocalHeight          types.Height  `json:"local_height" doc:"the height of the latest block here"`
-	PrimaryHeight        *types.Height `json:"primary_height,omitempty" doc:"the height of the primary's latest block, as an upstream said last; absent while none ever did"`
-	BlocksBehind         *uint64       `json:"blocks_behind,omitempty" doc:"how many blocks are missing here; absent while no upstream says"`
+	PrimaryHeight        *types.Height `json:"primary_height" doc:"the height of the primary's latest block, as an upstream said last; null while none ever did"`
+	BlocksBehind         *uint64       `json:"blocks_behind" doc:"how many blocks are missing here; null while no upstream says"`
 	SyncRateBlocksPerSec Fraction      `json:"sync_rate_blocks_per_sec" doc:"blocks imported a second; 0 on a primary"`
 	State                SyncState     `json:"state" doc:"what the node is doing"`
 	Reason               *string       `json:"reason" doc:"why it is not ready, holds or halted, and what to do about it; null otherwise"`
@@ -153,7 +153,7 @@ type SyncStatus struct {
 type Upstream struct {
 	URL    string        `json:"url" doc:"where it is, without a password"`
 	InUse  bool          `json:"in_use" doc:"whether blocks come from it now"`
-	Height *types.Height `json:"height,omitempty" doc:"the height of its latest block, as it said last; absent while it never did"`
+	Height *types.Height `json:"height" doc:"the height of its latest block, as it said last; null while it never did"`
 	Fault  *string       `json:"fault" doc:"why it was left, a word in snake_case: unreachable, untrusted, unauthorized, pruned, stalled, behind, lied, weak, forked or other_chain; null if nothing is wrong with it"`
 }
 

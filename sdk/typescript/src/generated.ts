@@ -730,16 +730,16 @@ export interface SubscriptionFilter {
 }
 
 export interface SyncStatus {
-  /** how many blocks are missing here; absent while no upstream says */
-  blocks_behind?: number;
+  /** how many blocks are missing here; null while no upstream says */
+  blocks_behind: number | null;
   /** seconds until synced at the present rate; null when unknown or synced */
   eta_secs: number | null;
   /** the height of the latest block here */
   local_height: number;
   /** primary, replica or archive */
   mode: "primary" | "replica" | "archive";
-  /** the height of the primary's latest block, as an upstream said last; absent while none ever did */
-  primary_height?: number;
+  /** the height of the primary's latest block, as an upstream said last; null while none ever did */
+  primary_height: number | null;
   /** why it is not ready, holds or halted, and what to do about it; null otherwise */
   reason: string | null;
   /** what the node is doing */
@@ -913,8 +913,8 @@ export interface TransactionStatus {
 export interface Upstream {
   /** why it was left, a word in snake_case: unreachable, untrusted, unauthorized, pruned, stalled, behind, lied, weak, forked or other_chain; null if nothing is wrong with it */
   fault: string | null;
-  /** the height of its latest block, as it said last; absent while it never did */
-  height?: number;
+  /** the height of its latest block, as it said last; null while it never did */
+  height: number | null;
   /** whether blocks come from it now */
   in_use: boolean;
   /** where it is, without a password */

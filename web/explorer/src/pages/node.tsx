@@ -256,7 +256,11 @@ export function Node(): JSX.Element {
                 <dt>State</dt>
                 <dd>{(sync.value ?? status).state}</dd>
                 <dd class="muted">
-                  {status.synced ? "has every block" : `${thousands(status.blocks_behind)} behind`}
+                  {status.synced
+                    ? "has every block"
+                    : status.blocks_behind === null
+                      ? "no upstream says how far behind"
+                      : `${thousands(status.blocks_behind)} behind`}
                 </dd>
               </div>
               <div>
@@ -348,7 +352,7 @@ export function Node(): JSX.Element {
                     key: up.url,
                     cells: [
                       <span class="mono whole">{chainText(up.url, 200)}</span>,
-                      <span class="num">{thousands(up.height)}</span>,
+                      <span class="num">{up.height === null ? "unknown" : thousands(up.height)}</span>,
                       up.fault ? (
                         <span class="failed">✗ {up.fault.replace(/_/g, " ")}</span>
                       ) : up.in_use ? (
