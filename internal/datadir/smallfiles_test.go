@@ -21,10 +21,9 @@ import (
 // Every byte that is flipped in a file beside the database is named as damage of that file, and of nothing else.
 func TestEveryFlippedByteBesideTheDatabaseIsNamed(t *testing.T) {
 	dir, _ := usedDir(t)
-	genesis, err := datadir.GenesisIn(dir)
+	looked, err := datadir.Look(dir, nil, "")
 	check(t, err)
-	hash, err := datadir.GenesisHash(*genesis)
-	check(t, err)
+	hash := looked.Hash
 	file := func(name string) string { return filepath.Join(dir, name) }
 	book, err := aside.Open(aside.Options{Path: file("aside.json"), Log: slog.New(slog.DiscardHandler)})
 	check(t, err)
