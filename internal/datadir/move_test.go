@@ -28,7 +28,6 @@ func TestMove(t *testing.T) {
 	})
 	check(t, err)
 	head := produce(t, from, genesis, key)
-	check(t, os.WriteFile(filepath.Join(from, "mempool.journal"), []byte("pending"), 0o600))
 	check(t, os.MkdirAll(filepath.Join(from, "mine"), 0o700))
 	check(t, os.WriteFile(filepath.Join(from, "mine", "tls.pem"), []byte("mine"), 0o640))
 	none := func(uint64, uint64) {}
