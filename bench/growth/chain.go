@@ -104,7 +104,7 @@ func (o *opened) close() error { return errors.Join(o.store.Close(), o.db.Close(
 // ledger opens the ledger over the store; on an empty store it makes the genesis block. Without an engine it makes
 // blocks of transfers only.
 func (g *grown) ledger(o *opened, engine vm.Engine) (*ledger.Ledger, error) {
-	genesis, err := datadir.ReadGenesis(filepath.Join(g.dir, datadir.GenesisFile))
+	genesis, err := datadir.ReadGenesis(filepath.Join(g.dir, datadir.GenesisFile), g.dir, nil)
 	if err != nil {
 		return nil, err
 	}

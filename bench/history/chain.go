@@ -128,7 +128,7 @@ func (h *history) make(blocks, perBlock int, token string, progress func(done in
 		return err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
-	genesis, err := datadir.ReadGenesis(filepath.Join(h.dir, datadir.GenesisFile))
+	genesis, err := datadir.ReadGenesis(filepath.Join(h.dir, datadir.GenesisFile), h.dir, nil)
 	if err != nil {
 		return err
 	}

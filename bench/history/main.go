@@ -65,7 +65,7 @@ func measure(
 	// A node that makes no block meanwhile.
 	n, err := program.Serve(
 		ctx,
-		program.Command{Args: append(command, "--data-dir", h.dir, "--block-time", "24h", "--json")},
+		program.Command{Args: append(command, "--data-dir", h.dir, "--block-time", "1h", "--json")},
 		filepath.Join(dir, "ready.json"),
 	)
 	if err != nil {

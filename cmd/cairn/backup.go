@@ -67,6 +67,7 @@ func newDBBackup() *cobra.Command {
 		}
 		return backup(command, settings.adminSettings, clean)
 	})
+	_ = command.Flags().SetAnnotation("data-dir", optional, []string{"true"}) // it is there
 	// Whether to clean is said each time: it is no setting of the environment.
 	command.Flags().BoolVar(&clean, "clean", false, "remove what interrupted backups and other work have left")
 	return command

@@ -194,7 +194,7 @@ func newClusterRecover() *cobra.Command {
 		Example: "  cairn cluster recover --data-dir ./mychain",
 	}, &settings, func(command *cobra.Command) error {
 		var state datadir.MemberState
-		err := withChain(settings.DataDir, datadir.Options{}, func(d *datadir.Dir) (err error) {
+		err := lookThenDo(settings.DataDir, func(d *datadir.Dir) (err error) {
 			if state, err = d.MemberState(); err != nil {
 				return err
 			}
@@ -212,6 +212,11 @@ func newClusterRecover() *cobra.Command {
 			}
 			if types.Height(height) != state.Head.Height {
 				return fmt.Errorf("not confirmed, nothing done: the height is %d, not %d", state.Head.Height, height)
+			}
+			return nil
+		}, func(d *datadir.Dir) error {
+			if now, err := d.MemberState(); err != nil || now != state {
+				return errors.Join(err, errChangedMeanwhile)
 			}
 			return d.RecoverCluster()
 		})

@@ -20,10 +20,10 @@ import (
 func newDB() *cobra.Command {
 	command := cli.NewGroup(&cobra.Command{
 		Use:     "db",
-		Short:   "Check, back up, prune, export, import or prove the chain of a data directory",
+		Short:   "Check, back up, move, prune, export, import or prove the chain of a data directory",
 		Example: "  cairn db check --data-dir ./mychain",
 	})
-	command.AddCommand(newDBCheck(), newDBBackup(), newDBPrune(), newDBExport(), newDBImport(), newDBProve())
+	command.AddCommand(newDBCheck(), newDBBackup(), newDBMove(), newDBPrune(), newDBExport(), newDBImport(), newDBProve())
 	return command
 }
 
@@ -48,6 +48,17 @@ func withChain(path string, options datadir.Options, work func(*datadir.Dir) err
 	return errors.Join(work(d), d.Close())
 }
 
+var errChangedMeanwhile = errors.New("a node ran on the directory meanwhile: nothing was done")
+
+// lookThenDo opens a directory that has a chain without changing anything in it, and again to write once look, which may
+// ask somebody, is content.
+func lookThenDo(path string, look, do func(*datadir.Dir) error) error {
+	if err := withChain(path, datadir.Options{ReadOnly: true}, look); err != nil {
+		return err
+	}
+	return withChain(path, datadir.Options{}, do)
+}
+
 func newDBCheck() *cobra.Command {
 	settings := struct {
 		DataDir string `setting:"data-dir" usage:"data directory of a node that does not run"`
@@ -63,7 +74,7 @@ func newDBCheck() *cobra.Command {
 		printer := cli.PrinterOf(command)
 		progress, stop := cli.Progress(command, "checking")
 		var report datadir.Report
-		err := withChain(settings.DataDir, datadir.Options{CheckFiles: progress}, func(d *datadir.Dir) (err error) {
+		err := withChain(settings.DataDir, datadir.Options{ReadOnly: true, CheckFiles: progress}, func(d *datadir.Dir) (err error) {
 			report, err = d.Check(command.Context(), progress)
 			return err
 		})
@@ -114,7 +125,7 @@ func reportProblems(printer *output.Printer, report datadir.Report) error {
 func newDBPrune() *cobra.Command {
 	settings := struct {
 		DataDir string `setting:"data-dir" usage:"data directory of a node that does not run"`
-		Keep    uint64 `setting:"keep" usage:"blocks to keep behind the head"`
+		Keep    uint64 `setting:"keep" bounds:"1..1000000000" usage:"blocks to keep behind the head"`
 		Archive bool   `setting:"end-archive" usage:"prune an archive too, which is a replica from then on"`
 	}{DataDir: dataHome("dev")}
 	return withSettings(&cobra.Command{
@@ -168,7 +179,7 @@ func newDBExport() *cobra.Command {
 		}
 		progress, stop := cli.Progress(command, "exporting")
 		asked, written := datadir.Blocks{From: types.Height(from), To: types.Height(to)}, datadir.Blocks{}
-		err = withChain(settings.DataDir, datadir.Options{}, func(d *datadir.Dir) (err error) {
+		err = withChain(settings.DataDir, datadir.Options{ReadOnly: true}, func(d *datadir.Dir) (err error) {
 			written, err = d.Export(command.Context(), asked, file, progress)
 			return err
 		})
@@ -223,12 +234,14 @@ func newDBImport() *cobra.Command {
 			return output.Usage(errors.New("--input is needed: the file to read"))
 		}
 		var chain datadir.Chain
-		genesis, err := datadir.ReadGenesis(orIn(settings.DataDir, settings.Genesis, datadir.GenesisFile))
+		genesis, err := datadir.ReadGenesis(
+			orIn(settings.DataDir, settings.Genesis, datadir.GenesisFile), settings.DataDir, nil,
+		)
 		switch {
 		case err == nil:
 			chain.Genesis = &genesis
 			chain.Override, err = datadir.ReadOverride(settings.Override, genesis.Network)
-		case errors.Is(err, fs.ErrNotExist) && settings.Genesis == "" && settings.Override == "":
+		case settings.Genesis == "" && settings.Override == "" && hasChain(settings.DataDir, err):
 			err = nil // the chain of the directory goes on
 		}
 		if err != nil {
@@ -238,6 +251,12 @@ func newDBImport() *cobra.Command {
 	})
 	command.Flags().StringVar(&path, "input", "", "file to read") // said each time, like that of an export
 	return command
+}
+
+// hasChain tells whether a directory goes on with its chain, as it has no genesis file, or a broken one and a database.
+func hasChain(dir string, genesisErr error) bool {
+	there, err := datadir.HasDatabase(dir)
+	return errors.Is(genesisErr, fs.ErrNotExist) || err == nil && there
 }
 
 func importBlocks(command *cobra.Command, dir string, chain datadir.Chain, path string) (err error) {
@@ -267,13 +286,15 @@ func importBlocks(command *cobra.Command, dir string, chain datadir.Chain, path 
 	}
 	return cli.PrinterOf(command).Result(map[string]any{"blocks": count, "file": path}, func(t *output.Text) {
 		t.Line("%d blocks of %s are new here.", count, path)
+		t.Line("Blocks are all that a file of them has. A node's key, height lock, settings and pending transactions are " +
+			"carried by cairn db move.")
 	})
 }
 
 func newDBProve() *cobra.Command {
 	settings := struct {
 		DataDir   string `setting:"data-dir" usage:"data directory of a node that does not run"`
-		ProofBits int    `setting:"proof-bits" usage:"proven bits of security of the proofs: 100 or 128"`
+		ProofBits int    `setting:"proof-bits" bounds:"100,128" usage:"proven bits of security of the proofs: 100 or 128"`
 	}{dataHome("dev"), 128}
 	var from, to uint64
 	var file string

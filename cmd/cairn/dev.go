@@ -28,8 +28,8 @@ import (
 type devSettings struct {
 	DataDir   string        `setting:"data-dir" usage:"where the chain is kept"`
 	Ephemeral bool          `setting:"ephemeral" usage:"keep the chain in memory only"`
-	BlockTime time.Duration `setting:"block-time" usage:"time between blocks; 0: a block at once for each transaction"`
-	Accounts  uint64        `setting:"accounts" usage:"number of funded accounts"`
+	BlockTime time.Duration `setting:"block-time" bounds:"0,10ms..1h" usage:"time between blocks; 0: a block at once for each transaction"`
+	Accounts  uint64        `setting:"accounts" bounds:"1..1000" usage:"number of funded accounts"`
 	Mnemonic  string        `setting:"mnemonic" usage:"BIP-39 sentence of the accounts"`
 	RPCAddr   string        `setting:"rpc-addr" usage:"address of JSON-RPC; port 0 picks one"`
 	AdminAddr string        `setting:"admin-addr" usage:"address of health, readiness, metrics and profiles; port 0 picks one"`
@@ -97,9 +97,7 @@ func runDev(command *cobra.Command, settings devSettings) error {
 	if err != nil {
 		return err
 	}
-	if err := settings.contractSettings.set(&options, &serving); err != nil {
-		return err
-	}
+	settings.contractSettings.set(&options, &serving)
 	if err := shareFiles(&options, &serving, log); err != nil {
 		return err
 	}

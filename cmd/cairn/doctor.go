@@ -10,10 +10,8 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,6 +31,8 @@ type finding struct {
 	State  string `json:"state"` // ok, warning or problem
 	Detail string `json:"detail"`
 	Advice string `json:"advice,omitempty"`
+
+	err error // of a problem, nil where the detail is all
 }
 
 const (
@@ -53,7 +53,7 @@ func newDoctor() *cobra.Command {
 		Example: "  cairn doctor\n  cairn doctor --data-dir ./mychain\n  cairn doctor --data-dir ./replica --mode replica " +
 			"--upstream http://127.0.0.1:8777",
 	}, &settings, func(command *cobra.Command) error {
-		here := lookAt(settings.DataDir)
+		here := lookAt(settings)
 		findings := []finding{checkSettings(settings, here), checkProcessor(), checkFiles(settings.httpSettings)}
 		findings = append(findings, checkUser(os.Geteuid())...)
 		findings = append(findings, checkDataDir(settings, here)...)
@@ -86,31 +86,17 @@ func printFindings(printer *output.Printer, findings []finding) error {
 	}))
 }
 
-// place is what is in a data directory: the genesis of its chain, nil where there is none, or why that is not known.
-type place struct {
-	genesis  *types.Genesis
-	problems []datadir.Problem // with the files beside the database
-	err      error
-}
-
-// lookAt opens a data directory, once for all that the doctor says of it.
-func lookAt(dir string) place {
-	genesis, problems, err := datadir.Examine(dir)
-	return place{genesis, problems, err}
-}
-
 // checkSettings tells all that is wrong with the settings and with the files that they name.
 func checkSettings(s nodeSettings, here place) finding {
 	_, logErr := newLogger(io.Discard, s.LogLevel, s.LogFormat)
 	_, trustErr := s.trust(s.Mode, s.Verify)
 	_, trustedErr := s.trusted(s.Verify)
 	_, proofsErr := s.proofSettings.set(new(datadir.Options), s.provers(), false, slog.New(slog.DiscardHandler), "text")
-	contractsErr := s.contractSettings.set(new(datadir.Options), new(node.Serving))
 	_, _, chainErr := s.followedChain(here)
 	http, httpErr := s.httpSettings.config()
 	var wrong []string
 	for _, err := range []error{
-		s.kernelSettings.use(), s.check(), logErr, trustErr, trustedErr, proofsErr, contractsErr, chainErr,
+		s.kernelSettings.use(), s.check(), logErr, trustErr, trustedErr, proofsErr, chainErr,
 		cmp.Or(httpErr, http.Check()),
 	} {
 		if err != nil {
@@ -119,11 +105,11 @@ func checkSettings(s nodeSettings, here place) finding {
 	}
 	if len(wrong) > 0 {
 		return finding{
-			"settings", stateProblem, strings.Join(wrong, "; "),
-			"correct the flag, the CAIRN_* variable or the line of " + datadir.SettingsFile,
+			Check: "settings", State: stateProblem, Detail: strings.Join(wrong, "; "),
+			Advice: "correct the flag, the CAIRN_* variable or the line of " + datadir.SettingsFile,
 		}
 	}
-	return finding{"settings", stateOK, "mode " + s.Mode, ""}
+	return finding{Check: "settings", State: stateOK, Detail: "mode " + s.Mode}
 }
 
 // followedChain is how the node follows others, nil where it follows none, and the hash of its chain's block 0, zero
@@ -149,7 +135,7 @@ func (s nodeSettings) followedChain(here place) (*node.Follow, types.BlockHash, 
 	}
 	genesis, err := s.genesisFile()
 	if err == nil && genesis == nil {
-		genesis, err = here.genesis, here.err
+		genesis, err = here.Genesis, here.err
 	}
 	switch {
 	case errors.Is(err, datadir.ErrLocked): // by a node that runs, which knows its chain
@@ -189,16 +175,20 @@ func checkUpstream(ctx context.Context, follow node.Follow, url string, chain ty
 	switch {
 	case err != nil:
 		return finding{
-			name, stateWarning, err.Error(),
-			"see that the node there runs, that its JSON-RPC address is this one, and that it lets this node call",
+			Check: name, State: stateWarning, Detail: err.Error(),
+			Advice: "see that the node there runs, that its JSON-RPC address is this one, and that it lets this node call",
 		}
 	case chain != types.BlockHash{} && info.GenesisHash != chain:
 		return finding{
-			name, stateProblem, fmt.Sprintf("its chain has the genesis hash %s, not %s", info.GenesisHash, chain),
-			"name a node of the same chain",
+			Check: name, State: stateProblem,
+			Detail: fmt.Sprintf("its chain has the genesis hash %s, not %s", info.GenesisHash, chain),
+			Advice: "name a node of the same chain",
 		}
 	}
-	return finding{name, stateOK, fmt.Sprintf("%s at block %d, version %s", info.Mode, info.BlockHeight, info.Version), ""}
+	return finding{
+		Check: name, State: stateOK,
+		Detail: fmt.Sprintf("%s at block %d, version %s", info.Mode, info.BlockHeight, info.Version),
+	}
 }
 
 func checkProcessor() finding {
@@ -222,91 +212,20 @@ func checkProcessor() finding {
 func checkDataDir(settings nodeSettings, here place) []finding {
 	dir := settings.DataDir
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return []finding{{"data directory", stateWarning, dir + " is not there yet", "`cairn dev` and a replica make it " +
-			"when they begin; else name the right one with --data-dir, or make a network with `cairn init " + dir + "`"}}
+		return []finding{{
+			Check: "data directory", State: stateWarning, Detail: dir + " is not there yet",
+			Advice: "`cairn dev` and a replica make it when they begin; else name the right one with --data-dir, or make a " +
+				"network with `cairn init " + dir + "`",
+		}}
 	}
-	findings := []finding{checkDisk(dir), checkDatabase(here)}
-	for _, p := range here.problems {
-		findings = append(findings, finding{p.Where, stateProblem, p.What, "do what it says; " +
-			"`cairn db check --data-dir " + dir + "` looks at the whole directory"})
+	findings := startChecks(settings, here)
+	for _, p := range here.Problems {
+		findings = append(findings, finding{
+			Check: p.Where, State: stateProblem, Detail: p.What,
+			Advice: "do what it says; `cairn db check --data-dir " + dir + "` looks at the whole directory",
+		})
 	}
-	findings = append(findings, checkLeftovers(dir)...)
-	genesis := here.genesis
-	if path := orIn(dir, settings.Genesis, datadir.GenesisFile); exists(path) {
-		file, f := checkGenesisFile(path, here.genesis)
-		findings = append(findings, f)
-		if genesis == nil {
-			genesis = file
-		}
-	}
-	// Who makes a network's blocks must have a key, who follows may. A development chain has none in a file, and no
-	// settings.
-	path := orIn(dir, settings.ProtocolKey, datadir.ProtocolKeyFile)
-	network := exists(filepath.Join(dir, datadir.SettingsFile)) || exists(orIn(dir, settings.Genesis, datadir.GenesisFile))
-	if settings.Signer != "" {
-		findings = append(findings, checkSigner(settings))
-	} else if settings.ProtocolKey != "" || exists(path) || network && settings.Mode == string(api.ModePrimary) {
-		findings = append(findings, checkKey(path, genesis, settings.Mode))
-	}
-	return findings
-}
-
-// exists tells whether there is something at a path, readable or not.
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return !errors.Is(err, fs.ErrNotExist)
-}
-
-// checkGenesisFile reads a genesis file, and compares it with the genesis of the chain in the directory, nil where that
-// is not known.
-func checkGenesisFile(path string, stored *types.Genesis) (*types.Genesis, finding) {
-	const check = "genesis"
-	genesis, err := datadir.ReadGenesis(path)
-	if err != nil {
-		return nil, finding{check, stateProblem, err.Error(), "put the right file in its place"}
-	}
-	hash, err := datadir.GenesisHash(genesis)
-	if err != nil {
-		return nil, finding{check, stateProblem, err.Error(), "put the right file in its place"}
-	}
-	if stored != nil && stored.Digest() != genesis.Digest() {
-		return &genesis, finding{
-			check, stateProblem, fmt.Sprintf("%s has the hash %s, and the database is of another chain", path, hash),
-			"put the chain's own genesis file in its place, or the directory's own database",
-		}
-	}
-	return &genesis, finding{check, stateOK, "hash " + hash.String(), ""}
-}
-
-// checkSigner checks what a node needs to ask its signer, which is not asked.
-func checkSigner(settings nodeSettings) finding {
-	const check = "producer's key"
-	if _, err := settings.client(settings.DataDir); err != nil {
-		return finding{check, stateProblem, err.Error(), "docs/cluster.md says how a node and its signer know each other"}
-	}
-	return finding{check, stateOK, "at the signer " + settings.Signer, ""}
-}
-
-// checkKey reads the producer's key. Another than the genesis names is right only once production was handed over.
-func checkKey(path string, genesis *types.Genesis, mode string) finding {
-	const check = "producer's key"
-	key, err := datadir.ReadProtocolKey(path)
-	if err != nil {
-		return finding{
-			check, stateProblem, err.Error(),
-			"put the key's file there, name another with --protocol-key, or follow with --mode replica",
-		}
-	}
-	if genesis != nil && mode != string(api.ModeReplica) && mode != string(api.ModeArchive) &&
-		genesis.Parameters.Producer != key.PublicKey() {
-		return finding{check, stateWarning, fmt.Sprintf(
-			"the key of %s, not of the producer in the genesis, %s",
-			types.Account(key.PublicKey()),
-			types.Account(genesis.Parameters.Producer),
-		),
-			"right if production was handed over to it; else this node makes no blocks"}
-	}
-	return finding{check, stateOK, "of " + types.Account(key.PublicKey()).String(), ""}
+	return append(findings, checkLeftovers(dir)...)
 }
 
 // checkUser says of root, whom no file's mode stops, that what the node's user may read and write is not checked here.
@@ -315,24 +234,10 @@ func checkUser(user int) []finding {
 		return nil
 	}
 	return []finding{{
-		"user", stateWarning, "root may read and write everything: whether another user that runs the node may is not checked",
-		`run this as that user; for the systemd unit docs/operators.md has the command ("As a service")`,
+		Check: "user", State: stateWarning,
+		Detail: "root may read and write everything: whether another user that runs the node may is not checked",
+		Advice: `run this as that user; for the systemd unit docs/operators.md has the command ("As a service")`,
 	}}
-}
-
-// minFreeDisk is a day of a busy chain.
-const minFreeDisk = 20 << 30
-
-func checkDisk(dir string) finding {
-	_, free, err := machine.Disk(dir)
-	if err != nil {
-		return finding{"disk", stateProblem, err.Error(), "check the directory's permissions"}
-	}
-	f := finding{"disk", stateOK, fmt.Sprintf("%d GiB free", free>>30), ""}
-	if free < minFreeDisk {
-		f.State, f.Advice = stateWarning, "make room: a full disk stops the chain (no block is lost)"
-	}
-	return f
 }
 
 // checkLeftovers names what interrupted work has left.
@@ -341,26 +246,14 @@ func checkLeftovers(dir string) []finding {
 	left, err := datadir.Leftovers(dir, time.Now())
 	switch {
 	case err != nil:
-		return []finding{{check, stateWarning, err.Error(), "check the directory's permissions"}}
+		return []finding{{Check: check, State: stateWarning, Detail: err.Error(), Advice: "check the directory's permissions"}}
 	case len(left) == 0:
 		return nil
 	}
-	return []finding{{check, stateWarning, sayLeftovers(left), "`cairn db backup --clean --data-dir " + dir + "` removes them"}}
-}
-
-func checkDatabase(here place) finding {
-	const check = "database"
-	switch {
-	case errors.Is(here.err, datadir.ErrLocked):
-		return finding{check, stateOK, "in use by a running node", ""}
-	case errors.Is(here.err, syscall.ENOSPC):
-		return finding{check, stateProblem, here.err.Error(), "make room: nothing is lost"}
-	case here.err != nil:
-		return finding{check, stateProblem, here.err.Error(), "see `cairn db check`, or restore a copy"}
-	case here.genesis == nil:
-		return finding{check, stateOK, "no chain yet", ""}
-	}
-	return finding{check, stateOK, fmt.Sprintf("chain id %d, %s", here.genesis.ChainID, here.genesis.Network), ""}
+	return []finding{{
+		Check: check, State: stateWarning, Detail: sayLeftovers(left),
+		Advice: "`cairn db backup --clean --data-dir " + dir + "` removes them",
+	}}
 }
 
 func checkPort(ctx context.Context, address string) finding {
@@ -368,12 +261,12 @@ func checkPort(ctx context.Context, address string) finding {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return finding{
-			name, stateWarning, "cannot be listened on",
-			"a node may run already; otherwise choose another with --rpc-addr or --admin-addr",
+			Check: name, State: stateWarning, Detail: "cannot be listened on",
+			Advice: "a node may run already; otherwise choose another with --rpc-addr or --admin-addr",
 		}
 	}
 	if err := listener.Close(); err != nil {
-		return finding{name, stateWarning, err.Error(), ""}
+		return finding{Check: name, State: stateWarning, Detail: err.Error()}
 	}
-	return finding{name, stateOK, "free", ""}
+	return finding{Check: name, State: stateOK, Detail: "free"}
 }

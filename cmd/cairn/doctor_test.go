@@ -39,8 +39,8 @@ func TestDoctorChecksSettings(t *testing.T) {
 		},
 		{"an archive that forgets", func(s *nodeSettings) { s.Mode, s.Retention = "archive", 5 }, []string{"--retention"}},
 		{
-			"numbers", func(s *nodeSettings) { s.TableMiB, s.ProofBits, s.ViewGas = 0, 7, 1 },
-			[]string{"--table-mib", "--proof-bits", "--view-gas"},
+			"pairs", func(s *nodeSettings) { s.MaxConnections, s.UpstreamCAFile = 1, unreadable },
+			[]string{"--upstream-ca-file"},
 		},
 		{"words", func(s *nodeSettings) { s.LogLevel, s.HashKernel = "loud", "abacus" }, []string{"--log-level", "abacus"}},
 		{
@@ -54,7 +54,7 @@ func TestDoctorChecksSettings(t *testing.T) {
 		settings := defaultNode()
 		settings.DataDir = t.TempDir()
 		test.change(&settings)
-		got := checkSettings(settings, lookAt(settings.DataDir))
+		got := checkSettings(settings, lookAt(settings))
 		if want := map[bool]string{true: stateOK, false: stateProblem}[test.says == nil]; got.State != want {
 			t.Errorf("%s: %+v", test.name, got)
 		}
@@ -98,7 +98,7 @@ func TestDoctorAsksUpstreams(t *testing.T) {
 		settings := defaultNode()
 		settings.DataDir, settings.Mode, settings.Upstream, settings.GenesisHash = t.TempDir(), "replica", test.upstreams,
 			test.chain.String()
-		findings := checkUpstreams(t.Context(), settings, lookAt(settings.DataDir))
+		findings := checkUpstreams(t.Context(), settings, lookAt(settings))
 		if len(findings) != len(test.want) {
 			t.Fatalf("%s: %+v", test.name, findings)
 		}
@@ -114,7 +114,7 @@ func TestDoctorAsksUpstreams(t *testing.T) {
 func TestDoctorKnowsTheChain(t *testing.T) {
 	settings := defaultNode()
 	settings.DataDir, settings.Mode, settings.Upstream = t.TempDir(), "replica", []string{"http://127.0.0.1:1"}
-	if follow, _, err := settings.followedChain(lookAt(settings.DataDir)); follow == nil || err == nil ||
+	if follow, _, err := settings.followedChain(lookAt(settings)); follow == nil || err == nil ||
 		err.Error() != errWhichChain.Error() {
 		t.Errorf("without a file: %v, %v", follow, err)
 	}
@@ -132,7 +132,7 @@ func TestDoctorKnowsTheChain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if follow, chain, err := settings.followedChain(lookAt(settings.DataDir)); follow == nil || err != nil ||
+	if follow, chain, err := settings.followedChain(lookAt(settings)); follow == nil || err != nil ||
 		chain != want {
 		t.Errorf("%v, %s, %v; want %s", follow, chain, err, want)
 	}

@@ -23,17 +23,26 @@ import (
 
 // emergencies are all messages of the package, by their names there.
 var emergencies = map[string]any{
+	"BadGenesis":       emergency.BadGenesis,
 	"BlockReplaced":    emergency.BlockReplaced,
 	"BlocksMissing":    emergency.BlocksMissing,
+	"DiskFull":         emergency.DiskFull,
 	"EndedMember":      emergency.EndedMember,
 	"ForgottenMember":  emergency.ForgottenMember,
+	"MoveUnfinished":   emergency.MoveUnfinished,
+	"Moved":            emergency.Moved,
 	"OtherChain":       emergency.OtherChain,
 	"OtherCluster":     emergency.OtherCluster,
+	"OtherFormat":      emergency.OtherFormat,
 	"OtherGenesis":     emergency.OtherGenesis,
 	"OtherPin":         emergency.OtherPin,
+	"OtherSchedule":    emergency.OtherSchedule,
+	"OtherUser":        emergency.OtherUser,
+	"PrunedMove":       emergency.PrunedMove,
 	"RecoveredWithout": emergency.RecoveredWithout,
 	"RemovedMember":    emergency.RemovedMember,
 	"SignedElsewhere":  emergency.SignedElsewhere,
+	"Unreadable":       emergency.Unreadable,
 	"Unrecorded":       emergency.Unrecorded,
 	"WrongProducerKey": emergency.WrongProducerKey,
 }

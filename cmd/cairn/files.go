@@ -36,12 +36,13 @@ func checkFiles(s httpSettings) finding {
 	files, err := machine.ShareFiles()
 	switch {
 	case errors.Is(err, machine.ErrUnknown):
-		return finding{check, stateWarning, "the limit is " + err.Error(), ""}
+		return finding{Check: check, State: stateWarning, Detail: "the limit is " + err.Error()}
 	case err != nil:
-		return finding{check, stateProblem, err.Error(), "set it where the node is started"}
+		return problem(check, err, "set it where the node is started")
 	}
 	f := finding{
-		check, stateOK, fmt.Sprintf("at most %d, of them %d connections of JSON-RPC", files.Limit, files.Public), "",
+		Check: check, State: stateOK,
+		Detail: fmt.Sprintf("at most %d, of them %d connections of JSON-RPC", files.Limit, files.Public),
 	}
 	if wanted := int(s.MaxConnections); files.Public < wanted {
 		f.State, f.Advice = stateWarning, fmt.Sprintf("--max-connections is %d: raise the hard limit to %d (ulimit -n, or "+

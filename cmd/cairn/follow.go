@@ -36,7 +36,7 @@ type followSettings struct {
 	GenesisHash     string   `setting:"genesis-hash" usage:"hash of block 0: which chain to follow, where there is no genesis file"`
 	Forward         bool     `setting:"forward" usage:"hand transactions on to the upstream; false: refuse them"`
 	Verify          string   `setting:"verify" usage:"how blocks are verified: execute, on a state of its own; stateless, by the proof of each block, on its access list alone (a replica of megabytes)"`
-	MaxLag          uint64   `setting:"max-lag" usage:"blocks behind beyond which /ready says no"`
+	MaxLag          uint64   `setting:"max-lag" bounds:"0..1000000000" usage:"blocks behind beyond which /ready says no"`
 }
 
 // config checks the settings.
@@ -73,8 +73,8 @@ func (s followSettings) genesisHash() (*types.BlockHash, error) {
 	return &wanted, nil
 }
 
-// checkGenesis holds a genesis to the hash that is wanted, if any is.
-func checkGenesis(genesis types.Genesis, wanted *types.BlockHash) error {
+// checkGenesisHash holds a genesis to the hash that is wanted, if any is.
+func checkGenesisHash(genesis types.Genesis, wanted *types.BlockHash) error {
 	if wanted == nil {
 		return nil
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"time"
@@ -14,22 +13,19 @@ import (
 // defaultRate is the limit of an address that is not loopback: so many calls a second, and twice as many at once.
 const defaultRate = 200
 
-// minRequestMemory is in MiB. A quarter of it, which one address may have, is room for the largest body, compressed,
-// and for an answer of its size, as they are counted.
-const minRequestMemory = 256
-
-// httpSettings are the settings of the HTTP servers.
+// httpSettings are the settings of the HTTP servers. A quarter of the least memory, which one address may have, is room
+// for the largest body, compressed, and for an answer of its size, as they are counted.
 type httpSettings struct {
 	TLSCert        string        `setting:"tls-cert" usage:"certificate (PEM) of JSON-RPC over TLS, with --tls-key"`
 	TLSKey         string        `setting:"tls-key" usage:"private key (PEM) of the certificate"`
 	APIKeyFile     string        `setting:"api-key-file" usage:"file of API keys, one name:key a line; calls without one are refused"`
 	JWTSecretFile  string        `setting:"jwt-secret-file" usage:"file with the secret (64 hex digits) of HS256 tokens; calls without one are refused"`
-	RateLimit      uint64        `setting:"rate-limit" usage:"calls a second that an address may make, twice as many at once; a call that takes more than 1 ms of the processor, or an answer of more than 128 KiB, counts as several; 0: any number"`
-	MaxConnections uint64        `setting:"max-connections" usage:"connections of JSON-RPC that may be open at a time"`
-	PerAddress     uint64        `setting:"max-connections-per-address" usage:"connections that one address may have open"`
-	RequestMemory  uint64        `setting:"request-memory-mib" usage:"MiB of memory that the larger requests and answers may take together; one more waits up to 5 s and is then refused"`
-	RequestTime    time.Duration `setting:"request-time" usage:"what answering one request may take"`
-	SlowReader     time.Duration `setting:"slow-reader-time" usage:"how long a subscriber may take to read a message until it is dropped"`
+	RateLimit      uint64        `setting:"rate-limit" bounds:"0..1048576" usage:"calls a second that an address may make, twice as many at once; a call that takes more than 1 ms of the processor, or an answer of more than 128 KiB, counts as several; 0: any number"`
+	MaxConnections uint64        `setting:"max-connections" bounds:"1..1048576" usage:"connections of JSON-RPC that may be open at a time"`
+	PerAddress     uint64        `setting:"max-connections-per-address" bounds:"1..1048576" usage:"connections that one address may have open"`
+	RequestMemory  uint64        `setting:"request-memory-mib" bounds:"256..1048576" usage:"MiB of memory that the larger requests and answers may take together; one more waits up to 5 s and is then refused"`
+	RequestTime    time.Duration `setting:"request-time" bounds:"1s..1h" usage:"what answering one request may take"`
+	SlowReader     time.Duration `setting:"slow-reader-time" bounds:"1s..1h" usage:"how long a subscriber may take to read a message until it is dropped"`
 	CORSOrigin     []string      `setting:"cors-origin" usage:"origin whose web pages may call, or *; may be repeated"`
 	AllowedHost    []string      `setting:"allowed-host" usage:"name under which the node is called, or *; may be repeated (default: local names where --rpc-addr is local, else any)"`
 	Explorer       bool          `setting:"explorer" usage:"serve the block explorer under /explorer/ on the address of JSON-RPC"`
@@ -64,19 +60,6 @@ func (s httpSettings) serving(rpc, admin string) (node.Serving, error) {
 
 // config checks the settings.
 func (s httpSettings) config() (front.Config, error) {
-	const most = 1 << 20
-	switch {
-	case s.MaxConnections < 1 || s.MaxConnections > most || s.PerAddress < 1 || s.PerAddress > most:
-		return front.Config{}, output.Usage(fmt.Errorf(
-			"--max-connections and --max-connections-per-address are from 1 to %d", most,
-		))
-	case s.RateLimit > most:
-		return front.Config{}, output.Usage(fmt.Errorf("--rate-limit is at most %d", most))
-	case s.RequestMemory < minRequestMemory || s.RequestMemory > most:
-		return front.Config{}, output.Usage(fmt.Errorf("--request-memory-mib is from %d to %d", minRequestMemory, most))
-	case s.RequestTime < time.Second || s.SlowReader < time.Second:
-		return front.Config{}, output.Usage(errors.New("--request-time and --slow-reader-time are at least 1s"))
-	}
 	proxies := make([]netip.Prefix, len(s.TrustedProxy))
 	for i, text := range s.TrustedProxy {
 		proxy, err := netip.ParsePrefix(text)

@@ -59,6 +59,9 @@ func newInit() *cobra.Command {
 				Network: types.Network(network), ChainID: chainID, Time: uint64(time.Now().Unix()),
 				Settings: settingsText(blockTime),
 			}
+			if err := config.Check(&nodeSettings{BlockTime: blockTime}, "block-time"); err != nil {
+				return output.Usage(err)
+			}
 			if n.Network.Prefix() == "" {
 				return output.Usage(fmt.Errorf("unknown network %q: mainnet, testnet or regtest", network))
 			}

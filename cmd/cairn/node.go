@@ -27,22 +27,22 @@ type nodeSettings struct {
 	ProtocolKey string        `setting:"protocol-key" usage:"file with the producer's key (default DATA-DIR/protocol.key)"`
 	NextKey     string        `setting:"next-protocol-key" usage:"file with the next producer's key, of a member of a cluster: it makes blocks with it once the chain names that"`
 	LockDir     string        `setting:"lock-dir" usage:"directory of the record of what the producer's key signed (default the key's)"`
-	BlockTime   time.Duration `setting:"block-time" usage:"time between blocks; 0: a block at once for each transaction"`
+	BlockTime   time.Duration `setting:"block-time" bounds:"0,10ms..1h" usage:"time between blocks; 0: a block at once for each transaction"`
 	RPCAddr     string        `setting:"rpc-addr" usage:"address of JSON-RPC; port 0 picks one"`
 	AdminAddr   string        `setting:"admin-addr" usage:"address of health, readiness, metrics and profiles; port 0 picks one"`
 	ClusterAddr string        `setting:"cluster-addr" usage:"address where the other members of a cluster reach this one, as HOST:PORT; of a directory that is a member's"`
 	Journal     string        `setting:"journal" usage:"when a sent transaction is answered: async (written, synced within 50 ms) or sync"`
 	Override    string        `setting:"override-parameters" usage:"HEIGHT:FILE: a hard fork that sets the parameters before block HEIGHT, the same on every node"`
-	Retention   uint64        `setting:"retention" usage:"blocks kept behind the head, with their history; 0: all"`
-	Snapshots   uint64        `setting:"snapshot-interval" usage:"blocks from one snapshot of the state to the next; 0: none are made"`
-	SnapshotsOf uint64        `setting:"snapshot-keep" usage:"snapshots to keep, the newest"`
-	CacheMiB    uint64        `setting:"cache-mib" usage:"database cache in MiB; 0: the default"`
-	TableMiB    uint64        `setting:"table-mib" usage:"MiB of writes that the database gathers in memory before it makes a file of them"`
-	MaxUnmerged uint64        `setting:"max-unmerged" usage:"files of the database that may wait to be merged before blocks wait for that"`
+	Retention   uint64        `setting:"retention" bounds:"0..1000000000" usage:"blocks kept behind the head, with their history; 0: all"`
+	Snapshots   uint64        `setting:"snapshot-interval" bounds:"0..1000000000" usage:"blocks from one snapshot of the state to the next; 0: none are made"`
+	SnapshotsOf uint64        `setting:"snapshot-keep" bounds:"1..1000" usage:"snapshots to keep, the newest"`
+	CacheMiB    uint64        `setting:"cache-mib" bounds:"0..1048576" usage:"database cache in MiB; 0: the default"`
+	TableMiB    uint64        `setting:"table-mib" bounds:"1..256" usage:"MiB of writes that the database gathers in memory before it makes a file of them"`
+	MaxUnmerged uint64        `setting:"max-unmerged" bounds:"2..1024" usage:"files of the database that may wait to be merged before blocks wait for that"`
 	LogLevel    string        `setting:"log-level" usage:"least level of what is logged: debug, info, warn or error"`
 	LogFormat   string        `setting:"log-format" usage:"format of the log on the standard error: text or json"`
 	OTLP        string        `setting:"otlp-endpoint" usage:"URL of an OpenTelemetry collector that traces are sent to (OTLP over HTTP)"`
-	TraceEvery  uint64        `setting:"trace-every" usage:"one of how many calls is traced; every block is"`
+	TraceEvery  uint64        `setting:"trace-every" bounds:"1..1000000000" usage:"one of how many calls is traced; every block is"`
 	ReadyFile   string        `setting:"ready-file" usage:"JSON file to write once JSON-RPC serves"`
 	proofSettings
 	signerSettings
@@ -117,6 +117,18 @@ func runNode(command *cobra.Command, settings nodeSettings) error {
 	trusted, err := settings.trusted(settings.Verify)
 	if err != nil {
 		return err
+	}
+	if err := settings.check(); err != nil {
+		return err
+	}
+	findings := startChecks(settings, lookAt(settings))
+	if err := refusal(findings); err != nil {
+		return err
+	}
+	for _, f := range findings {
+		if f.State == stateWarning {
+			log.Warn("found at the start", "check", f.Check, "found", f.Detail, "advice", f.Advice)
+		}
 	}
 	files, stop := watchedFiles(log)
 	defer stop()
@@ -246,16 +258,11 @@ func (s nodeSettings) check() error {
 			"the signer"))
 	case s.Journal != "async" && s.Journal != "sync":
 		return output.Usage(fmt.Errorf("--journal is async or sync, not %q", s.Journal))
-	case s.OTLP != "" && s.TraceEvery == 0:
-		return output.Usage(errors.New("--trace-every is at least 1"))
-	case s.Snapshots > 0 && (s.SnapshotsOf < 1 || s.SnapshotsOf > 1000):
-		return output.Usage(fmt.Errorf("--snapshot-keep is 1 to 1000, not %d", s.SnapshotsOf))
-	case s.TableMiB < 1 || s.TableMiB > 256:
-		return output.Usage(fmt.Errorf("--table-mib is 1 to 256, not %d", s.TableMiB))
-	case s.MaxUnmerged < 2 || s.MaxUnmerged > 1024:
-		return output.Usage(fmt.Errorf("--max-unmerged is 2 to 1024, not %d", s.MaxUnmerged))
-	case s.CacheMiB > 1<<20:
-		return output.Usage(fmt.Errorf("--cache-mib %d is over a TiB", s.CacheMiB))
+	case len(s.Upstream) == 0 && (s.UpstreamKeyFile != "" || s.UpstreamCAFile != ""):
+		return output.Usage(errors.New("--upstream-key-file and --upstream-ca-file are those of an --upstream"))
+	case s.PerAddress > s.MaxConnections:
+		return output.Usage(fmt.Errorf("--max-connections-per-address is at most --max-connections, %d, not %d",
+			s.MaxConnections, s.PerAddress))
 	case s.Verify != verifyExecute && s.Verify != verifyStateless:
 		return output.Usage(fmt.Errorf("--verify is %s or %s, not %q", verifyExecute, verifyStateless, s.Verify))
 	case s.Verify == verifyStateless && s.Mode != string(api.ModeReplica):

@@ -24,7 +24,7 @@ func (s nodeSettings) config(log *slog.Logger) (options datadir.Options, config 
 	config = node.Config{
 		Build:       build.Read(),
 		Mode:        api.Mode(s.Mode),
-		Production:  node.Production{LockDir: cmp.Or(s.LockDir, filepath.Dir(s.keyPath())), BlockTime: s.BlockTime},
+		Production:  node.Production{LockDir: s.lockDir(), BlockTime: s.BlockTime},
 		SyncJournal: s.Journal == "sync",
 		Log:         log,
 	}
@@ -52,9 +52,7 @@ func (s nodeSettings) config(log *slog.Logger) (options datadir.Options, config 
 	if config.Serving, err = s.serving(s.RPCAddr, s.AdminAddr); err != nil {
 		return options, config, err
 	}
-	if err := s.contractSettings.set(&options, &config.Serving); err != nil {
-		return options, config, err
-	}
+	s.contractSettings.set(&options, &config.Serving)
 	config.Proofs, err = s.proofSettings.set(&options, s.provers(), config.Key != nil, log, s.LogFormat)
 	return options, config, err
 }
@@ -88,36 +86,40 @@ func (s nodeSettings) chain() (follow node.Follow, err error) {
 	if err != nil {
 		return follow, err
 	}
+	there, err := datadir.HasDatabase(s.DataDir)
+	if err != nil || there && s.Genesis == "" { // the chain there needs no file
+		return follow, err
+	}
 	given, err := s.genesisFile()
 	if err != nil {
 		return follow, err
 	}
 	if given != nil {
-		return follow, checkGenesis(*given, wanted)
+		return follow, checkGenesisHash(*given, wanted)
 	}
-	there, err := datadir.HasDatabase(s.DataDir)
-	if err == nil && !there {
+	if !there {
 		err = s.mayFetch(wanted)
 	}
 	return follow, err
 }
 
-// genesis is that of the node's chain: of the file, or else of the chain in the data directory, or else from the
-// upstreams.
+// genesis is that of the node's chain: of the chain in the data directory, or else of the file, or else from the
+// upstreams. A file that is named must be of the chain in the directory.
 func (s nodeSettings) genesis(ctx context.Context, config node.Config, dir *datadir.Dir) (*types.Genesis, error) {
 	wanted, err := s.genesisHash()
 	if err != nil {
 		return nil, err
 	}
-	here, err := s.genesisFile()
-	if err != nil {
-		return nil, err
-	}
-	if here == nil {
-		here = dir.Genesis()
+	here := dir.Genesis()
+	if here == nil || s.Genesis != "" {
+		given, err := s.genesisFile()
+		if err != nil {
+			return nil, err
+		}
+		here = cmp.Or(given, here)
 	}
 	if here != nil {
-		return here, checkGenesis(*here, wanted)
+		return here, checkGenesisHash(*here, wanted)
 	}
 	if err := s.mayFetch(wanted); err != nil {
 		return nil, err
@@ -145,7 +147,11 @@ func (s nodeSettings) mayFetch(wanted *types.BlockHash) error {
 
 // genesisFile is the genesis of the file that is named, or of the one in the data directory; nil where there is none.
 func (s nodeSettings) genesisFile() (*types.Genesis, error) {
-	genesis, err := datadir.ReadGenesis(orIn(s.DataDir, s.Genesis, datadir.GenesisFile))
+	wanted, err := s.genesisHash()
+	if err != nil {
+		return nil, err
+	}
+	genesis, err := datadir.ReadGenesis(orIn(s.DataDir, s.Genesis, datadir.GenesisFile), s.DataDir, wanted)
 	switch {
 	case err == nil:
 		return &genesis, nil
@@ -172,8 +178,7 @@ func (s nodeSettings) key(member bool) (sequencer.Signer, error) {
 	case errors.Is(err, os.ErrNotExist) && member && s.ProtocolKey == "":
 		return nil, nil // it votes, and hands leadership on
 	case errors.Is(err, os.ErrNotExist):
-		return nil, output.Usage(fmt.Errorf("there is no producer's key %s: name its file with --protocol-key, or follow "+
-			"the producer's node with --mode replica --upstream URL", path))
+		return nil, s.noKey(path)
 	case err != nil:
 		return nil, output.Usage(err)
 	}
@@ -196,6 +201,12 @@ func (s nodeSettings) nextKey(config node.Config) (sequencer.Signer, error) {
 		return nil, output.Usage(fmt.Errorf("--next-protocol-key: %w", err))
 	}
 	return node.LocalKey(key), nil
+}
+
+// noKey says that there is no producer's key where it was looked for.
+func (s nodeSettings) noKey(path string) error {
+	return output.Usage(fmt.Errorf("there is no producer's key %s: name its file with --protocol-key, or follow the "+
+		"producer's node with --mode replica --upstream URL", path))
 }
 
 // cluster is how the node is a member of a cluster, nil if its directory is of none.

@@ -102,14 +102,15 @@ func ends(t *testing.T, args ...string) (exit int, out string) {
 
 func genesisHash(t *testing.T, chain string) string {
 	t.Helper()
-	genesis, err := datadir.ReadGenesis(filepath.Join(chain, datadir.GenesisFile))
+	genesis, err := datadir.ReadGenesis(filepath.Join(chain, datadir.GenesisFile), chain, nil)
 	must(t, err)
 	hash, err := datadir.GenesisHash(genesis)
 	must(t, err)
 	return hash.String()
 }
 
-// Each command takes the lock of its data directory once, and opens the database in it once.
+// Each command takes the lock of its data directory once, and opens the database in it once. A node does so a second
+// time, having looked at it before.
 func TestEachCommandOpensTheDatabaseOnce(t *testing.T) {
 	work := t.TempDir()
 	chain, fresh, dev := filepath.Join(work, "chain"), filepath.Join(work, "fresh"), filepath.Join(work, "dev")
@@ -125,6 +126,8 @@ func TestEachCommandOpensTheDatabaseOnce(t *testing.T) {
 	blocks, zip := filepath.Join(work, "blocks"), filepath.Join(work, "snapshot.zip")
 	snapshot, is := datadir.SnapshotPath(dev, made.Height), made.GenesisHash.String()
 	once := map[string]int{"chain": 1, "db": 1}
+	doctors := map[string]int{"chain": 2, "db": 1} // it looks for leftovers, too
+	twice := map[string]int{"chain": 2, "db": 2}   // a node looks before it writes
 	replica := []string{"--mode", "replica", "--upstream", "http://127.0.0.1:1", "--genesis-hash", genesisHash(t, chain)}
 	for _, c := range []struct {
 		args []string
@@ -146,11 +149,11 @@ func TestEachCommandOpensTheDatabaseOnce(t *testing.T) {
 		{[]string{"snapshot", "import", zip, "--genesis-hash", is, "--data-dir", fresh}, 0, map[string]int{"fresh": 1}},
 		{[]string{"quarantine", "list", "--data-dir", chain}, 0, nil},
 		{[]string{"quarantine", "clear", "--data-dir", chain}, 0, map[string]int{"chain": 1}},
-		{[]string{"doctor", "--data-dir", chain}, 0, once},
-		{append([]string{"doctor", "--data-dir", chain}, replica...), 1, once}, // nobody listens there
-		{[]string{"node", "--data-dir", chain}, 0, once},
-		{append([]string{"node", "--data-dir", chain}, replica...), 0, once},
-		{append([]string{"node", "--data-dir", chain, "--bootstrap", "snapshot"}, replica...), 0, once},
+		{[]string{"doctor", "--data-dir", chain}, 0, doctors},
+		{append([]string{"doctor", "--data-dir", chain}, replica...), 1, doctors}, // nobody listens there
+		{[]string{"node", "--data-dir", chain}, 0, twice},
+		{append([]string{"node", "--data-dir", chain}, replica...), 0, twice},
+		{append([]string{"node", "--data-dir", chain, "--bootstrap", "snapshot"}, replica...), 0, twice},
 		{[]string{"dev", "--data-dir", dev}, 0, map[string]int{"dev": 1, "db": 1}},
 	} {
 		locks := watchLocks(t, chain, filepath.Join(chain, "db"), fresh, dev, filepath.Join(dev, "db"))

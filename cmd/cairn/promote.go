@@ -96,20 +96,21 @@ func (d deadPrimary) promote(command *cobra.Command, yes bool) error {
 		return output.Usage(err)
 	}
 	result := taken{Producer: key.PublicKey(), DataDir: d.dataDir}
-	err = withChain(d.dataDir, datadir.Options{}, func(dir *datadir.Dir) error {
-		store, err := dir.Store()
+	err = lookThenDo(d.dataDir, func(dir *datadir.Dir) error {
+		head, err := headOf(dir)
 		if err != nil {
 			return err
 		}
-		head := store.Head().Header
 		result.Head, result.Hash = head.Height, head.Hash()
 		if result.Replicas, err = dir.Compare(command.Context(), replicas); err != nil {
 			return err
 		}
 		cli.PrinterOf(command).Note("%s", d.risks(result))
 		question := fmt.Sprintf("Block %d is to be the first one made here.", head.Height+1)
-		if err := cli.Confirm(command, yes, fmt.Sprint(head.Height+1), question); err != nil {
-			return err
+		return cli.Confirm(command, yes, fmt.Sprint(head.Height+1), question)
+	}, func(dir *datadir.Dir) error {
+		if head, err := headOf(dir); err != nil || head.Hash() != result.Hash {
+			return errors.Join(err, errChangedMeanwhile)
 		}
 		return dir.Promote(key.PublicKey(), cmp.Or(d.lockDir, filepath.Dir(d.keyFile)))
 	})
@@ -121,6 +122,14 @@ func (d deadPrimary) promote(command *cobra.Command, yes bool) error {
 			output.Field{Name: "Block", Value: result.Hash})
 		t.Line("Start it: cairn node --mode primary --data-dir %s --protocol-key %s", d.dataDir, d.keyFile)
 	})
+}
+
+func headOf(dir *datadir.Dir) (types.Header, error) {
+	store, err := dir.Store()
+	if err != nil {
+		return types.Header{}, err
+	}
+	return store.Head().Header, nil
 }
 
 // risks says what the person who confirms must know.

@@ -45,10 +45,10 @@ var aloneProvers = []string{proveHere, proveElsewhere, proveOff}
 // proofSettings are what a node does for the proofs of its blocks.
 type proofSettings struct {
 	Prove          string `setting:"prove" usage:"who proves blocks: here (a process of low priority that the node starts), elsewhere (cairn prove), upstream (a node that follows another takes the proofs from there, and makes them while it makes the blocks) or off (default upstream where there is one, else here; with --verify stateless, where each block comes with its proof, it is off)"`
-	ProofBits      int    `setting:"proof-bits" usage:"proven bits of security of the proofs: 100 or 128"`
-	ProofRetention uint64 `setting:"proof-retention" usage:"blocks whose proofs are kept, and proofs of ranges of each length; 0: those of all blocks that are kept"`
-	WitnessMiB     uint64 `setting:"witness-mib" usage:"MiB of disk for blocks that wait for a proof; what comes beyond gets none"`
-	RangeBlocks    uint64 `setting:"range-blocks" usage:"blocks of the largest ranges that get a proof together: 16, 256 (and 16) or 4096 (and these); 0: no ranges, and a replica without state that is behind takes none"`
+	ProofBits      int    `setting:"proof-bits" bounds:"100,128" usage:"proven bits of security of the proofs: 100 or 128"`
+	ProofRetention uint64 `setting:"proof-retention" bounds:"0..1000000000" usage:"blocks whose proofs are kept, and proofs of ranges of each length; 0: those of all blocks that are kept"`
+	WitnessMiB     uint64 `setting:"witness-mib" bounds:"1..1073741824" usage:"MiB of disk for blocks that wait for a proof; what comes beyond gets none"`
+	RangeBlocks    uint64 `setting:"range-blocks" bounds:"0,16,256,4096" usage:"blocks of the largest ranges that get a proof together: 16, 256 (and 16) or 4096 (and these); 0: no ranges, and a replica without state that is behind takes none"`
 }
 
 func defaultProofs() proofSettings {
@@ -67,14 +67,7 @@ func (s proofSettings) set(
 	}
 	config := node.Proofs{Bits: s.ProofBits}
 	options.WitnessBytes, options.ProofRetention = s.WitnessMiB<<20, s.ProofRetention
-	switch {
-	case s.ProofBits != 100 && s.ProofBits != 128:
-		return config, output.Usage(fmt.Errorf("--proof-bits is 100 or 128, not %d", s.ProofBits))
-	case s.WitnessMiB == 0 || s.WitnessMiB > 1<<30:
-		return config, output.Usage(fmt.Errorf("--witness-mib is 1 to %d", 1<<30))
-	case s.RangeBlocks != 0 && !slices.ContainsFunc(proving.Lengths, s.isLongest):
-		return config, output.Usage(fmt.Errorf("--range-blocks is 0, 16, 256 or 4096, not %d", s.RangeBlocks))
-	case !slices.Contains(provers, prover):
+	if !slices.Contains(provers, prover) {
 		return config, output.Usage(fmt.Errorf("--prove is %s for this node, not %q", strings.Join(provers, " or "), prover))
 	}
 	for _, log := range proving.Lengths {
@@ -98,9 +91,6 @@ func (s proofSettings) set(
 	}
 	return config, nil
 }
-
-// isLongest tells that 2^log blocks are the longest range that the settings want.
-func (s proofSettings) isLongest(log int) bool { return s.RangeBlocks == 1<<log }
 
 // runProver runs `cairn prove` for a node until ctx ends. The process ends with this one, however that ends: it reads
 // the standard input, which closes.
@@ -129,7 +119,7 @@ func runProver(ctx context.Context, node admin.Client, bits int, log *slog.Logge
 // proveSettings are the settings of `cairn prove`.
 type proveSettings struct {
 	adminSettings
-	ProofBits  int    `setting:"proof-bits" usage:"proven bits of security of the proofs: 100 or 128"`
+	ProofBits  int    `setting:"proof-bits" bounds:"100,128" usage:"proven bits of security of the proofs: 100 or 128"`
 	WhileInput bool   `setting:"while-input" usage:"end when the standard input does"`
 	Quiet      bool   `setting:"quiet" usage:"print no line for each proof"`
 	AdminAddr  string `setting:"admin-addr" usage:"address of the prover's own health, readiness and metrics; port 0 picks one (default none)"`

@@ -52,11 +52,14 @@ func withSettings(command *cobra.Command, settings any, run func(*cobra.Command)
 	return command
 }
 
+// optional marks the flag of a data directory that a command can do without.
+const optional = "optional"
+
 // checkDataDirGiven refuses to run without a data directory: nothing that lasts would be where the user looks for it.
 func checkDataDirGiven(command *cobra.Command) error {
 	dir, ephemeral := command.Flags().Lookup("data-dir"), command.Flags().Lookup("ephemeral")
 	switch {
-	case dir == nil || dir.Value.String() != "" || ephemeral != nil && ephemeral.Value.String() == "true":
+	case dir == nil || dir.Annotations[optional] != nil || dir.Value.String() != "" || ephemeral != nil && ephemeral.Value.String() == "true":
 		return nil
 	case ephemeral != nil:
 		return output.Usage(errors.New("there is no HOME: give --data-dir, or --ephemeral for a chain in memory"))

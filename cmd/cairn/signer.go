@@ -58,7 +58,7 @@ func newSignerInit() *cobra.Command {
 		if settings.Genesis == "" || settings.ProtocolKey == "" {
 			return output.Usage(errors.New("--genesis and --protocol-key are needed"))
 		}
-		genesis, err := datadir.ReadGenesis(settings.Genesis)
+		genesis, err := datadir.ReadGenesis(settings.Genesis, settings.DataDir, nil)
 		if err != nil {
 			return output.Usage(err)
 		}

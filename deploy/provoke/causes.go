@@ -168,8 +168,8 @@ var causes = []cause{
 	{alert: "CairnOldKeySigns",
 		text: "a copy of a primary's directory, started in its place after it handed over to another key", follows: true,
 		prepare: retire, bring: comeBack},
-	{alert: "CairnBlockLate", text: "an interval of 2 ms, shorter than a block takes; then a start without",
-		args: []string{"--block-time", "2ms"},
+	{alert: "CairnBlockLate", text: "an interval of 10 ms, shorter than a block takes; then a start without",
+		args: []string{"--block-time", "10ms"},
 		bring: func(ctx context.Context, st *stage) error {
 			if err := st.transfers(ctx, 25, 100, 0); err != nil {
 				return err

@@ -167,7 +167,8 @@ var rows = map[string][]string{
 	"internal/cli/keystore": {"types", "crypto", "wallet"},
 	"internal/cli/output":   {"internal/emergency", "jsonrpc"},
 	"internal/cli/terminal": {},
-	"cmd/cairn": {"internal/accept", "internal/build", "internal/datadir", "internal/logs", "internal/machine",
+	"cmd/cairn": {"internal/accept", "internal/build", "internal/datadir", "internal/emergency", "internal/logs",
+		"internal/machine",
 		"internal/node",
 		"internal/engine/cluster/link", "internal/engine/parallel", "internal/engine/proving", "internal/engine/sequencer",
 		"internal/server/explorer",
@@ -298,7 +299,6 @@ var testRows = map[string][]string{
 		"internal/storage/..."},
 	"internal/engine/snapshot": {"crypto"},
 	"internal/datadir":         {"internal/node", "internal/testkit/wasmgen"}, // a chain to do things with
-	"cmd/cairn":                {"internal/emergency"},                        // its commands are held to those of the messages
 }
 
 // deterministic packages have no clock, I/O, goroutine, float or randomness: what they compute is consensus, or the

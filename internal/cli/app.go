@@ -46,7 +46,7 @@ type settings struct {
 	RPCURL       string        `setting:"rpc-url" usage:"URL of the node's JSON-RPC"`
 	APIKeyFile   string        `setting:"api-key-file" usage:"file with the API key or JWT that the node asks for"`
 	CAFile       string        `setting:"ca-file" usage:"file of certificates (PEM) that the node's is checked by, instead of the system's"`
-	Timeout      time.Duration `setting:"timeout" usage:"the longest that the command waits for the node; 0 is for ever"`
+	Timeout      time.Duration `setting:"timeout" bounds:"0,1ms..24h" usage:"the longest that the command waits for the node; 0 is for ever"`
 	PasswordFile string        `setting:"password-file" usage:"file whose first line is the password of the keystore's key"`
 	Network      string        `setting:"network" usage:"mainnet, testnet or regtest"`
 	Admin        string        `setting:"admin" usage:"admin address of the node"`

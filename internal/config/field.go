@@ -11,9 +11,10 @@ import (
 
 // field is one setting within a struct of settings.
 type field struct {
-	name  string
-	usage string
-	value any // a pointer to the struct's field
+	name   string
+	usage  string
+	value  any // a pointer to the struct's field
+	bounds bounds
 }
 
 // fieldsOf returns the settings of the struct that settings points to. It panics when that is none or has fields of
@@ -41,6 +42,7 @@ func fieldsIn(structure reflect.Value) []field {
 		}
 		f := field{name: name, usage: declared.Tag.Get("usage"), value: structure.Field(i).Addr().Interface()}
 		f.expects() // panics here rather than when a user errs
+		f.bounds = f.parseBounds(declared.Tag.Get("bounds"))
 		fields = append(fields, f)
 	}
 	return fields
@@ -97,5 +99,9 @@ func (f field) register(flags *pflag.FlagSet) {
 	case *time.Duration:
 		flags.DurationVar(value, f.name, *value, f.usage)
 	}
-	_ = flags.SetAnnotation(f.name, isSetting, nil) // it is there
+	var annotation []string
+	if len(f.bounds) > 0 {
+		annotation = []string{f.bounds.String()}
+	}
+	_ = flags.SetAnnotation(f.name, isSetting, annotation) // it is there
 }

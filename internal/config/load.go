@@ -63,6 +63,9 @@ func Load(settings any, sources Sources) error {
 		if err := f.set(merged.Get(f.name)); err != nil {
 			return fmt.Errorf("%w: %s: %w", ErrBadSetting, labels[f.name], err)
 		}
+		if err := f.check(); err != nil {
+			return fmt.Errorf("%w: %s %w", ErrBadSetting, labels[f.name], err)
+		}
 	}
 	return nil
 }

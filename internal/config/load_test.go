@@ -192,6 +192,32 @@ func TestUnknownVariables(t *testing.T) {
 	}
 }
 
+// A number or a duration has one of the values that its tag says, the ends among them, from whatever source.
+func TestBounds(t *testing.T) {
+	type bounded struct {
+		Time  time.Duration `setting:"time" bounds:"0,10ms..1h" usage:"a time"`
+		Count uint64        `setting:"count" bounds:"2..4" usage:"a count"`
+		Bits  int           `setting:"bits" bounds:"100,128" usage:"bits"`
+	}
+	for given, want := range map[string]string{
+		"T_TIME=0": "", "T_TIME=10ms": "", "T_TIME=1h": "", "T_COUNT=2": "", "T_COUNT=4": "", "T_BITS=100": "", "T_BITS=128": "",
+		"T_TIME=-1s":                   "T_TIME is 0, or from 10ms to 1h, not -1s",
+		"T_TIME=9ms":                   "T_TIME is 0, or from 10ms to 1h, not 9ms",
+		"T_TIME=3601s":                 "T_TIME is 0, or from 10ms to 1h, not 1h0m1s",
+		"T_COUNT=1":                    "T_COUNT is from 2 to 4, not 1",
+		"T_COUNT=5":                    "T_COUNT is from 2 to 4, not 5",
+		"T_COUNT=18446744073709551615": "T_COUNT is from 2 to 4, not 18446744073709551615",
+		"T_BITS=101":                   "T_BITS is 100, or 128, not 101",
+	} {
+		settings := bounded{Time: time.Second, Count: 3, Bits: 100}
+		err := Load(&settings, Sources{Env: "T_", Environ: environ(given)})
+		if want == "" && err != nil ||
+			want != "" && (!errors.Is(err, ErrBadSetting) || !strings.HasSuffix(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", given, err, want)
+		}
+	}
+}
+
 func TestUnreadableFile(t *testing.T) {
 	absent, broken := filepath.Join(t.TempDir(), "none.toml"), tomlFile(t, "# a comment\nrpc-url = = 1")
 	for path, says := range map[string]string{absent: absent, broken: broken + ": line 2"} {

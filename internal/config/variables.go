@@ -8,7 +8,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// isSetting marks the flags that are settings, and so have a variable.
+// isSetting marks the flags that are settings, and so have a variable. Its value are the bounds in words, if there are
+// any.
 const isSetting = "setting"
 
 // Names are the settings among flags, as [Register] declared them.

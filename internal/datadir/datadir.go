@@ -54,6 +54,8 @@ var (
 	// and is to be one.
 	ErrArchive   = chain.ErrArchive
 	ErrNoArchive = chain.ErrNoArchive
+	// ErrOtherGenesis is the error of a genesis that is not the one of the chain in the directory.
+	ErrOtherGenesis = chain.ErrOtherGenesis
 )
 
 // Options are how a data directory is used. The zero value is that of work on a stopped node's directory.
@@ -72,6 +74,13 @@ type Options struct {
 	OpenTables  int   // files that the database keeps open, 0 for its default
 	CodeMemory  int   // bytes that contracts' compiled code and idle instances take, about; 0 for [DefaultCodeMemory]
 	CodeDisk    int64 // bytes of contracts' machine code on disk, 0 for [DefaultCodeDisk]
+
+	// ReadOnly leaves the disk as it is: what would write is refused by the database. It is for looking at a directory.
+	ReadOnly bool
+	// olderFormat opens a database of an older format, too, of which blocks can be read.
+	olderFormat bool
+	// moving opens a directory for a move, which no other process may look at meanwhile.
+	moving bool
 
 	// CheckFiles, unless nil, has every byte of the database's files read and compared with its checksum before it is
 	// opened. Opening takes the end of a damaged log for that of a crash. It is told of the bytes done and of all there
@@ -103,7 +112,8 @@ type Dir struct {
 }
 
 // Open locks a data directory, which it makes where there is none, and opens the chain in it, if there is one. An empty
-// path is a chain in memory. It returns [ErrLocked] for a directory that is in use, and the errors of [chain.Open].
+// path is a chain in memory. It returns [ErrLocked] for a directory that is in use, and the errors of [chain.Open]. What
+// an operator is to do about, it returns as a message of package emergency.
 func Open(path string, options Options) (_ *Dir, err error) {
 	if options.Log == nil {
 		options.Log = slog.New(slog.DiscardHandler)
@@ -111,13 +121,13 @@ func Open(path string, options Options) (_ *Dir, err error) {
 	d := &Dir{path: path, options: options}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, d.Close())
+			err = errors.Join(explain(path, err), d.Close())
 		}
 	}()
 	if path == "" {
 		return d, d.open()
 	}
-	if d.lock, err = kv.Lock(path); err != nil {
+	if err := d.take(); err != nil {
 		return nil, err
 	}
 	if there, err := HasDatabase(path); err != nil || !there {
@@ -140,6 +150,22 @@ func Open(path string, options Options) (_ *Dir, err error) {
 	return d, err
 }
 
+// take locks the directory for what it is opened for.
+func (d *Dir) take() (err error) {
+	if d.options.ReadOnly && !d.options.moving {
+		d.lock, err = kv.LockShared(d.path)
+		return err
+	}
+	if err := mayWrite(d.path); err != nil {
+		return err
+	}
+	if err := notMoved(d.path, d.options.moving); err != nil {
+		return err
+	}
+	d.lock, err = kv.Lock(d.path)
+	return err
+}
+
 // damaged is the damage that CheckFiles found, as an error.
 func (d *Dir) damaged() error {
 	var errs []error
@@ -152,7 +178,7 @@ func (d *Dir) damaged() error {
 // OpenChain is [Open] of a directory that holds a chain. Any other is [ErrNoChain], and nothing is made of it.
 func OpenChain(path string, options Options) (*Dir, error) {
 	if err := mustHaveDatabase(path); err != nil {
-		return nil, err
+		return nil, explain(path, err)
 	}
 	d, err := Open(path, options)
 	if err != nil {
@@ -184,11 +210,16 @@ func (d *Dir) open() (err error) {
 		MaxUnmerged:   d.options.MaxUnmerged,
 		OpenTables:    d.options.OpenTables,
 		Logger:        d.options.Log,
+		ReadOnly:      d.options.ReadOnly,
 	}
 	if d.path == "" {
 		options.FS = kv.Memory()
 	}
-	if d.db, err = kv.Open(filepath.Join(d.path, databaseDir), options); err != nil {
+	d.db, err = kv.Open(filepath.Join(d.path, databaseDir), options)
+	if errors.Is(err, kv.ErrNone) {
+		return fmt.Errorf("%w: %s", ErrNoChain, d.path)
+	}
+	if err != nil {
 		return err
 	}
 	d.store, err = chain.Open(d.db, chain.Options{
@@ -200,6 +231,7 @@ func (d *Dir) open() (err error) {
 		SpentWitnesses: d.options.SpentWitnesses,
 		ProofRetention: d.options.ProofRetention,
 		Stateless:      d.options.Stateless,
+		OlderFormat:    d.options.olderFormat,
 		OnDropped: func(what string, of types.Height, err error) {
 			d.options.Log.Error("damage on the disk: what was read is dropped", "what", what, "height", of, "error", err)
 		},
@@ -266,16 +298,4 @@ func (d *Dir) Genesis() *types.Genesis {
 	}
 	genesis := d.store.Genesis()
 	return &genesis
-}
-
-// GenesisIn is the genesis of the chain in a data directory, nil where it holds none.
-func GenesisIn(path string) (genesis *types.Genesis, err error) {
-	d, err := OpenChain(path, Options{})
-	if errors.Is(err, ErrNoChain) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return d.Genesis(), d.Close()
 }

@@ -80,7 +80,7 @@ func lockIfThere(path string) (free func() error, err error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, err
 	}
-	lock, err := kv.Lock(path)
+	lock, err := kv.LockShared(path)
 	if err != nil {
 		return nil, err
 	}

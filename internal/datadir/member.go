@@ -63,7 +63,7 @@ func (d *Dir) begin() error {
 	if d.Genesis() != nil {
 		return nil
 	}
-	genesis, err := ReadGenesis(d.file(GenesisFile))
+	genesis, err := ReadGenesis(d.file(GenesisFile), d.path, nil)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w, nor a %s: %s", ErrNoChain, GenesisFile, d.path)
 	}

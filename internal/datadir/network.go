@@ -1,6 +1,7 @@
 package datadir
 
 import (
+	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
@@ -101,17 +103,28 @@ func writeNew(path string, content []byte, mode os.FileMode) error {
 // maxGenesisFile bounds a genesis file: 2^20 allocations in their JSON rendering.
 const maxGenesisFile = 256 << 20
 
-// ReadGenesis reads a genesis file.
-func ReadGenesis(path string) (types.Genesis, error) {
+// ReadGenesis reads a genesis file. The error of one that is none, or is empty, is a message of package emergency: dir is
+// the directory whose chain needs it, and wanted the hash of that chain's block 0, nil where it is not known.
+func ReadGenesis(path, dir string, wanted *types.BlockHash) (types.Genesis, error) {
 	content, err := readBounded(path, maxGenesisFile)
 	if err != nil {
-		return types.Genesis{}, err
+		return types.Genesis{}, explain(path, err)
 	}
 	g, err := types.ParseGenesisJSON(content)
-	if err != nil {
-		return types.Genesis{}, fmt.Errorf("%s: %w", path, err)
+	if err == nil {
+		err = exec.CheckGenesis(g)
 	}
-	return g, exec.CheckGenesis(g)
+	if err == nil {
+		return g, nil
+	}
+	found, hash := fmt.Sprintf("is not one (%v)", err), ""
+	if len(bytes.TrimSpace(content)) == 0 {
+		found = "is empty"
+	}
+	if wanted != nil {
+		hash = wanted.String()
+	}
+	return types.Genesis{}, emergency.BadGenesis(path, found, hash, dir, err)
 }
 
 // serviceDir has what systemd hands to the shipped units as credentials, under the unit's name and that of the file.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/replica"
-	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/storage/heightlock"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
@@ -126,16 +125,11 @@ func (d *Dir) Promote(key types.PublicKey, in string) error {
 }
 
 // produces holds a key to the parameters in force after the head.
-func (d *Dir) produces(key types.PublicKey) (err error) {
-	state, err := d.store.StateAt(d.store.Head().Header.Height)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, state.Close()) }()
-	parameters, err := exec.ReadParameters(state)
-	if err == nil && parameters.Producer != key {
+func (d *Dir) produces(key types.PublicKey) error {
+	producer, err := d.producer()
+	if err == nil && producer != key {
 		err = fmt.Errorf("%w: the chain's producer is %s, and the key that of %s",
-			ErrNotPromoted, types.Account(parameters.Producer), types.Account(key))
+			ErrNotPromoted, types.Account(producer), types.Account(key))
 	}
 	return err
 }

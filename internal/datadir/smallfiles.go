@@ -11,21 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/replica"
 	"github.com/cairn-chain/cairn/internal/storage/raftlog"
 	"github.com/cairn-chain/cairn/internal/storage/sealed"
-	"github.com/cairn-chain/cairn/types"
 )
-
-// Examine is what can be said of a data directory without reading all of it: the genesis of its chain, nil where it
-// holds none, and what is wrong with the files beside the database.
-func Examine(path string) (genesis *types.Genesis, problems []Problem, err error) {
-	d, err := OpenChain(path, Options{})
-	if errors.Is(err, ErrNoChain) {
-		return nil, nil, nil
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	return d.Genesis(), d.checkBeside(), d.Close()
-}
 
 // checkBeside reads the files that a node keeps beside its database. A note that is damaged counts for nothing, and
 // machine code that is damaged is made again: they are no problem.

@@ -21,10 +21,9 @@ import (
 // Every byte that is flipped in a file beside the database is named as damage of that file, and of nothing else.
 func TestEveryFlippedByteBesideTheDatabaseIsNamed(t *testing.T) {
 	dir, _ := usedDir(t)
-	genesis, err := datadir.GenesisIn(dir)
+	looked, err := datadir.Look(dir, nil, "")
 	check(t, err)
-	hash, err := datadir.GenesisHash(*genesis)
-	check(t, err)
+	hash := looked.Hash
 	file := func(name string) string { return filepath.Join(dir, name) }
 	book, err := aside.Open(aside.Options{Path: file("aside.json"), Log: slog.New(slog.DiscardHandler)})
 	check(t, err)
@@ -38,8 +37,8 @@ func TestEveryFlippedByteBesideTheDatabaseIsNamed(t *testing.T) {
 	j, err := journal.Create(journal.Options{FS: journal.OS{}, Path: file("mempool.journal")}, func(func([]byte) bool) {})
 	check(t, err)
 	check(t, errors.Join(j.Append([]byte("one"), []byte("two")), j.Close()))
-	if _, problems, err := datadir.Examine(dir); err != nil || len(problems) > 0 {
-		t.Fatalf("before anything is flipped: %+v, %v", problems, err)
+	if found, err := datadir.Look(dir, nil, ""); err != nil || len(found.Problems) > 0 {
+		t.Fatalf("before anything is flipped: %+v, %v", found.Problems, err)
 	}
 	for name, where := range map[string]string{
 		"aside.json": "aside.json", "halted.json": "halted.json", "unsigned.block": "unsigned.block",
@@ -51,7 +50,8 @@ func TestEveryFlippedByteBesideTheDatabaseIsNamed(t *testing.T) {
 			flipped := bytes.Clone(whole)
 			flipped[at] ^= 1 << (at % 8)
 			check(t, os.WriteFile(file(name), flipped, 0o600))
-			_, problems, err := datadir.Examine(dir)
+			found, err := datadir.Look(dir, nil, "")
+			problems := found.Problems
 			if check(t, err); len(problems) != 1 || problems[0].Where != where ||
 				!bytes.Contains([]byte(problems[0].What), []byte("damaged")) {
 				t.Errorf("byte %d of %s is flipped, and what is found is %+v, want damage of %s", at, name, problems, where)

@@ -25,6 +25,8 @@ type clusterOfNodes struct {
 	dirs  map[string]string
 	nodes map[string]*process // that run
 	flags []string            // of each
+
+	programs map[string]string // of members that run another build
 }
 
 // newClusterOfNodes is a cluster of one, whose chain a producer alone began.
@@ -62,8 +64,16 @@ func newClusterOfNodes(t *testing.T, l *load, flags ...string) *clusterOfNodes {
 // start starts a member on its directory.
 func (c *clusterOfNodes) start(name string) {
 	c.t.Helper()
-	args := []string{"node", "--data-dir", c.dirs[name], "--cluster-addr", c.links[name]}
-	c.nodes[name] = start(c.t, append(args, c.flags...)...)
+	args := append([]string{"node", "--data-dir", c.dirs[name], "--cluster-addr", c.links[name]}, c.flags...)
+	program := c.programs[name]
+	if program == "" {
+		program = buildBinary(c.t)
+	}
+	node := launchProgram(c.t, program, "127.0.0.1:0", args...)
+	if err := node.awaitReady(); err != nil {
+		c.t.Fatal(err)
+	}
+	c.nodes[name] = node
 }
 
 // join adds a member with a new directory, and waits until it votes.

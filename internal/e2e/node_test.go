@@ -44,15 +44,18 @@ func TestMain(m *testing.M) {
 }
 
 // build compiles the program once for all tests of the package.
-var build = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(binaryDir, "cairn")
-	compile := exec.Command("go", "build", "-o", path, command)
+var build = sync.OnceValues(func() (string, error) { return compile("cairn") })
+
+// compile compiles the program to a file of binaryDir.
+func compile(name string, flags ...string) (string, error) {
+	path := filepath.Join(binaryDir, name)
+	compile := exec.Command("go", slices.Concat([]string{"build", "-o", path}, flags, []string{command})...)
 	compile.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := compile.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build %s: %w\n%s", command, err, output)
 	}
 	return path, nil
-})
+}
 
 // buildBinary returns the path of the program, built from the present sources.
 func buildBinary(t *testing.T) string {
@@ -105,10 +108,16 @@ func launch(t *testing.T, args ...string) *process {
 // launchAt is launch with the address of JSON-RPC.
 func launchAt(t *testing.T, address string, args ...string) *process {
 	t.Helper()
+	return launchProgram(t, buildBinary(t), address, args...)
+}
+
+// launchProgram is launchAt of another build of the program.
+func launchProgram(t *testing.T, binary, address string, args ...string) *process {
+	t.Helper()
 	dir := t.TempDir()
 	node := &process{ready: filepath.Join(dir, "ready.json"), log: filepath.Join(dir, "log")}
 	started, err := program.Start(program.Command{
-		Args: slices.Concat([]string{buildBinary(t)}, args, []string{
+		Args: slices.Concat([]string{binary}, args, []string{
 			"--rpc-addr", address, "--admin-addr", "127.0.0.1:0", "--ready-file", node.ready,
 		}),
 		Env:      environment(),

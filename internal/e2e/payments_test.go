@@ -188,7 +188,7 @@ func (w *paymentWalk) launch() {
 		w.must(err)
 		address = at.Host
 	}
-	w.node = launchAt(w.t, address, "dev", "--data-dir", w.dir, "--block-time", "24h", "--prove", "off",
+	w.node = launchAt(w.t, address, "dev", "--data-dir", w.dir, "--block-time", "1h", "--prove", "off",
 		"--rate-limit", "0")
 	w.must(w.node.awaitReady())
 }

@@ -28,6 +28,7 @@ const (
 type user struct {
 	t           *testing.T
 	environment []string
+	program     string // empty: built from the present sources
 }
 
 func newUser(t *testing.T) *user {
@@ -61,7 +62,10 @@ func (r result) String() string {
 // run runs a command that ends by itself. A person never sees a stack trace.
 func (u *user) run(args ...string) result {
 	u.t.Helper()
-	binary := buildBinary(u.t)
+	binary := u.program
+	if binary == "" {
+		binary = buildBinary(u.t)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), commandTimeout)
 	defer cancel()
 	command := exec.CommandContext(ctx, binary, args...)

@@ -2,6 +2,25 @@ package emergency
 
 import "fmt"
 
+// BadGenesis is told of a genesis file that is empty or cannot be read. wanted is the hash of block 0 that the right one
+// has, empty where nothing here tells it.
+func BadGenesis(path, found, wanted, dir string, cause error) *Emergency {
+	e := &Emergency{
+		What:  fmt.Sprintf("the genesis file %s %s", path, found),
+		Lost:  "nothing is lost, each node of the chain has its genesis",
+		Final: true,
+		Cause: cause,
+	}
+	if wanted == "" {
+		e.Next = "Copy genesis.json from another node of the chain, or from where `cairn init` made it, and compare what " +
+			"`cairn doctor` says is its hash with what the chain's operator published"
+		return e
+	}
+	e.Next = fmt.Sprintf("The right one has the genesis hash %s: copy it from another node of the chain, or move this "+
+		"file away, as the chain in %s does not need it", wanted, dir)
+	return e
+}
+
 // OtherGenesis is told of a genesis that is not the one of the chain in a data directory.
 func OtherGenesis(dir, stored, given string, cause error) *Emergency {
 	return &Emergency{

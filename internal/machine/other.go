@@ -12,3 +12,6 @@ func Disk(string) (size, free uint64, err error) { return 0, 0, ErrUnknown }
 
 // Gone reports whether the other end of a connection has closed it: not known on this system.
 func Gone(syscall.Conn) bool { return false }
+
+// Owner tells who owns a file: not known on this system.
+func Owner(string) (user, group int, err error) { return 0, 0, ErrUnknown }

@@ -36,3 +36,10 @@ func Gone(c syscall.Conn) (gone bool) {
 	})
 	return gone || err != nil
 }
+
+// Owner tells who owns a file.
+func Owner(path string) (user, group int, err error) {
+	var stat unix.Stat_t
+	err = unix.Stat(path, &stat)
+	return int(stat.Uid), int(stat.Gid), err
+}

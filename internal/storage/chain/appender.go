@@ -142,7 +142,7 @@ func (s *Store) write(b *kv.Batch, before *view, sync bool) (*view, error) {
 	err := s.db.Commit(b, sync)
 	if err == nil {
 		var v *view
-		if v, err = newView(s.db); err == nil {
+		if v, err = newView(s.db, false); err == nil {
 			v.number = before.number + 1
 			return v, nil
 		}

@@ -32,8 +32,36 @@ var (
 	ErrNoState       = errors.New("the store keeps no state")
 )
 
-// format is the version of the rows' layout.
-const format = 6
+// format is the version of the rows' layout, and oldestBlocks the oldest format whose genesis, blocks and head this
+// program reads: a store of it can be moved.
+const (
+	format       = 6
+	oldestBlocks = 6
+)
+
+// formats are the formats before this one, each with the first and the last version of the program that read it.
+var formats = map[uint32]string{
+	1: "0.2.0-dev+594224fb to 0.2.0-dev+94f6f894",
+	2: "0.2.0-dev+5f337683 to 0.2.0-dev+826dab14",
+	3: "0.2.0-dev+b35d9411 to 0.2.0-dev+0683ab79",
+	4: "0.2.0-dev+138d3c1d to 0.2.0-dev+142d6b28",
+	5: "0.2.0-dev+bea9033e to 0.2.0-dev+1d1f6e10",
+}
+
+// FormatError is [ErrOtherFormat] with what there is to say of both formats.
+type FormatError struct {
+	Has, Reads uint32
+	Versions   string // of the program that read the format, the first and the last; empty if they are not known
+	Movable    bool   // [Options].OlderFormat opens it
+}
+
+// Error implements error.
+func (e *FormatError) Error() string {
+	return fmt.Sprintf("%v: it has %d, this program %d", ErrOtherFormat, e.Has, e.Reads)
+}
+
+// Unwrap returns [ErrOtherFormat].
+func (e *FormatError) Unwrap() error { return ErrOtherFormat }
 
 // Options of a store.
 type Options struct {
@@ -51,6 +79,9 @@ type Options struct {
 
 	// OnDropped, unless nil, is told of a proof or a witness that was dropped because reading it found it damaged.
 	OnDropped func(what string, of types.Height, err error)
+
+	// OlderFormat opens a store of an older format, too, of which only the genesis, the head and the blocks can be read.
+	OlderFormat bool
 
 	// Stateless begins a store without state: [Store.Stateless]. It says nothing of one that has its genesis.
 	Stateless bool
@@ -96,7 +127,7 @@ type view struct {
 func Open(db *kv.DB, options Options) (*Store, error) {
 	s := &Store{db: db, options: options, pruneRows: pruneRows}
 	s.recent.seed = maphash.MakeSeed()
-	v, err := newView(db)
+	v, err := newView(db, options.OlderFormat)
 	if err != nil {
 		return nil, err
 	}
@@ -141,6 +172,27 @@ func (s *Store) openArchive() error {
 	return s.db.Commit(b, true)
 }
 
+// Archive tells whether the store is to keep every block.
+func (s *Store) Archive() (bool, error) {
+	v, err := s.acquire()
+	if err != nil {
+		return false, err
+	}
+	archive, err := has(v.snapshot, keyArchive)
+	return archive, errors.Join(err, v.release())
+}
+
+// OlderFormat tells whether the store is of an older format than this program's: only what [Options].OlderFormat says
+// can be read.
+func (s *Store) OlderFormat() (bool, error) {
+	v, err := s.acquire()
+	if err != nil {
+		return false, err
+	}
+	row, err := v.snapshot.Get(keyFormat)
+	return !bytes.Equal(row, encodeFormat()), errors.Join(err, v.release())
+}
+
 // readMeta checks what the store says of itself and returns its genesis.
 func (s *Store) readMeta(v *view) (types.Genesis, error) {
 	schedule, err := v.snapshot.Get(keySchedule)
@@ -163,16 +215,16 @@ func (s *Store) readMeta(v *view) (types.Genesis, error) {
 }
 
 // newView looks at the database as it is now.
-func newView(db *kv.DB) (*view, error) {
+func newView(db *kv.DB, olderFormat bool) (*view, error) {
 	v := &view{snapshot: db.Snapshot(), superseded: make(chan struct{})}
 	v.refs.Store(1)
-	if err := v.load(); err != nil {
+	if err := v.load(olderFormat); err != nil {
 		return nil, errors.Join(err, v.release())
 	}
 	return v, nil
 }
 
-func (v *view) load() error {
+func (v *view) load(olderFormat bool) error {
 	version, err := v.snapshot.Get(keyFormat)
 	if errors.Is(err, kv.ErrNotFound) {
 		v.empty = true
@@ -181,8 +233,14 @@ func (v *view) load() error {
 	if err != nil {
 		return err
 	}
-	if !bytes.Equal(version, encodeFormat()) {
-		return fmt.Errorf("%w: it has %x, this program %x", ErrOtherFormat, version, encodeFormat())
+	if len(version) != 4 {
+		return fmt.Errorf("%w: a format of %d bytes", ErrCorrupt, len(version))
+	}
+	if has := binary.BigEndian.Uint32(version); has != format {
+		movable := has >= oldestBlocks && has < format
+		if !movable || !olderFormat {
+			return &FormatError{Has: has, Reads: format, Versions: formats[has], Movable: movable}
+		}
 	}
 	head, err := v.metaHeight(keyHead)
 	if err != nil {

@@ -21,6 +21,8 @@ var (
 	ErrNotFound = errors.New("key not found")
 	// ErrLocked is the error of opening a directory that is open already, here or in another process.
 	ErrLocked = errors.New("the directory is in use by another process")
+	// ErrNone is the error of opening to read a database that is not there.
+	ErrNone = errors.New("there is no database")
 	// ErrFailed is the error of a write that did not reach the disk. Whether a new start finds it is not known until
 	// then; a database that failed once accepts no more writes.
 	ErrFailed = errors.New("the database failed to write")
@@ -50,6 +52,7 @@ type Options struct {
 	MaxUnmerged int
 	OpenTables  int          // files that are kept open; 0: about 1,000
 	Logger      *slog.Logger // nil: slog.Default(). Routine news is at debug level
+	ReadOnly    bool         // nothing on the disk changes, and no batch is taken
 }
 
 // Reader reads a database or a snapshot of it. It is safe for concurrent use.
@@ -62,8 +65,9 @@ type Reader interface {
 
 // DB is an open database. It is safe for concurrent use.
 type DB struct {
-	pebble *pebble.DB
-	lock   *pebble.Lock
+	pebble   *pebble.DB
+	lock     *pebble.Lock
+	readOnly bool
 
 	failed  atomic.Pointer[error] // the first failure
 	failing chan struct{}         // closed after it
@@ -76,23 +80,26 @@ type DB struct {
 	stalls, syncs, syncNanos atomic.Int64 // for Metrics
 }
 
-// Open opens the database in a directory and creates both where there are none. It returns [ErrLocked] when the
-// directory is in use.
-func Open(dir string, options Options) (*DB, error) {
+// Open opens the database in a directory and creates both where there are none, but for one that is opened to be read
+// only. It returns [ErrLocked] when the directory is in use.
+func Open(dir string, options Options) (_ *DB, err error) {
 	if options.Logger == nil {
 		options.Logger = slog.Default()
 	}
-	db := &DB{failing: make(chan struct{}), damages: damages{log: options.Logger}}
+	db := &DB{readOnly: options.ReadOnly, failing: make(chan struct{}), damages: damages{log: options.Logger}}
 	db.logger = logger{options.Logger, db.noteFatal, new(atomic.Int64)}
 	files := ordered{options.FS.orDisk(), db}
-	if err := options.FS.MakeDir(dir, 0o750); err != nil {
-		return nil, fmt.Errorf("database directory: %w", err)
+	if options.ReadOnly {
+		db.lock, err = lockDirectory(dir, shared{files})
+	} else {
+		if err := options.FS.MakeDir(dir, 0o750); err != nil {
+			return nil, fmt.Errorf("database directory: %w", err)
+		}
+		db.lock, err = lockDirectory(dir, files)
 	}
-	lock, err := lockDirectory(dir, files)
 	if err != nil {
 		return nil, err
 	}
-	db.lock = lock
 	if err := db.openPebble(dir, db.pebbleOptions(options, files)); err != nil {
 		return nil, fmt.Errorf("open database %s: %w", dir, readError(err))
 	}
@@ -135,10 +142,13 @@ func (db *DB) openPebble(dir string, options *pebble.Options) error {
 	}
 }
 
-// readError marks the error of a read that found damage.
+// readError marks the error of a read that found damage, or no database.
 func readError(err error) error {
-	if pebble.IsCorruptionError(err) {
+	switch {
+	case pebble.IsCorruptionError(err):
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	case errors.Is(err, pebble.ErrDBDoesNotExist):
+		return fmt.Errorf("%w: %w", ErrNone, err)
 	}
 	return err
 }
@@ -149,21 +159,34 @@ func Lock(dir string) (io.Closer, error) {
 	if err := (FS{}).MakeDir(dir, 0o700); err != nil {
 		return nil, err
 	}
-	lock, err := lockDirectory(dir, vfs.Default)
+	return asCloser(lockDirectory(dir, vfs.Default))
+}
+
+// LockShared keeps writers from a directory until it is closed, and no other reader. Nothing on the disk changes. It
+// returns [ErrLocked] when somebody has the directory with [Lock].
+func LockShared(dir string) (io.Closer, error) {
+	return asCloser(lockDirectory(dir, shared{vfs.Default}))
+}
+
+// asCloser keeps a nil lock from becoming an interface that is not nil.
+func asCloser(lock *pebble.Lock, err error) (io.Closer, error) {
 	if err != nil {
-		return nil, err // not a nil lock in an interface
+		return nil, err
 	}
 	return lock, nil
 }
 
-// lockDirectory tells a directory in use, where taking the lock fails, from one whose lock file cannot be made.
+// shared are files whose locks are for readers.
+type shared struct{ vfs.FS }
+
+// lockDirectory tells a directory in use, where taking the lock fails, from one whose lock file cannot be opened.
 func lockDirectory(dir string, files vfs.FS) (*pebble.Lock, error) {
 	lock, err := pebble.LockDirectory(dir, files)
-	var cannotCreate *fs.PathError
+	var cannotOpen *fs.PathError
 	switch {
 	case err == nil:
 		return lock, nil
-	case errors.As(err, &cannotCreate):
+	case errors.As(err, &cannotOpen):
 		return nil, fmt.Errorf("lock directory: %w", err)
 	default:
 		return nil, fmt.Errorf("%w: %s (%v)", ErrLocked, dir, err)
@@ -175,9 +198,10 @@ func lockDirectory(dir string, files vfs.FS) (*pebble.Lock, error) {
 // written again: compressing it is for nothing.
 func (db *DB) pebbleOptions(options Options, files vfs.FS) *pebble.Options {
 	o := &pebble.Options{
-		FS:     files,
-		Lock:   db.lock,
-		Logger: db.logger,
+		FS:       files,
+		ReadOnly: options.ReadOnly,
+		Lock:     db.lock,
+		Logger:   db.logger,
 		EventListener: &pebble.EventListener{
 			DataCorruption:  db.damages.note,
 			FlushEnd:        db.noteFlush,
@@ -276,6 +300,9 @@ func (db *DB) Close() error {
 
 // flushToClose makes a table of what is in the log only, unless writing fails.
 func (db *DB) flushToClose() error {
+	if db.readOnly {
+		return nil
+	}
 	if err := db.Failure(); err != nil {
 		return err
 	}

@@ -137,3 +137,17 @@ func read[T any](r kv.Reader, name string, key []byte, decode func([]byte) (T, e
 	}
 	return value, nil
 }
+
+// Copy copies the rows of a log to a database without one. What votes are beside them is a file's. A database without a
+// log has nothing to copy.
+func Copy(from kv.Reader, to *kv.DB) error {
+	b := to.NewBatch(1 << 10)
+	err := kv.Scan(from, keyHard[:1], kv.PrefixEnd(keyHard[:1]), func(key, row []byte) error {
+		b.Set(key, row)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return to.Commit(b, true)
+}

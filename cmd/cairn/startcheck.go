@@ -1,0 +1,230 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/internal/datadir"
+	"github.com/cairn-chain/cairn/internal/emergency"
+	"github.com/cairn-chain/cairn/internal/machine"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// What a start depends on is looked at together, and nothing is touched: disk, database with its format, genesis,
+// producer's key with its record, and clock. The doctor shows all of it, a node refuses the problems.
+
+// place is what is in a data directory, or why that is not known.
+type place struct {
+	datadir.Found
+	err error
+}
+
+// lookAt looks at a data directory for a node with these settings.
+func lookAt(s nodeSettings) place {
+	var key *types.PublicKey
+	member, err := datadir.IsMember(s.DataDir)
+	if err == nil && !member && s.Signer == "" && s.hasKey() {
+		if k, err := datadir.ReadProtocolKey(s.keyPath()); err == nil { // else the check of the key says why
+			public := types.PublicKey(k.PublicKey())
+			key = &public
+		}
+	}
+	found, err := datadir.Look(s.DataDir, key, s.lockDir())
+	return place{found, err}
+}
+
+// lockDir is where the record of what the producer's key signed is.
+func (s nodeSettings) lockDir() string { return cmp.Or(s.LockDir, filepath.Dir(s.keyPath())) }
+
+// hasKey tells whether the node is to have the producer's key.
+func (s nodeSettings) hasKey() bool { return s.ProtocolKey != "" || s.Mode == string(api.ModePrimary) }
+
+// startChecks are the checks that a start depends on.
+func startChecks(s nodeSettings, here place) []finding {
+	findings := []finding{checkDisk(s.DataDir), checkDatabase(here)}
+	if f := checkGenesis(s, here); f != nil {
+		findings = append(findings, *f)
+	}
+	if f := checkKey(s, here); f != nil {
+		findings = append(findings, *f)
+	}
+	if here.Genesis != nil {
+		findings = append(findings, checkClock(here, time.Now()))
+	}
+	return findings
+}
+
+// refusal is what keeps a node from starting, nil if nothing does.
+func refusal(findings []finding) error {
+	var errs []error
+	for _, f := range findings {
+		if f.State == stateProblem {
+			errs = append(errs, cmp.Or(f.err, errors.New(f.Detail+". "+f.Advice)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// problem is a finding of an error, with the next step of a message for operators, or else the advice given.
+func problem(check string, err error, advice string) finding {
+	var e *emergency.Emergency
+	if errors.As(err, &e) {
+		return finding{Check: check, State: stateProblem, Detail: e.What + ": " + e.Lost, Advice: e.Next, err: err}
+	}
+	return finding{Check: check, State: stateProblem, Detail: err.Error(), Advice: advice, err: err}
+}
+
+// Of a disk with less room a node ends before it could make a block. minFreeDisk is a day of a busy chain.
+const (
+	fullDisk    = 1 << 20
+	minFreeDisk = 20 << 30
+)
+
+func checkDisk(dir string) finding {
+	_, free, err := machine.Disk(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, machine.ErrUnknown):
+		return finding{Check: "disk", State: stateOK, Detail: "its room is not known yet"}
+	case err != nil:
+		return problem("disk", err, "check the directory's permissions")
+	case free < fullDisk:
+		return problem("disk", emergency.DiskFull(dir, nil), "")
+	}
+	f := finding{Check: "disk", State: stateOK, Detail: fmt.Sprintf("%d GiB free", free>>30)}
+	if free < minFreeDisk {
+		f.State, f.Advice = stateWarning, "make room: a full disk stops the chain (no block is lost)"
+	}
+	return f
+}
+
+func checkDatabase(here place) finding {
+	const check = "database"
+	switch {
+	case errors.Is(here.err, datadir.ErrLocked):
+		return finding{Check: check, State: stateOK, Detail: "in use by a running node"}
+	case here.err != nil:
+		return problem(check, here.err, "`cairn db check` names what is damaged; then restore a copy")
+	case here.Genesis == nil:
+		return finding{Check: check, State: stateOK, Detail: "no chain yet"}
+	}
+	return finding{Check: check, State: stateOK, Detail: fmt.Sprintf(
+		"chain id %d, %s, block %d", here.Genesis.ChainID, here.Genesis.Network, here.Head.Height,
+	)}
+}
+
+// checkGenesis compares the genesis file with the chain in the directory, which does not need it. There is nothing to
+// find where there is no file.
+func checkGenesis(s nodeSettings, here place) *finding {
+	const check = "genesis"
+	path := orIn(s.DataDir, s.Genesis, datadir.GenesisFile)
+	if !exists(path) {
+		return nil
+	}
+	var wanted *types.BlockHash
+	if here.Genesis != nil {
+		wanted = &here.Hash
+	} else if hash, err := s.genesisHash(); err == nil {
+		wanted = hash
+	}
+	genesis, err := datadir.ReadGenesis(path, s.DataDir, wanted)
+	if err != nil {
+		f := problem(check, err, "")
+		if (here.Genesis != nil || here.err != nil) && s.Genesis == "" { // there is a chain, which does not need the file
+			f.State = stateWarning
+		}
+		return &f
+	}
+	hash, err := datadir.GenesisHash(genesis)
+	if err == nil && wanted != nil && *wanted != hash && here.Genesis != nil {
+		err = emergency.OtherGenesis(s.DataDir, wanted.String(), hash.String(), datadir.ErrOtherGenesis)
+	}
+	if err != nil {
+		f := problem(check, err, "")
+		return &f
+	}
+	return &finding{Check: check, State: stateOK, Detail: "hash " + hash.String()}
+}
+
+// checkKey reads the producer's key, and holds the chain to the record of what it signed. Who makes a network's blocks
+// must have a key, who follows may, and so may a member. A development chain has none in a file, and no settings.
+func checkKey(s nodeSettings, here place) *finding {
+	const check = "producer's key"
+	if s.Signer != "" {
+		if _, err := s.client(s.DataDir); err != nil {
+			f := problem(check, err, "docs/cluster.md says how a node and its signer know each other")
+			return &f
+		}
+		return &finding{Check: check, State: stateOK, Detail: "at the signer " + s.Signer}
+	}
+	path := s.keyPath()
+	member, err := datadir.IsMember(s.DataDir)
+	network := exists(filepath.Join(s.DataDir, datadir.SettingsFile)) ||
+		exists(orIn(s.DataDir, s.Genesis, datadir.GenesisFile))
+	if err == nil && !exists(path) && s.ProtocolKey == "" && (member || !network || !s.hasKey()) || !s.hasKey() {
+		return nil
+	}
+	key, err := datadir.ReadProtocolKey(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		f := problem(check, s.noKey(path), "")
+		return &f
+	case err != nil:
+		f := problem(check, output.Usage(err),
+			"put the key's file there, name another with --protocol-key, or follow with --mode replica")
+		return &f
+	case here.Record != nil:
+		f := problem(check, here.Record, "")
+		return &f
+	case here.Lost != nil && len(s.Upstream) == 0:
+		f := problem(check, here.Lost, "")
+		return &f
+	}
+	producer := here.Producer
+	if here.Genesis == nil {
+		if genesis, err := datadir.ReadGenesis(
+			orIn(s.DataDir, s.Genesis, datadir.GenesisFile), s.DataDir, nil,
+		); err == nil {
+			producer = genesis.Parameters.Producer
+		}
+	}
+	if s.Mode == string(api.ModePrimary) && producer != (types.PublicKey{}) && producer != key.PublicKey() {
+		return &finding{
+			Check: check, State: stateWarning,
+			Detail: fmt.Sprintf("the key of %s, not of the chain's producer, %s",
+				types.Account(key.PublicKey()), types.Account(producer)),
+			Advice: "right if production is handed over from it or to it; else this node makes no blocks",
+		}
+	}
+	return &finding{Check: check, State: stateOK, Detail: "of " + types.Account(key.PublicKey()).String()}
+}
+
+// clockSlack is how far the clock may be behind the newest block.
+const clockSlack = 15 * time.Second
+
+// checkClock holds the clock to the newest block. What is wrong with it a node lives with: blocks keep the last
+// timestamp, or replicas wait.
+func checkClock(here place, now time.Time) finding {
+	newest := time.Unix(int64(max(here.Head.Timestamp, here.Genesis.Time)), 0)
+	behind := newest.Sub(now).Round(time.Second)
+	if behind <= clockSlack {
+		return finding{Check: "clock", State: stateOK, Detail: "not behind the newest block"}
+	}
+	return finding{
+		Check: "clock", State: stateWarning,
+		Detail: fmt.Sprintf("%s behind the newest block, which is of %s", behind, newest.UTC().Format(time.RFC3339)),
+		Advice: "set the clock right, and have it kept so: `timedatectl` shows what does",
+	}
+}
+
+// exists tells whether there is something at a path, readable or not.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}

@@ -1,0 +1,157 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cairn-chain/cairn/api"
+)
+
+// buildNextFormat compiles the program as it would be after a change of the database's format.
+var buildNextFormat = sync.OnceValues(func() (string, error) {
+	const file = "internal/storage/chain/store.go"
+	original, err := filepath.Abs(filepath.Join("../..", file))
+	if err != nil {
+		return "", err
+	}
+	source, err := os.ReadFile(original)
+	if err != nil {
+		return "", err
+	}
+	const format = "format       = 6\n"
+	changed, overlay := filepath.Join(binaryDir, "store.go"), filepath.Join(binaryDir, "overlay.json")
+	content := strings.Replace(string(source), format, strings.Replace(format, "6", "7", 1), 1)
+	if err := os.WriteFile(changed, []byte(content), 0o600); err != nil {
+		return "", err
+	}
+	mapping, err := json.Marshal(map[string]any{"Replace": map[string]string{original: changed}})
+	if err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(overlay, mapping, 0o600); err != nil {
+		return "", err
+	}
+	return compile("cairn-next", "-overlay", overlay)
+})
+
+func nextFormat(t *testing.T) string {
+	t.Helper()
+	path, err := buildNextFormat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A node is moved over a change of the database's format as the page of releases says. The new program refuses the
+// directory, and names the command that moves it. All transactions that were acknowledged are in blocks then.
+func TestMoveOverAChangeOfFormat(t *testing.T) {
+	root := t.TempDir()
+	dir, moved := filepath.Join(root, "mychain"), filepath.Join(root, "new")
+	h := &handover{t: t, load: newLoad(256)}
+	u := newUser(t)
+	u.succeeds(nil, append([]string{"init", dir, "--block-time", "200ms"}, h.load.allocations()...)...)
+	node := start(t, "node", "--data-dir", dir, "--prove", "off")
+	h.load.chainID = chainIDOf(t, h.client(node))
+	h.await(node, "some blocks further", func(s api.SyncStatus) bool { return s.LocalHeight >= 3 })
+	if err := node.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	node = start(t, "node", "--data-dir", dir, "--prove", "off", "--block-time", "1h")
+	loading, stop := context.WithCancel(t.Context())
+	sent := make(chan error, 1)
+	go func() { sent <- h.load.run(loading, node.RPC) }()
+	h.awaitLoad(500) // none of them is in a block
+	stop()
+	if err := <-sent; err != nil {
+		t.Fatal(err)
+	}
+	if err := node.Stop(); err != nil {
+		t.Fatal(err)
+	}
+
+	next := *u
+	next.program = nextFormat(t)
+	way := "cairn db move --from " + dir
+	for _, refused := range []failure{
+		next.fails(exitUsage, append([]string{"node", "--data-dir", dir}, anyPorts...)...),
+		next.fails(exitUsage, "db", "check", "--data-dir", dir),
+	} {
+		if !strings.Contains(refused.Message, "format 6") || !strings.Contains(refused.Message, "format 7") ||
+			!strings.Contains(refused.Message, way) {
+			t.Errorf("the new program says %q, want both formats and %q", refused.Message, way)
+		}
+	}
+	if told := next.run("doctor", "--data-dir", dir); told.code != exitFailed || !strings.Contains(told.stdout, way) {
+		t.Errorf("doctor does not say %q: %s", way, told)
+	}
+	next.succeeds(nil, "db", "move", "--from", dir, "--to", moved)
+	next.succeeds(nil, "db", "check", "--data-dir", moved)
+	again := launchProgram(t, next.program, "127.0.0.1:0", "node", "--data-dir", moved, "--prove", "off")
+	if err := again.awaitReady(); err != nil {
+		t.Fatal(err)
+	}
+	(&clusterOfNodes{t: t, nodes: map[string]*process{"moved": again}}).checkIncluded(h.load, "moved")
+	if err := again.Stop(); err != nil {
+		t.Error(err)
+	}
+	old := u.fails(exitUsage, append([]string{"node", "--data-dir", dir}, anyPorts...)...)
+	if !strings.Contains(old.Message, "was moved to "+moved) {
+		t.Errorf("the old directory says %q", old.Message)
+	}
+	u.succeeds(nil, "db", "check", "--data-dir", dir) // and has its data
+}
+
+// A cluster is moved over a change of the format member by member, while it makes blocks. Each is the member that it
+// was, and nothing that was acknowledged is lost.
+func TestMoveAClusterOverAChangeOfFormat(t *testing.T) {
+	l := newLoad(64)
+	c := newClusterOfNodes(t, l, "--prove", "off")
+	c.programs = map[string]string{}
+	c.join("b", "a")
+	c.join("c", "a")
+	l.chainID = chainIDOf(t, c.clientOf(c.nodes["a"]))
+	before := c.status("a")
+	for _, name := range []string{"c", "b", "a"} {
+		other := c.other(name)
+		loading, stop := context.WithCancel(t.Context())
+		sent := make(chan error, 1)
+		acknowledged := l.acknowledged()
+		go func() { sent <- l.run(loading, c.nodes[other].RPC) }()
+		c.await("transactions are acknowledged", func() bool { return l.acknowledged() > acknowledged+100 })
+		if err := c.nodes[name].Stop(); err != nil {
+			t.Fatal(err)
+		}
+		delete(c.nodes, name)
+		u := newUser(t)
+		u.program = nextFormat(t)
+		from := c.dirs[name]
+		c.dirs[name], c.programs[name] = filepath.Join(t.TempDir(), name), u.program
+		u.succeeds(nil, "db", "move", "--from", from, "--to", c.dirs[name])
+		c.start(name)
+		head, err := c.clientOf(c.nodes[other]).BlockNumber(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.awaitHeight(c.nodes[name], head)
+		stop()
+		if err := <-sent; err != nil {
+			t.Fatal(err)
+		}
+		c.checkIncluded(l, name)
+	}
+	after := c.status("a")
+	if len(after.Members) != len(before.Members) || after.Cluster != before.Cluster {
+		t.Errorf("the cluster is %+v, and was %+v", after, before)
+	}
+	for i, m := range after.Members {
+		if m.Pin != before.Members[i].Pin || !m.Voter {
+			t.Errorf("member %+v, and was %+v", m, before.Members[i])
+		}
+	}
+}

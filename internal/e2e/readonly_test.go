@@ -1,0 +1,95 @@
+package e2e
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cairn-chain/cairn/api"
+)
+
+// lookingCommands only read a data directory DIR; OUT is a file elsewhere.
+var lookingCommands = [][]string{
+	{"doctor", "--data-dir", "DIR"},
+	{"db", "check", "--data-dir", "DIR"},
+	{"db", "export", "--data-dir", "DIR", "--output", "OUT"},
+	{"snapshot", "list", "--data-dir", "DIR"},
+	{"snapshot", "verify", "DIR/snapshots/HEIGHT"},
+	{"snapshot", "export", "DIR/snapshots/HEIGHT", "--output", "OUT"},
+	{"quarantine", "list", "--data-dir", "DIR"},
+	{"cluster", "recover", "--data-dir", "DIR"}, // it asks, and nobody answers
+	{"promote", "--from-dead", "--data-dir", "DIR", "--protocol-key", "DIR/protocol.key", "--alone"},
+}
+
+// What only looks at a data directory writes nothing there: no file, mode, owner, time or byte of it changes. Such are
+// also commands that ask, before they are answered.
+func TestLookingWritesNothing(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "chain")
+	u := newUser(t)
+	u.succeeds(nil, "init", dir, "--block-time", "100ms")
+	node := start(t, "node", "--data-dir", dir, "--prove", "off", "--snapshot-interval", "5")
+	h := &handover{t: t}
+	h.await(node, "some blocks further", func(s api.SyncStatus) bool { return s.LocalHeight >= 6 })
+	node.Kill() // the log of the database has something to read
+	u.succeeds(nil, "snapshot", "create", "--data-dir", dir)
+	u.succeeds(nil, "cluster", "init", "--data-dir", dir, "--name", "a", "--address", "127.0.0.1:9")
+	snapshots, err := filepath.Glob(filepath.Join(dir, "snapshots", "*"))
+	if err != nil || len(snapshots) == 0 {
+		t.Fatalf("snapshots %q, %v", snapshots, err)
+	}
+	height := filepath.Base(snapshots[0])
+	before := lookAtTree(t, dir)
+	for i, command := range lookingCommands {
+		replace := strings.NewReplacer("DIR", dir, "OUT", filepath.Join(root, fmt.Sprint(i)), "HEIGHT", height)
+		args := make([]string, len(command))
+		for j, arg := range command {
+			args[j] = replace.Replace(arg)
+		}
+		r := u.run(args...)
+		if r.stdout == "" && r.stderr == "" {
+			t.Errorf("it says nothing: %s", r)
+		}
+		if after := lookAtTree(t, dir); !maps.Equal(before, after) {
+			t.Errorf("it changes the directory: %s", r)
+			for name := range maps.All(after) {
+				if before[name] != after[name] {
+					t.Errorf("%s: %s, was %s", name, after[name], before[name])
+				}
+			}
+			before = after
+		}
+	}
+}
+
+// lookAtTree is all that there is to say of the files of a directory.
+func lookAtTree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	found := make(map[string]string)
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		var content []byte
+		if info.Mode().IsRegular() {
+			if content, err = os.ReadFile(path); err != nil {
+				return err
+			}
+		}
+		found[path] = fmt.Sprintf("%s %v %d %x", info.Mode(), info.ModTime(), info.Size(), sha256.Sum256(content))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}

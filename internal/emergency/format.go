@@ -1,0 +1,80 @@
+package emergency
+
+import (
+	"fmt"
+
+	"github.com/cairn-chain/cairn/types"
+)
+
+// OtherFormat is told of a database whose rows are laid out as by another version of the program. versions are those
+// that read it, the first and the last; empty if they are not known. movable tells whether this program reads its
+// blocks.
+func OtherFormat(dir string, has, reads uint32, versions string, movable bool, cause error) *Emergency {
+	e := &Emergency{
+		What:  fmt.Sprintf("the database in %s has format %d, and this program reads format %d", dir, has, reads),
+		Lost:  nothing,
+		Final: true,
+		Cause: cause,
+	}
+	if versions != "" {
+		e.What += fmt.Sprintf(" (format %d is read by the versions %s)", has, versions)
+	}
+	switch {
+	case has > reads:
+		e.Next = "A newer version wrote it: install that one again, which `cairn version` should show"
+	case movable:
+		e.Next = fmt.Sprintf("Move it with all that it has: `cairn db move --from %s --to NEW`", dir)
+	default:
+		e.Next = fmt.Sprintf("Write its blocks with the version that reads it, `cairn db export --data-dir %s --output "+
+			"blocks.bin`, read them with this one, `cairn db import --genesis %s/genesis.json --data-dir NEW --input "+
+			"blocks.bin`, and have `cairn db move --from %s --to NEW` carry the rest", dir, dir, dir)
+	}
+	return e
+}
+
+// OtherSchedule is told of a chain whose contracts cost other gas than in this program.
+func OtherSchedule(dir string, cause error) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("the chain in %s was made under another gas schedule than this program's, and its blocks come "+
+			"to something else here", dir),
+		Lost:  nothing,
+		Next:  "Go on with the version that made it: `cairn version` shows a program's schedule",
+		Final: true,
+		Cause: cause,
+	}
+}
+
+// PrunedMove is told of a database of an older format that has lost the blocks which would be executed again.
+func PrunedMove(dir string, oldest types.Height, cause error) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("the database in %s has another format, and blocks before %d are pruned, so that they cannot be "+
+			"executed again", dir, oldest),
+		Lost: nothing,
+		Next: fmt.Sprintf("Make a snapshot with the version that wrote it, `cairn snapshot create --data-dir %s`, begin with "+
+			"it here, `cairn snapshot import %s/snapshots/HEIGHT --genesis-hash HASH --data-dir NEW`, and move again", dir, dir),
+		Final: true,
+		Cause: cause,
+	}
+}
+
+// Moved is told of a directory that was moved elsewhere, where its key signs now.
+func Moved(dir, to string, cause error) *Emergency {
+	return &Emergency{
+		What:  fmt.Sprintf("%s was moved to %s, and two nodes with one key would make two chains", dir, to),
+		Lost:  nothing,
+		Next:  fmt.Sprintf("Start the node there: `cairn node --data-dir %s`", to),
+		Final: true,
+		Cause: cause,
+	}
+}
+
+// MoveUnfinished is told of a directory that does not have yet all that is being moved into it.
+func MoveUnfinished(dir, from string, cause error) *Emergency {
+	return &Emergency{
+		What:  fmt.Sprintf("the move from %s to %s has not ended", from, dir),
+		Lost:  "nothing is lost, the old directory is as it was",
+		Next:  fmt.Sprintf("Go on with it: `cairn db move --from %s --to %s`", from, dir),
+		Final: true,
+		Cause: cause,
+	}
+}
