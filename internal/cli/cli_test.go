@@ -348,12 +348,15 @@ func TestUnreachable(t *testing.T) {
 		http.Error(w, "later", http.StatusServiceUnavailable)
 	}))
 	defer starting.Close()
-	node := startNode(t)
+	over := make(chan struct{})
+	silent := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-over }))
+	defer silent.Close()
+	defer close(over)
 	desk := newDesk(t, nil)
 	for name, args := range map[string][]string{
 		"nobody there":   {"status", "--rpc-url", closed.URL},
 		"not there yet":  {"status", "--rpc-url", starting.URL},
-		"no time":        {"status", "--rpc-url", node.url, "--timeout", "1ns"},
+		"no time":        {"status", "--rpc-url", silent.URL, "--timeout", "1ms"},
 		"nobody to send": {"send", "dev1", "1", "--from", "dev0", "--rpc-url", closed.URL},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,8 +3,6 @@ package kv
 import (
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"log/slog"
 	"runtime"
 	"sync/atomic"
@@ -151,46 +149,6 @@ func readError(err error) error {
 		return fmt.Errorf("%w: %w", ErrNone, err)
 	}
 	return err
-}
-
-// Lock keeps others from a directory, which it makes where there is none, until it is closed: other processes, and
-// other parts of this one. It returns [ErrLocked] when the directory is in use, and leaves a file LOCK there.
-func Lock(dir string) (io.Closer, error) {
-	if err := (FS{}).MakeDir(dir, 0o700); err != nil {
-		return nil, err
-	}
-	return asCloser(lockDirectory(dir, vfs.Default))
-}
-
-// LockShared keeps writers from a directory until it is closed, and no other reader. Nothing on the disk changes. It
-// returns [ErrLocked] when somebody has the directory with [Lock].
-func LockShared(dir string) (io.Closer, error) {
-	return asCloser(lockDirectory(dir, shared{vfs.Default}))
-}
-
-// asCloser keeps a nil lock from becoming an interface that is not nil.
-func asCloser(lock *pebble.Lock, err error) (io.Closer, error) {
-	if err != nil {
-		return nil, err
-	}
-	return lock, nil
-}
-
-// shared are files whose locks are for readers.
-type shared struct{ vfs.FS }
-
-// lockDirectory tells a directory in use, where taking the lock fails, from one whose lock file cannot be opened.
-func lockDirectory(dir string, files vfs.FS) (*pebble.Lock, error) {
-	lock, err := pebble.LockDirectory(dir, files)
-	var cannotOpen *fs.PathError
-	switch {
-	case err == nil:
-		return lock, nil
-	case errors.As(err, &cannotOpen):
-		return nil, fmt.Errorf("lock directory: %w", err)
-	default:
-		return nil, fmt.Errorf("%w: %s (%v)", ErrLocked, dir, err)
-	}
 }
 
 // pebbleOptions are tuned for one synced batch of some 100,000 rows in order a second, each of which becomes a file.
