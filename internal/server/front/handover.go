@@ -265,6 +265,8 @@ func (s *Server) allow(header http.Header, origin string) {
 	if origin != "" {
 		header.Set("Access-Control-Allow-Origin", origin)
 		header.Set("Access-Control-Expose-Headers", exposed)
+	}
+	if s.varies() {
 		header.Add("Vary", "Origin")
 	}
 }

@@ -84,6 +84,12 @@ func TestBothWaysAreEqual(t *testing.T) {
 			protected, post("{}", bearer, "Origin: https://evil.example"), 200, "127.0.0.1 {}", "Access-Control-Allow-Origin",
 			"",
 		},
+		"a cache is told of origins": {protected, post("{}", bearer), 200, "127.0.0.1 {}", "Vary", "Origin"},
+		"and for another page": {
+			protected, post("{}", bearer, "Origin: https://evil.example"), 200, "127.0.0.1 {}", "Vary", "Origin",
+		},
+		"and in a refusal": {protected, post("{}"), 401, "An API key or a token is needed.\n", "Vary", "Origin"},
+		"without origins":  {Config{}, post("{}"), 200, "127.0.0.1 {}", "Vary", ""},
 		"a refused page": {
 			protected, post("{}", "Origin: https://app.example"), 401, "An API key or a token is needed.\n",
 			"Access-Control-Allow-Origin", "https://app.example",
