@@ -101,7 +101,8 @@ type paymentStore interface {
 
 // Ledger is the chain's tip: a *ledger.Ledger.
 type Ledger interface {
-	Tip() *ledger.Tip
+	// Latest is the block that all methods know as soon as one of them shows anything of it.
+	Latest() (*ledger.Tip, error)
 	Machine() exec.Machine
 	Prove(key []byte) (ledger.MerkleProof, error)
 	ProveAt(ctx context.Context, h types.Height, key []byte) (ledger.MerkleProof, error)

@@ -98,7 +98,11 @@ func (h *submitHandlers) refusal(r mempool.Result) error {
 
 // withValues adds to a refusal the values that the transaction should have had.
 func (h *submitHandlers) withValues(e *jsonrpc.Error, tx *types.Transaction, id types.TxID) error {
-	env := h.ledger.Tip().Env
+	tip, err := h.ledger.Latest()
+	if err != nil {
+		return err
+	}
+	env := tip.Env
 	switch {
 	case errors.Is(e, api.ErrWrongChain):
 		return withData(e, "chainId", api.Quantity(h.chainID))
@@ -185,7 +189,10 @@ func (h *submitHandlers) simulate(ctx context.Context, encoded []byte) (simulati
 	if err := h.live(api.Latest()); err != nil {
 		return simulation{}, err
 	}
-	tip := h.ledger.Tip()
+	tip, err := h.ledger.Latest()
+	if err != nil {
+		return simulation{}, err
+	}
 	head := tip.Header.Header
 	seed, err := exec.Seed(head, tip.Parameters, h.timeAfter(head))
 	if err != nil {
