@@ -119,8 +119,9 @@ var (
 
 // Errors of the node's state.
 var (
-	// ErrPruned: the node no longer keeps the state at that height; data.oldestHeight is the oldest it has.
-	ErrPruned = reason(CodePruned, "pruned", "the state at that height is pruned")
+	// ErrPruned: the node no longer keeps the blocks and states that what is asked may be in; data.oldestHeight is the
+	// oldest height that it has.
+	ErrPruned = reason(CodePruned, "pruned", "this node does not keep that height any more")
 	// ErrNoState: the node keeps no state of any height, because it verifies blocks by their proofs.
 	ErrNoState = reason(CodePruned, "stateless", "this node keeps no state: it verifies blocks by their proofs")
 	// ErrProofNotReady: the block waits for its proof; data.status is queued or proving, data.position how many blocks

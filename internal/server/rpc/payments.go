@@ -6,12 +6,14 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -140,10 +142,12 @@ func (r *paymentReader) filter(
 	if accounts != nil {
 		f.Accounts = make(map[types.Account]struct{}, len(accounts))
 	}
-	for _, text := range accounts {
+	for i, text := range accounts {
 		account, err := parseAccount(r.network, text)
-		if err != nil {
-			return f, err
+		var refused *jsonrpc.Error
+		if errors.As(err, &refused) {
+			refused.Data["param"], refused.Data["member"] = "filter", fmt.Sprintf("accounts[%d]", i)
+			return f, refused
 		}
 		f.Accounts[account] = struct{}{}
 	}
