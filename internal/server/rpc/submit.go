@@ -3,7 +3,6 @@ package rpc
 import (
 	"context"
 	"errors"
-	"math"
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
@@ -108,26 +107,13 @@ func (h *submitHandlers) withValues(e *jsonrpc.Error, tx *types.Transaction, id 
 		return withData(e, "chainId", api.Quantity(h.chainID))
 	case errors.Is(e, api.ErrAlreadyKnown):
 		return withData(e, "hash", id)
-	case errors.Is(e, api.ErrCannotPay):
-		record, err := h.chain.Account(h.chain.Head().Header.Height, tx.Sender)
-		if errors.Is(err, chain.ErrNoState) {
-			return e
-		}
-		if err != nil {
-			return err
-		}
-		needed, err := tx.Cost()
-		if err != nil {
-			needed = math.MaxUint64 // over every balance
-		}
-		return withData(e, "balance", api.Quantity(record.Balance), "needed", api.Quantity(needed))
 	case errors.Is(e, api.ErrFeeTooLow):
 		return withData(e, "baseFee", api.Quantity(env.BaseFee), "minBaseFee", api.Quantity(env.Parameters.MinBaseFee))
 	case errors.Is(e, api.ErrIntrinsicGas):
 		return withData(e, "min", api.Quantity(fees.IntrinsicGas(tx.Payload)))
 	case errors.Is(e, api.ErrGasOverBlock):
 		return withData(e, "max", api.Quantity(env.Parameters.GasLimit))
-	case errors.Is(e, api.ErrNonceTooLow), errors.Is(e, api.ErrNonceTooHigh):
+	case errors.Is(e, api.ErrNonceTooLow), errors.Is(e, api.ErrNonceTooHigh), errors.Is(e, api.ErrHeld):
 		next, err := h.pool.NextNonce(tx.Sender)
 		if err != nil {
 			return err
