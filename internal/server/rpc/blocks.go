@@ -38,7 +38,7 @@ func (h *blockHandlers) getBlockByNumber(ctx context.Context, p api.GetBlockByNu
 func (h *blockHandlers) getBlockByHash(ctx context.Context, p api.GetBlockByHashParams) (*api.Block, error) {
 	height, err := h.chain.HeightOf(p.Hash)
 	if errors.Is(err, chain.ErrNotFound) {
-		return nil, nil
+		return nil, unknown(h.chain)
 	}
 	if err != nil {
 		return nil, err

@@ -56,6 +56,7 @@ type transactionStore interface {
 	TransactionsFrom(p chain.Position, yield func(chain.Included) bool) error
 	ByAccount(account types.Account, before chain.Position, limit int) ([]chain.Position, error)
 	Recent(limit int) ([]chain.Position, error)
+	Account(types.Height, types.Account) (state.Account, error)
 }
 
 type stateStore interface {

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -50,13 +51,16 @@ func (h *transactionHandlers) getTransactionByHash(
 		tx := newTransaction(pending.Signed(), p.Hash)
 		return &tx, nil
 	}
-	return nil, nil
+	return nil, unknown(h.chain)
 }
 
 func (h *transactionHandlers) getTransactionReceipt(_ context.Context, p api.TransactionParams) (*api.Receipt, error) {
-	found, _, err := h.find(p.Hash)
-	if found == nil || err != nil {
+	found, pending, err := h.find(p.Hash)
+	switch {
+	case err != nil || pending != nil:
 		return nil, err
+	case found == nil:
+		return nil, unknown(h.chain)
 	}
 	return h.receipt(found)
 }
@@ -71,7 +75,7 @@ func (h *transactionHandlers) getTransactionStatus(
 	case pending != nil:
 		return api.TransactionStatus{Status: api.StatusPending}, nil
 	case found == nil:
-		return api.TransactionStatus{Status: api.StatusUnknown}, nil
+		return api.TransactionStatus{Status: api.StatusUnknown}, unknown(h.chain)
 	}
 	head, height := h.chain.Head().Header.Height, found.header.Height
 	return api.TransactionStatus{
@@ -278,22 +282,34 @@ func (h *transactionHandlers) getTransactionByNonce(
 				return nil, err
 			}
 			if last, err = h.at(position, last); err != nil {
-				return nil, absent(err)
+				return nil, cmp.Or(absent(err), h.unusedNonce(account, p.Nonce))
 			}
 			if nonce := api.LooseQuantity(last.tx.Nonce); last.tx.Sender == account && nonce <= p.Nonce {
 				if nonce < p.Nonce {
-					return nil, nil
+					return nil, nil // the next one is not used
 				}
 				tx := included(&last.tx, last.receipt, last.reason, last.place)
 				return &tx, nil
 			}
 		}
 		if len(positions) < noncePage {
-			return nil, nil
+			return nil, h.unusedNonce(account, p.Nonce)
 		}
 		before = positions[len(positions)-1]
 	}
 	return nil, withData(api.ErrOutOfRange, "param", "nonce", "oldestHeight", last.header.Height)
+}
+
+// unusedNonce is the error of a nonce that no transaction which this node keeps used: nil where none used it at all.
+func (h *transactionHandlers) unusedNonce(account types.Account, nonce api.LooseQuantity) error {
+	record, err := h.chain.Account(h.chain.Head().Header.Height, account)
+	if err != nil && !errors.Is(err, chain.ErrNoState) {
+		return err
+	}
+	if err == nil && uint64(nonce) >= record.Nonce {
+		return nil
+	}
+	return unknown(h.chain)
 }
 
 func (h *transactionHandlers) getBlockTransactions(

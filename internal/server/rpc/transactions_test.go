@@ -15,6 +15,7 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -530,6 +531,43 @@ func TestTransactionByNonce(t *testing.T) {
 	}
 	if got := call[*api.Transaction](c, "svc_getTransactionByNonce", types.Account{9}, "0x0"); got != nil {
 		t.Errorf("an unused account: %+v", got)
+	}
+}
+
+// TestPrunedOrUnknown looks for what was pruned, on a node that cannot know whether it ever was.
+func TestPrunedOrUnknown(t *testing.T) {
+	c := startTestChain(t, types.Regtest, 5, chain.Options{Retention: 2}, jsonrpc.Options{})
+	tx := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})
+	c.include(tx)
+	old := must(c.store.Header(1))(t).Header.Hash()
+	look := [][]any{
+		{"svc_getTransactionByHash", tx.ID()}, {"svc_getTransactionReceipt", tx.ID()}, {"svc_getTransactionStatus", tx.ID()},
+		{"svc_traceTransaction", tx.ID()}, {"svc_getBlockByHash", old},
+		{"svc_getTransactionByNonce", account(alice), "0x0"},
+	}
+	for _, l := range look {
+		if result, failure := c.post(l[0].(string), l[1:]...); failure != nil || string(result) == "null" {
+			t.Errorf("%v before it is pruned: got %s, %v; want it", l, result, failure)
+		}
+	}
+	for range 4 {
+		c.include()
+	}
+	check(t, c.store.Prune(t.Context()))
+	for _, l := range look {
+		if data := c.refused(api.ErrPruned, l[0].(string), l[1:]...); data["oldestHeight"] != float64(c.store.OldestHeight()) {
+			t.Errorf("%v: got %v, want the oldest height %d", l, data, c.store.OldestHeight())
+		}
+	}
+	waits := c.sign(alice, 1, types.Transfer{To: account(bob), Amount: 1})
+	call[types.TxID](c, "svc_sendRawTransaction", encoded(waits))
+	for _, l := range [][]any{
+		{"svc_getTransactionReceipt", waits.ID()}, {"svc_getTransactionByNonce", account(alice), "0x1"},
+		{"svc_getTransactionByNonce", types.Account{9}, "0x0"},
+	} { // what is certain
+		if result, failure := c.post(l[0].(string), l[1:]...); failure != nil || string(result) != "null" {
+			t.Errorf("%v: got %s, %v; want null", l, result, failure)
+		}
 	}
 }
 
