@@ -116,6 +116,8 @@ type Transaction struct {
 	Error                *string           `json:"error" doc:"why it failed, a word in snake_case; null otherwise"`
 	Contract             *types.ContractID `json:"contract,omitempty" doc:"of a deploy: the contract that it creates"`
 	Cursor               string            `json:"cursor,omitempty" doc:"in a list: where the next page begins"`
+	GasUsed              *Quantity         `json:"gasUsed" doc:"the gas that it used; null while pending"`
+	Fee                  *Quantity         `json:"fee" doc:"what it paid for that: gasUsed × gasPrice; null while pending"`
 }
 
 // Input is what a transaction's payload carries besides its value.

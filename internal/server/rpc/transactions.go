@@ -140,6 +140,8 @@ func included(tx *types.SignedTransaction, receipt types.Receipt, reason exec.Re
 	view.GasPrice = effectivePrice(tx, at.header)
 	view.BlockHeight, view.BlockHash, view.TransactionIndex = &at.header.Height, &at.hash, &at.index
 	view.Status, view.Error = status(receipt), trace.Failure(reason)
+	used := api.Quantity(receipt.GasUsed)
+	view.GasUsed, view.Fee = &used, new(used*view.GasPrice) // no more than gas limit × max fee, which fits
 	return view
 }
 
