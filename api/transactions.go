@@ -15,7 +15,7 @@ var (
 			"cannot know: it answers pruned.", ErrPruned)
 	GetTransactionsByAddress = define[GetTransactionsByAddressParams, []Transaction]("svc_getTransactionsByAddress",
 		"Included transactions in which an account is sender, recipient or a called contract, newest first.",
-		ErrBadAccount, ErrWrongNetwork, ErrOutOfRange, ErrBadCursor)
+		ErrBadAccount, ErrWrongNetwork, ErrOutOfRange, ErrBadCursor, ErrTakenBack, ErrAboveHead, ErrPruned)
 	GetTransactionByNonce = define[TransactionByNonceParams, *Transaction]("svc_getTransactionByNonce",
 		"The included transaction in which an account used a nonce; null if none did. A node that does not have all blocks "+
 			"and finds nothing for a nonce that is used answers pruned.",

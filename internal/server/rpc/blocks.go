@@ -187,6 +187,9 @@ func (h *blockHandlers) getBlocks(ctx context.Context, p api.GetBlocksParams) (a
 		return nil, jsonrpc.InvalidParam("range", "a follower's name has at most 64 bytes", "reason", "out_of_range",
 			"member", "follower", "max", api.MaxFollowerBytes)
 	}
+	if p.Range.From > p.Range.To {
+		return nil, endsFirst("range", "from_height", p.Range.To)
+	}
 	if p.Range.Follower != "" {
 		h.followers.saw(request.Of(ctx).Source, p.Range.Follower, time.Now())
 	}

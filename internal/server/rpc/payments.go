@@ -44,6 +44,9 @@ func (h *paymentHandlers) getPayments(ctx context.Context, p api.GetPaymentsPara
 		return api.PaymentPage{}, err
 	}
 	in := chain.PaymentRange{From: f.FromBlock, To: f.ToBlock, Descending: f.Order == api.OrderDescending}
+	if err := checkRange(h.chain, in.From, in.To); err != nil {
+		return api.PaymentPage{}, err
+	}
 	if f.Order != "" && f.Order != api.OrderAscending && !in.Descending {
 		return api.PaymentPage{}, unknownWord("order")
 	}

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"math"
 
@@ -20,6 +18,7 @@ import (
 
 type transactionHandlers struct {
 	*transactionReader
+	cursors *cursors
 	pool    Pool
 	network types.Network
 }
@@ -201,35 +200,6 @@ func newLog(log types.Log, height types.Height, index uint32) api.Log {
 	}
 }
 
-// A cursor is a position in the chain: the height and the index in the block, big-endian, in hex.
-const cursorBytes = 8 + 4
-
-func cursor(p chain.Position) string {
-	var b [cursorBytes]byte
-	binary.BigEndian.PutUint64(b[:], uint64(p.Height))
-	binary.BigEndian.PutUint32(b[8:], p.Index)
-	return hex.EncodeToString(b[:])
-}
-
-// parsePosition reads what cursor gives; false for anything else.
-func parsePosition(text string) (p chain.Position, ok bool) {
-	var b [cursorBytes]byte
-	if len(text) != 2*cursorBytes {
-		return p, false
-	}
-	if _, err := hex.Decode(b[:], []byte(text)); err != nil {
-		return p, false
-	}
-	return chain.Position{Height: types.Height(binary.BigEndian.Uint64(b[:])), Index: binary.BigEndian.Uint32(b[8:])}, true
-}
-
-func parseCursor(text string) (chain.Position, error) {
-	if p, ok := parsePosition(text); ok && p != (chain.Position{}) {
-		return p, nil
-	}
-	return chain.Position{}, withData(api.ErrBadCursor, "param", "page", "member", "before")
-}
-
 func (h *transactionHandlers) getTransactionsByAddress(
 	ctx context.Context, p api.GetTransactionsByAddressParams,
 ) ([]api.Transaction, error) {
@@ -243,7 +213,7 @@ func (h *transactionHandlers) getTransactionsByAddress(
 	}
 	var before chain.Position
 	if p.Page.Before != "" {
-		if before, err = parseCursor(p.Page.Before); err != nil {
+		if before, err = h.cursors.position(p.Page.Before, "page", "before"); err != nil {
 			return nil, err
 		}
 	}
@@ -256,7 +226,7 @@ func (h *transactionHandlers) getTransactionsByAddress(
 	}
 	txs, err := h.list(ctx, positions)
 	for i := range txs {
-		txs[i].Cursor = cursor(positions[i])
+		txs[i].Cursor = newCursor(positions[i], *txs[i].BlockHash)
 	}
 	return txs, err
 }
