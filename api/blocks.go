@@ -11,7 +11,8 @@ var (
 	GetBlockByNumber = define[GetBlockByNumberParams, *Block]("svc_getBlockByNumber",
 		"The block of a height; null above the head.", ErrPruned)
 	GetBlockByHash = define[GetBlockByHashParams, *Block]("svc_getBlockByHash",
-		"The block with a hash; null when there is none.", ErrPruned)
+		"The block with a hash; null when there is none. A node that does not have all blocks and finds nothing cannot know: "+
+			"it answers pruned.", ErrPruned)
 	GetBlocks = define[GetBlocksParams, BlockItems]("svc_getBlocks",
 		"The blocks of a range, ascending: at most 256 or 16 MiB, but at least one when there is one. As bytes at GET "+
 			"/blocks/FROM-TO.", ErrPruned, ErrOutOfRange)

@@ -47,9 +47,10 @@ var (
 	ErrTooLong = reason(jsonrpc.CodeInvalidParams, "too_long", "a member of the filter is too long")
 	// ErrWrongNetwork: an address of another network; data.expectedPrefix is the node's.
 	ErrWrongNetwork = reason(jsonrpc.CodeInvalidParams, "wrong_network", "the address belongs to another network")
-	// ErrAboveHead: a block above the head was asked; data.max is the head's height.
+	// ErrAboveHead: a block above the head was asked; data.max is the head's height. data.member of a filter names the end
+	// of a range.
 	ErrAboveHead = reason(jsonrpc.CodeInvalidParams, "above_head", "the chain has no such block yet")
-	// ErrOutOfRange: a limit or count outside data.min and data.max.
+	// ErrOutOfRange: a limit, count or end of a range outside data.min and data.max.
 	ErrOutOfRange = reason(jsonrpc.CodeInvalidParams, "out_of_range", "a number is out of its range")
 	// ErrBadCursor: a cursor that no answer of this method has given.
 	ErrBadCursor = reason(jsonrpc.CodeInvalidParams, "bad_cursor", "the cursor is not one that this method gave")
@@ -67,10 +68,13 @@ var (
 	ErrWrongChain = reason(CodeNotAuthentic, "wrong_chain", "the transaction is for another chain")
 	// ErrNonceTooLow: the nonce is used already.
 	ErrNonceTooLow = reason(CodeNonce, "nonce_too_low", "the nonce is used already")
-	// ErrNonceTooHigh: the nonce is further ahead than the pool holds transactions for.
+	// ErrNonceTooHigh: the nonce is further ahead than the pool holds transactions for: data.limit nonces.
 	ErrNonceTooHigh = reason(CodeNonce, "nonce_too_high", "the nonce is too far ahead")
+	// ErrHeld: of the sender's transactions as many wait for an earlier nonce already as may, data.limit.
+	ErrHeld = reason(CodeNonce, "held", "too many of the sender's transactions wait for an earlier nonce")
 	// ErrCannotPay: the balance is under value + gas limit × max fee, or what the sender's earlier pending transactions
-	// leave of it is. data.balance is the balance after the latest block, data.needed what this transaction may take.
+	// leave of it is. data.balance is the balance after the latest block, and data.reserved what data.pending earlier
+	// transactions may take of it. data.needed is what this one may take: needed − (balance − reserved) is missing.
 	ErrCannotPay = reason(CodeCannotPay, "cannot_pay", "the sender's balance is under value + gas limit × max fee")
 	// ErrFeeTooLow: the max fee is under the lowest base fee that the parameters allow, data.minBaseFee.
 	ErrFeeTooLow = reason(CodeFeeTooLow, "fee_too_low", "the max fee is under the lowest base fee")
@@ -119,8 +123,9 @@ var (
 
 // Errors of the node's state.
 var (
-	// ErrPruned: the node no longer keeps the state at that height; data.oldestHeight is the oldest it has.
-	ErrPruned = reason(CodePruned, "pruned", "the state at that height is pruned")
+	// ErrPruned: the node no longer keeps the blocks and states that what is asked may be in; data.oldestHeight is the
+	// oldest height that it has.
+	ErrPruned = reason(CodePruned, "pruned", "this node does not keep that height any more")
 	// ErrNoState: the node keeps no state of any height, because it verifies blocks by their proofs.
 	ErrNoState = reason(CodePruned, "stateless", "this node keeps no state: it verifies blocks by their proofs")
 	// ErrProofNotReady: the block waits for its proof; data.status is queued or proving, data.position how many blocks
@@ -179,7 +184,7 @@ var ErrViewGas = reason(jsonrpc.CodeLimit, "view_gas", "the call needs more gas 
 
 // admissionErrors are those of a transaction that is offered to the pool.
 var admissionErrors = []*jsonrpc.Error{
-	ErrUndecodable, ErrBadSignature, ErrWrongChain, ErrNonceTooLow, ErrNonceTooHigh, ErrCannotPay, ErrFeeTooLow,
+	ErrUndecodable, ErrBadSignature, ErrWrongChain, ErrNonceTooLow, ErrNonceTooHigh, ErrHeld, ErrCannotPay, ErrFeeTooLow,
 	ErrReplacementUnderpriced, ErrAlreadyKnown, ErrMempoolFull, ErrNotWritten, ErrIntrinsicGas, ErrGasOverBlock,
 	ErrPriorityOverMax,
 	ErrSenderIsContract, ErrBadVersion, ErrNotProducer, ErrBadParameters, ErrFieldTooLong, ErrCodeTooLong, ErrReadOnly,

@@ -7,7 +7,7 @@ var (
 	GetEvents = define[GetEventsParams, []Event]("svc_getEvents",
 		"Events that match a filter, ascending by block, transaction and log index. A further page begins at the cursor of "+
 			"the last item; an empty page is the end.",
-		ErrOutOfRange, ErrBadCursor, ErrPruned, ErrTimeUp)
+		ErrOutOfRange, ErrBadCursor, ErrTakenBack, ErrAboveHead, ErrPruned, ErrTimeUp)
 )
 
 // Bounds of [GetEvents].
@@ -26,8 +26,8 @@ type GetEventsParams struct {
 type EventFilter struct {
 	ContractID *types.ContractID `json:"contract_id,omitempty" doc:"only of this contract"`
 	EventName  *string           `json:"event_name,omitempty" doc:"only of this name"`
-	FromBlock  *types.Height     `json:"from_block,omitempty" doc:"the first height; by default the first that is kept"`
-	ToBlock    *types.Height     `json:"to_block,omitempty" doc:"the last height; by default the latest"`
+	FromBlock  *types.Height     `json:"from_block,omitempty" doc:"the first height, at most one above the head; by default the first that is kept"`
+	ToBlock    *types.Height     `json:"to_block,omitempty" doc:"the last height, which the chain must have; by default the latest"`
 	Topics     []*types.Digest   `json:"topics,omitempty" doc:"the topics that they begin with, the first the SHA-256 of the name; null stands for any"`
 	Limit      *uint64           `json:"limit,omitempty" doc:"at most so many, 1 to 10,000; 1,000 by default"`
 	Cursor     string            `json:"cursor,omitempty" doc:"the cursor of the last item seen: only what comes after it"`

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -18,4 +19,12 @@ func FailureText(reason string, revertData []byte) string {
 		return words
 	}
 	return words + ": " + said
+}
+
+// PendingText says how many transactions are pending.
+func PendingText(count uint64) string {
+	if count == 1 {
+		return "1 pending transaction"
+	}
+	return strconv.FormatUint(count, 10) + " pending transactions"
 }

@@ -36,7 +36,7 @@ type PaymentFilter struct {
 	Kinds     []PaymentKind `json:"kinds,omitempty" doc:"only of these kinds; by default all"`
 	Order     Order         `json:"order,omitempty" doc:"desc: newest first; by default asc"`
 	FromBlock *types.Height `json:"from_block,omitempty" doc:"the lowest height, at most one above the head; by default the first that is kept"`
-	ToBlock   *types.Height `json:"to_block,omitempty" doc:"the highest height; by default the latest"`
+	ToBlock   *types.Height `json:"to_block,omitempty" doc:"the highest height, which the chain must have; by default the latest"`
 	Limit     *uint64       `json:"limit,omitempty" doc:"at most so many, 1 to 1,000; 100 by default"`
 	Cursor    string        `json:"cursor,omitempty" doc:"resume of a page, or the cursor of a payment: only what comes after it in the order"`
 }

@@ -102,6 +102,8 @@ type Event struct {
 	Topics           []Data           `json:"topics" doc:"SHA-256 of the event's name, then its own topics"`
 	TransactionIndex uint32           `json:"transaction_index" doc:"the transaction's place in the block"`
 	Cursor           string           `json:"cursor" doc:"where what comes after it begins"`
+	BlockHash        types.BlockHash  `json:"block_hash" doc:"the hash of its block"`
+	Timestamp        uint64           `json:"timestamp" doc:"the time of its block, in seconds of Unix time"`
 }
 
 // EventProgress says that a subscription to [TopicEvents] has come to the end of a block, and sent all that matches.

@@ -5,7 +5,8 @@ import "github.com/cairn-chain/cairn/types"
 // TraceTransaction follows a transaction.
 var (
 	TraceTransaction = define[TraceParams, *Trace]("svc_traceTransaction",
-		"What an included transaction did, call by call; null when it is not included. Its block is executed again up to it.",
+		"What an included transaction did, call by call; null when it is not included, pruned where the node does not have "+
+			"all blocks and cannot know. Its block is executed again up to it.",
 		ErrPruned, ErrBusy, ErrTimeUp, ErrNoState)
 )
 

@@ -5,17 +5,21 @@ import "github.com/cairn-chain/cairn/types"
 // Methods on included transactions, and on one wherever it is.
 var (
 	GetTransactionByHash = define[TransactionParams, *Transaction]("svc_getTransactionByHash",
-		"A pending or included transaction; null when it is neither.")
+		"A pending or included transaction; null when it is neither. A node that does not have all blocks and finds nothing "+
+			"cannot know: it answers pruned.", ErrPruned)
 	GetTransactionReceipt = define[TransactionParams, *Receipt]("svc_getTransactionReceipt",
-		"The receipt of an included transaction; null while it is pending or unknown.")
+		"The receipt of an included transaction; null while it is pending, and where it is in no block since genesis. A node "+
+			"that does not have all blocks and finds nothing cannot know: it answers pruned.", ErrPruned)
 	GetTransactionStatus = define[TransactionParams, TransactionStatus]("svc_getTransactionStatus",
-		"Where a transaction is: pending, success, failed or unknown.")
+		"Where a transaction is: pending, success, failed or unknown. A node that does not have all blocks and finds nothing "+
+			"cannot know: it answers pruned.", ErrPruned)
 	GetTransactionsByAddress = define[GetTransactionsByAddressParams, []Transaction]("svc_getTransactionsByAddress",
 		"Included transactions in which an account is sender, recipient or a called contract, newest first.",
-		ErrBadAccount, ErrWrongNetwork, ErrOutOfRange, ErrBadCursor)
+		ErrBadAccount, ErrWrongNetwork, ErrOutOfRange, ErrBadCursor, ErrTakenBack, ErrAboveHead, ErrPruned)
 	GetTransactionByNonce = define[TransactionByNonceParams, *Transaction]("svc_getTransactionByNonce",
-		"The included transaction in which an account used a nonce; null if none that this node keeps did.",
-		ErrBadAccount, ErrWrongNetwork, ErrOutOfRange)
+		"The included transaction in which an account used a nonce; null if none did. A node that does not have all blocks "+
+			"and finds nothing for a nonce that is used answers pruned.",
+		ErrBadAccount, ErrWrongNetwork, ErrOutOfRange, ErrPruned)
 	GetBlockTransactions = define[GetBlockTransactionsParams, []Transaction]("svc_getBlockTransactions",
 		"The transactions of a block in their order, from an index on; empty behind the last, and above the head.",
 		ErrPruned, ErrOutOfRange)
@@ -112,6 +116,8 @@ type Transaction struct {
 	Error                *string           `json:"error" doc:"why it failed, a word in snake_case; null otherwise"`
 	Contract             *types.ContractID `json:"contract,omitempty" doc:"of a deploy: the contract that it creates"`
 	Cursor               string            `json:"cursor,omitempty" doc:"in a list: where the next page begins"`
+	GasUsed              *Quantity         `json:"gasUsed" doc:"the gas that it used; null while pending"`
+	Fee                  *Quantity         `json:"fee" doc:"what it paid for that: gasUsed × gasPrice; null while pending"`
 }
 
 // Input is what a transaction's payload carries besides its value.

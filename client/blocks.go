@@ -16,7 +16,8 @@ func (c *Client) BlockByNumber(ctx context.Context, block api.BlockRef, full boo
 	return Invoke(ctx, c, api.GetBlockByNumber, api.GetBlockByNumberParams{Block: block, Full: full})
 }
 
-// BlockByHash is the block with a hash, nil when the node has none.
+// BlockByHash is the block with a hash, nil where there is none. A node that does not have all blocks, and not this one,
+// fails with [api.ErrPruned]: it cannot know.
 func (c *Client) BlockByHash(ctx context.Context, hash types.BlockHash, full bool) (*api.Block, error) {
 	return Invoke(ctx, c, api.GetBlockByHash, api.GetBlockByHashParams{Hash: hash, Full: full})
 }
@@ -63,17 +64,19 @@ func decodeBlocks(answer []byte) ([][]byte, error) {
 	return blocks, nil
 }
 
-// Transaction is a pending or included transaction, nil when it is neither.
+// Transaction is a pending or included transaction, nil when it is neither. [api.ErrPruned] is as for
+// [Client.BlockByHash].
 func (c *Client) Transaction(ctx context.Context, id types.TxID) (*api.Transaction, error) {
 	return Invoke(ctx, c, api.GetTransactionByHash, api.TransactionParams{Hash: id})
 }
 
-// Receipt is the receipt of an included transaction, nil while it is pending or unknown.
+// Receipt is the receipt of an included transaction, nil while it is pending, and where it is in no block since genesis.
+// [api.ErrPruned] is as for [Client.BlockByHash].
 func (c *Client) Receipt(ctx context.Context, id types.TxID) (*api.Receipt, error) {
 	return Invoke(ctx, c, api.GetTransactionReceipt, api.TransactionParams{Hash: id})
 }
 
-// TransactionStatus says where a transaction is.
+// TransactionStatus says where a transaction is. [api.ErrPruned] is as for [Client.BlockByHash].
 func (c *Client) TransactionStatus(ctx context.Context, id types.TxID) (api.TransactionStatus, error) {
 	return Invoke(ctx, c, api.GetTransactionStatus, api.TransactionParams{Hash: id})
 }

@@ -74,7 +74,7 @@ func (c *Client) WaitReceipt(ctx context.Context, id types.TxID) (api.Receipt, e
 			return *receipt, nil
 		case ctx.Err() != nil:
 			return api.Receipt{}, timeUp(id, ctx.Err())
-		case err != nil:
+		case err != nil && !errors.Is(err, api.ErrPruned): // of which it is in none that the node keeps, or not yet
 			return api.Receipt{}, err
 		}
 		if err := c.wait(ctx, pause); err != nil {

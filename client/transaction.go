@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/types"
@@ -158,16 +159,34 @@ func cannotPay(balance, required types.Amount) error {
 	}}
 }
 
-// Shortfall reads the amounts of an [api.ErrCannotPay], in smallest units: what the sender has, and what the
-// transaction may take. It is not ok for another error, or one without them.
-func Shortfall(err error) (balance, needed types.Amount, ok bool) {
+// Funds are the amounts of an [api.ErrCannotPay], in smallest units.
+type Funds struct {
+	Balance  types.Amount // of the sender, after the latest block
+	Reserved types.Amount // of that, by earlier pending transactions
+	Pending  uint64       // how many those are
+	Needed   types.Amount // what the transaction may take
+}
+
+// Missing is what the sender must get before the transaction is taken.
+func (f Funds) Missing() types.Amount {
+	free := f.Balance - min(f.Balance, f.Reserved)
+	return f.Needed - min(f.Needed, free)
+}
+
+// Shortfall reads the amounts of an [api.ErrCannotPay]. It is not ok for another error, or one without them.
+func Shortfall(err error) (f Funds, ok bool) {
 	var refusal *Error
 	if !errors.Is(err, api.ErrCannotPay) || !errors.As(err, &refusal) {
-		return 0, 0, false
+		return f, false
 	}
 	has, known := quantityOf(refusal.Data["balance"])
 	wants, both := quantityOf(refusal.Data["needed"])
-	return types.Amount(has), types.Amount(wants), known && both
+	reserved, _ := quantityOf(refusal.Data["reserved"]) // none of what this package refuses
+	f = Funds{Balance: types.Amount(has), Reserved: types.Amount(reserved), Needed: types.Amount(wants)}
+	if pending, is := refusal.Data["pending"].(json.Number); is {
+		f.Pending, _ = strconv.ParseUint(string(pending), 10, 64)
+	}
+	return f, known && both
 }
 
 // quantityOf reads a quantity in an error's data: what this package wrote, or a node.

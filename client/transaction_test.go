@@ -1,6 +1,7 @@
 package client
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -212,14 +213,22 @@ func TestShortfall(t *testing.T) {
 	}{
 		{"a node's", refusal(api.CodeCannotPay, "reason", "cannot_pay", "balance", "0x5", "needed", "0x7"), true},
 		{"this package's", cannotPay(5, 7), true},
+		{"with others pending", refusal(api.CodeCannotPay, "reason", "cannot_pay", "balance", "0x5", "needed", "0x7",
+			"reserved", "0x4", "pending", json.Number("1")), true},
 		{"no amounts", api.ErrCannotPay, false},
 		{"no quantity", refusal(api.CodeCannotPay, "reason", "cannot_pay", "balance", "five", "needed", "0x7"), false},
 		{"another error", refusal(api.CodeNonce, "reason", "nonce_too_low", "balance", "0x5", "needed", "0x7"), false},
 		{"none", nil, false},
 	} {
-		balance, needed, ok := Shortfall(test.err)
-		if ok != test.ok || ok && (balance != 5 || needed != 7) {
-			t.Errorf("%s: %d of %d, %t", test.name, balance, needed, ok)
+		funds, ok := Shortfall(test.err)
+		want := Funds{Balance: 5, Needed: 7}
+		missing := types.Amount(2)
+		if test.name == "with others pending" {
+			want.Reserved, want.Pending, missing = 4, 1, 6
+		}
+		if ok != test.ok || ok && (funds != want || funds.Missing() != missing) {
+			t.Errorf("%s: got %+v, %t, of which %d is missing; want %+v, %t, %d", test.name, funds, ok, funds.Missing(), want,
+				test.ok, missing)
 		}
 	}
 }

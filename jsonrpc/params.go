@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode"
 )
 
 // ParamInfo describes one parameter of a Method.
@@ -122,24 +124,72 @@ func (f *field) take() *Error {
 	return nil
 }
 
-// refusal says in plain words why the decoder did not take the parameter.
-func (p *param) refusal(err error) *Error {
-	if e := asError(err); e != nil {
-		return e.with("param", p.Name)
+// refusal says in plain words why the decoder did not take the parameter, and which member of it is to blame.
+func (f *field) refusal(err error) *Error {
+	what, member := fmt.Sprintf("parameter %q", f.Name), culprit(f.Type, f.raw)
+	switch {
+	case strings.ContainsFunc(member, unicode.IsLetter):
+		what = fmt.Sprintf("member %q of parameter %q", member, f.Name)
+	case member != "":
+		what, member = fmt.Sprintf("an element of parameter %q", f.Name), ""
 	}
 	var wrong *json.UnmarshalTypeError
-	if !errors.As(err, &wrong) {
-		return InvalidParam(p.Name, fmt.Sprintf("parameter %q is malformed", p.Name), "reason", "malformed")
-	}
-	what := fmt.Sprintf("parameter %q", p.Name)
-	e := InvalidParam(p.Name, "", "reason", "wrong_type")
+	e := asError(err)
 	switch {
-	case wrong.Field != "":
-		what = fmt.Sprintf("member %q of parameter %q", wrong.Field, p.Name)
-		e.Data["member"] = wrong.Field
-	case p.Type.Kind() == reflect.Slice && wrong.Type == p.Type.Elem():
-		what = fmt.Sprintf("an element of parameter %q", p.Name)
+	case e != nil:
+		e = e.with("param", f.Name)
+	case errors.As(err, &wrong):
+		e = InvalidParam(f.Name, fmt.Sprintf("%s must be %s", what, describe(wrong.Type)), "reason", "wrong_type")
+	default:
+		e = InvalidParam(f.Name, what+" is malformed", "reason", "malformed")
 	}
-	e.Message = fmt.Sprintf("%s must be %s", what, describe(wrong.Type))
+	if member != "" {
+		e = e.with("member", member)
+	}
 	return e
+}
+
+// culprit is the path to the first part of a value that does not decode into t, such as topics[0]. It is empty where
+// that is all of it.
+func culprit(t reflect.Type, raw []byte) string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if decodesItself(t) {
+		return ""
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		var members map[string]json.RawMessage
+		if json.Unmarshal(raw, &members) != nil {
+			return ""
+		}
+		for i := range t.NumField() {
+			name, ok := memberName(t.Field(i))
+			inner, there := members[name]
+			if ok && there && json.Unmarshal(inner, reflect.New(t.Field(i).Type).Interface()) != nil {
+				return name + within(t.Field(i).Type, inner)
+			}
+		}
+	case reflect.Slice:
+		var elements []json.RawMessage
+		if json.Unmarshal(raw, &elements) != nil {
+			return ""
+		}
+		for i, inner := range elements {
+			if json.Unmarshal(inner, reflect.New(t.Elem()).Interface()) != nil {
+				return "[" + strconv.Itoa(i) + "]" + within(t.Elem(), inner)
+			}
+		}
+	}
+	return ""
+}
+
+// within is [culprit] as it follows the path to the value.
+func within(t reflect.Type, raw []byte) string {
+	path := culprit(t, raw)
+	if path == "" || path[0] == '[' {
+		return path
+	}
+	return "." + path
 }

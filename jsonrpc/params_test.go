@@ -136,6 +136,10 @@ func TestParams(t *testing.T) {
 		{"object for array", "filter", `[{"names":{}},true]`, bad(
 			`member "names" of parameter "filter" must be an array`, `{"member":"names","param":"filter","reason":"wrong_type"}`,
 		)},
+		{"element of a member", "filter", `[{"names":["a",1]},true]`, bad(
+			`member "names[1]" of parameter "filter" must be a string`,
+			`{"member":"names[1]","param":"filter","reason":"wrong_type"}`,
+		)},
 		{
 			"null in array", "filter", `[{"names":["a",null]},true]`,
 			bad(`parameter "filter" must not hold null`, `{"param":"filter","reason":"wrong_type"}`),

@@ -15,8 +15,11 @@ import (
 // Reasons that the node refuses with, by what they mean to a sender. Places say that a nonce is not what it was taken
 // for, and later that nothing is wrong with what was asked.
 var (
-	places = []string{reasonOf(api.ErrNonceTooLow), reasonOf(api.ErrNonceTooHigh), reasonOf(api.ErrReplacementUnderpriced)}
-	later  = []string{reasonOf(api.ErrMempoolFull), reasonOf(api.ErrNotWritten), "rate", reasonOf(api.ErrBusy)}
+	places = []string{
+		reasonOf(api.ErrNonceTooLow), reasonOf(api.ErrNonceTooHigh), reasonOf(api.ErrHeld),
+		reasonOf(api.ErrReplacementUnderpriced),
+	}
+	later = []string{reasonOf(api.ErrMempoolFull), reasonOf(api.ErrNotWritten), "rate", reasonOf(api.ErrBusy)}
 )
 
 // reasonOf is the word for programs in a node's error; empty where err is none, or has none.
@@ -79,7 +82,7 @@ func (j *job) read(hash types.TxID, err error, now time.Duration) answer {
 		return answer{refused: err, misplaced: misplaced}
 	}
 	// Its bytes may be with somebody: it stays until a block uses the nonce.
-	if errors.Is(err, api.ErrNonceTooHigh) {
+	if errors.Is(err, api.ErrNonceTooHigh) || errors.Is(err, api.ErrHeld) {
 		j.due = now + tryAgain
 	}
 	return answer{misplaced: misplaced}

@@ -104,7 +104,7 @@ func (p *pump) receipts(jobs []*job) (map[*job]api.Receipt, error) {
 		}
 		for i, q := range some {
 			receipt, err := calls[i].Result()
-			if err != nil {
+			if err != nil && !errors.Is(err, api.ErrPruned) { // a node that keeps a part cannot know, as one that is behind
 				return nil, err
 			}
 			if receipt != nil && receipt.TransactionHash == q.hash {

@@ -60,12 +60,16 @@ func (s *session) explain(ctx context.Context, err error) error {
 // inCoins says in coins what the sender of a transaction has, and what it may cost.
 func inCoins(err error) error {
 	var refusal *client.Error
-	balance, needed, known := client.Shortfall(err)
+	funds, known := client.Shortfall(err)
 	if !known || !errors.As(err, &refusal) {
 		return err
 	}
 	said := *refusal
-	said.Message = fmt.Sprintf("the sender has %s, and the transaction may cost %s", coins(balance), coins(needed))
+	said.Message = fmt.Sprintf("the sender has %s, and the transaction may cost %s", coins(funds.Balance), coins(funds.Needed))
+	if funds.Pending > 0 {
+		said.Message = fmt.Sprintf("the transaction may cost %s, and of the sender's %s %s are reserved by %s",
+			coins(funds.Needed), coins(funds.Balance), coins(funds.Reserved), api.PendingText(funds.Pending))
+	}
 	return explained{said.Message, &said}
 }
 

@@ -332,7 +332,7 @@ func (t *Cairn) Judge(e CallError) Verdict {
 	switch {
 	case e.Code == api.CodeAlreadyKnown:
 		return Known
-	case e.Code == api.CodeMempoolFull, e.Code == api.CodeNonce && e.Data.Reason == reason(api.ErrNonceTooHigh):
+	case e.Code == api.CodeMempoolFull, e.Data.Reason == reason(api.ErrNonceTooHigh), e.Data.Reason == reason(api.ErrHeld):
 		return TryAgain
 	}
 	return Refused

@@ -52,7 +52,7 @@ func (n *Node) newEngine() (err error) {
 		n.sequencer.OnBlock = observeBlocks(n.telemetry, n.sequencer.BlockTime)
 		n.sequencer.OnLeftOut, n.sequencer.OnDebug, n.sequencer.Note = n.observeLeftOut, n.config.OnDebug, n.note
 		if n.config.Development != nil {
-			n.sequencer.ContinueTime()
+			n.sequencer.Continue()
 		}
 		if n.keyLock != nil {
 			n.sequencer.LockWith(n.keyLock.Lock)

@@ -157,6 +157,9 @@ func (n *Node) Receipts(ctx context.Context, ids []types.TxID) ([]*replica.ToldR
 	receipts := make([]*replica.ToldReceipt, len(ids))
 	for i, a := range asked {
 		said, err := a.Result()
+		if errors.Is(err, api.ErrPruned) {
+			continue // it does not know
+		}
 		if err == nil && said != nil {
 			receipts[i], err = toldReceipt(said)
 		}

@@ -117,6 +117,15 @@ func (c *core) newTip(head types.SignedHeader, p types.Parameters) *Tip {
 // Tip is the head of the chain.
 func (c *core) Tip() *Tip { return c.tip.Load() }
 
+// Latest is the tip that readers of the store see: its head. [core.Tip] comes to a new head a moment later, when the
+// memory has.
+func (c *core) Latest() (*Tip, error) {
+	if tip := c.Tip(); tip.Hash == c.store.HeadHash() {
+		return tip, nil
+	}
+	return c.TipAt(c.store.Head().Header.Height)
+}
+
 // Store is where the chain is kept; only the ledger appends to it.
 func (c *core) Store() *chain.Store { return c.store }
 

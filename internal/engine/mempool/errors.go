@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/types"
 )
 
 // Why the pool refuses a transaction, besides the errors of package exec.
@@ -28,6 +31,42 @@ var (
 	// ErrNotNext says that a block given to Reset does not follow the pool's head.
 	ErrNotNext = errors.New("block does not follow the mempool's head")
 )
+
+// PayError is an [exec.ErrCannotPay] with what it was decided by.
+type PayError struct {
+	Balance  types.Amount // of the sender after the newest block
+	Reserved types.Amount // of that, by earlier transactions
+	Pending  uint64       // how many those are
+	Needed   types.Amount // what the transaction may take; the highest amount where that is over it
+}
+
+// Error implements error.
+func (e *PayError) Error() string {
+	return fmt.Sprintf("%v: it may cost %d, and of %d %d are reserved by %d pending transactions",
+		exec.ErrCannotPay, e.Needed, e.Balance, e.Reserved, e.Pending)
+}
+
+// Is makes the error match [exec.ErrCannotPay].
+func (e *PayError) Is(target error) bool { return target == exec.ErrCannotPay }
+
+// AheadError is an [exec.ErrNonceTooHigh] of the pool, with the bound that was reached.
+type AheadError struct {
+	Nonce, Next uint64 // the transaction's, and the one after the sender's run
+	Limit       int
+	Held        bool // Limit is how many may wait for an earlier nonce; else how far ahead a nonce may be
+}
+
+// Error implements error.
+func (e *AheadError) Error() string {
+	if e.Held {
+		return fmt.Sprintf("%v: %d, next is %d, and %d transactions wait for it already",
+			exec.ErrNonceTooHigh, e.Nonce, e.Next, e.Limit)
+	}
+	return fmt.Sprintf("%v: %d, next is %d, and at most %d nonces are taken", exec.ErrNonceTooHigh, e.Nonce, e.Next, e.Limit)
+}
+
+// Is makes the error match [exec.ErrNonceTooHigh].
+func (e *AheadError) Is(target error) bool { return target == exec.ErrNonceTooHigh }
 
 // FullError is an [ErrFull] with the time after which another try makes sense.
 type FullError struct {

@@ -1,7 +1,9 @@
 package mempool
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 	"time"
@@ -31,7 +33,7 @@ type place struct {
 	replaced   *entry // what has its nonce now
 }
 
-// reserve is what earlier transactions of the same batch will add to a sender's run.
+// reserve is what earlier transactions take of a sender's balance: of the same batch, or of the run too.
 type reserve struct {
 	count uint64
 	cost  types.Amount
@@ -75,19 +77,18 @@ func (p *Pool) locate(s *sender, c *candidate, ahead reserve) (at place, err err
 		return at, err
 	}
 	if nonce-s.state.Nonce >= p.opts.NonceWindow {
-		return at, fmt.Errorf("%w: %d, at most %d nonces from %d on are taken",
-			exec.ErrNonceTooHigh, nonce, p.opts.NonceWindow, s.state.Nonce)
+		return at, &AheadError{Nonce: nonce, Next: next, Limit: int(p.opts.NonceWindow)}
 	}
-	left := s.state.Balance
+	var before reserve
 	switch i, found := s.findHeld(nonce); {
 	case nonce < next:
 		at = place{executable: true, replaced: s.run[nonce-s.state.Nonce]}
-		left -= s.spent - at.replaced.cost
+		before = reserve{uint64(len(s.run)) - 1, s.spent - at.replaced.cost}
 	case nonce <= next+ahead.count:
 		at.executable = true
-		left -= s.spent
+		before = reserve{uint64(len(s.run)), s.spent}
 		if nonce == next+ahead.count { // else it replaces one of its own batch, which only insert can judge
-			left -= ahead.cost
+			before.count, before.cost = before.count+ahead.count, before.cost+ahead.cost
 		}
 		if found {
 			at.replaced = s.held[i]
@@ -95,17 +96,28 @@ func (p *Pool) locate(s *sender, c *candidate, ahead reserve) (at place, err err
 	case found:
 		at.replaced = s.held[i]
 	case len(s.held) >= p.opts.HeldPerSender:
-		return at, fmt.Errorf("%w: %d, next is %d, and %d transactions wait for it already",
-			exec.ErrNonceTooHigh, nonce, next, len(s.held))
+		return at, &AheadError{Nonce: nonce, Next: next, Limit: p.opts.HeldPerSender, Held: true}
 	}
-	if err := p.checkPayable(s, left, signed); err != nil {
-		return at, err
+	if err := p.checkPayable(s, s.state.Balance-before.cost, signed); err != nil {
+		return at, explained(err, s.state.Balance, before, signed)
 	}
 	if at.replaced != nil && !outbids(capsOf(signed), at.replaced.fees()) {
 		return at, ErrReplacementUnderpriced
 	}
 	c.cost, err = signed.Cost()
 	return at, err
+}
+
+// explained is why a transaction is not payable, with the amounts.
+func explained(err error, balance types.Amount, before reserve, tx *types.SignedTransaction) error {
+	if !errors.Is(err, exec.ErrCannotPay) {
+		return err
+	}
+	needed, overflow := tx.Cost()
+	if overflow != nil {
+		needed = math.MaxUint64
+	}
+	return &PayError{Balance: balance, Reserved: before.cost, Pending: before.count, Needed: needed}
 }
 
 // checkUsed refuses a nonce that the sender has used.

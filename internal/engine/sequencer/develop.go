@@ -120,10 +120,15 @@ func (s *Solo) Revert(ctx context.Context, id uint64) error {
 	})
 }
 
-// ContinueTime keeps a development chain's moved time over a restart: the clock goes on from the head's timestamp.
-func (s *Solo) ContinueTime() {
-	head := time.Unix(int64(s.ledger.Tip().Header.Header.Timestamp), 0)
+// Continue goes on with a development chain after a restart. Its moved time goes on from the head's timestamp, and no
+// snapshot gets the number of one from before, which nobody has any more.
+func (s *Solo) Continue() {
+	head := s.ledger.Tip().Header.Header
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.offset = max(0, head.Sub(s.clock.Wall()))
+	now := s.clock.Wall()
+	s.offset = max(0, time.Unix(int64(head.Timestamp), 0).Sub(now))
+	if head.Height > 0 {
+		s.last = max(s.last, uint64(now.UnixMicro())) // there were never more than one in a microsecond
+	}
 }

@@ -300,6 +300,29 @@ func TestSnapshotAndRevert(t *testing.T) {
 	})
 }
 
+// TestNoSnapshotHasTheNumberOfOneBeforeARestart begins as a process does that continues a chain.
+func TestNoSnapshotHasTheNumberOfOneBeforeARestart(t *testing.T) {
+	in(t, Manual, func(f *fixture) {
+		ctx := f.t.Context()
+		if err := f.Mine(ctx, 1); err != nil {
+			f.t.Fatal(err)
+		}
+		before, err := f.Snapshot(ctx)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		f.Solo.last, f.Solo.taken = 0, nil
+		f.Continue()
+		after, err := f.Snapshot(ctx)
+		if err != nil || after == before {
+			f.t.Errorf("a snapshot after a restart: got number %d, %v; want another than %d", after, err, before)
+		}
+		if err := f.Revert(ctx, before); !errors.Is(err, ErrUnknownSnapshot) {
+			f.t.Errorf("back to a snapshot from before a restart: got %v, want %v", err, ErrUnknownSnapshot)
+		}
+	})
+}
+
 // What was pending at a snapshot is pending after going back to it; what came later is not.
 func TestRevertTakesLaterTransactionsBack(t *testing.T) {
 	in(t, Manual, func(f *fixture) {

@@ -147,7 +147,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (f *file) serve(w http.ResponseWriter, r *http.Request, named bool) {
 	w.Header().Set("Content-Type", f.mediaType)
 	w.Header().Set("ETag", f.tag)
-	w.Header().Set("Vary", "Accept-Encoding")
+	w.Header().Add("Vary", "Accept-Encoding")
 	w.Header().Set("Cache-Control", "no-cache")
 	if named {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")

@@ -271,6 +271,10 @@ func (g *gate) allowOrigin(origin []byte) string {
 	return ""
 }
 
+// varies reports whether an answer depends on the request's origin. That it is allowed or not, a cache must know of
+// every answer.
+func (g *gate) varies() bool { return len(g.origins) > 0 }
+
 // sameOrigin reports whether a page may open a WebSocket, to which browsers apply no CORS. A page of this very host
 // may, a page of an origin that is allowed, and what is no page.
 func (g *gate) sameOrigin(h *preamble, allowed string) bool {

@@ -134,6 +134,7 @@ type responsePreamble struct {
 	contentType string
 	coding      string
 	origin      string
+	varies      bool   // by the request's origin
 	name, value string // of a further field, or empty
 	last        bool   // the connection ends with the answer
 }
@@ -141,6 +142,7 @@ type responsePreamble struct {
 // write writes an answer, whose body begins preambleSpace bytes into out, at once.
 func (c *conn) write(out []byte, h responsePreamble) bool {
 	now := c.server.now()
+	h.varies = c.server.varies()
 	var room [preambleSpace]byte
 	text := h.append(room[:0], len(out)-preambleSpace, now)
 	from := preambleSpace - len(text)
@@ -212,6 +214,8 @@ func (h *responsePreamble) append(b []byte, length int, now time.Time) []byte {
 	if h.origin != "" {
 		b = appendField(b, "Access-Control-Allow-Origin", h.origin)
 		b = appendField(b, "Access-Control-Expose-Headers", exposed)
+	}
+	if h.varies {
 		b = appendField(b, "Vary", "Origin")
 	}
 	if h.name != "" {

@@ -26,10 +26,11 @@ const (
 	// deadlineSlack is how much later than asked a deadline may be moved: moving one for each request would cost more
 	// than parsing it.
 	deadlineSlack = time.Second
-	// lingerTime and lingerBytes bound what is read of a request that was refused, so that the client gets to read why
-	// before the kernel resets the connection.
-	lingerTime  = 500 * time.Millisecond
-	lingerBytes = 256 << 10
+	// What a client still sends of a request that was refused is read, or the kernel would reset the connection before the
+	// client reads why. That ends after lingerTime or lingerBytes, and when nothing has come for lingerPause.
+	lingerTime  = 5 * time.Second
+	lingerPause = 500 * time.Millisecond
+	lingerBytes = 64 << 20
 )
 
 var errClosed = errors.New("front: the server has closed the idle connection")
@@ -279,10 +280,33 @@ func (c *conn) fail(err error) {
 
 // linger lets the client read the last answer before the connection closes on what it still sends.
 func (c *conn) linger() {
-	if c.CloseWrite() != nil || c.setReadDeadline(lingerTime) != nil {
+	if c.CloseWrite() == nil {
+		c.skip(c.Conn, c.SetReadDeadline)
+	}
+}
+
+// skip reads what the client still sends of a request that was refused. Meanwhile the connection may make way for a new
+// one.
+func (c *conn) skip(r io.Reader, until func(time.Time) error) {
+	if !c.park(stateReading) {
 		return
 	}
-	_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes) // whatever it was
+	room := *buffers.Get().(*[]byte)
+	defer putBuffer(room)
+	end := c.server.now().Add(lingerTime)
+	for left := lingerBytes; left > 0; {
+		pause := c.server.now().Add(lingerPause)
+		if end.Before(pause) {
+			pause = end
+		}
+		if until(pause) != nil {
+			return
+		}
+		n, err := r.Read(room)
+		if left -= n; err != nil {
+			return
+		}
+	}
 }
 
 // releaseIn gives the buffer back, unless there is something in it for net/http.

@@ -224,15 +224,24 @@ func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
 		return
 	case refused != nil:
 		refused.counted()
-		if refused.ends() || r.ContentLength > maxSkipped {
+		ends := refused.ends() || r.ContentLength > maxSkipped || h.chunked
+		if ends {
 			w.Header().Set("Connection", "close")
-			// net/http reads on before it answers; whether it is told how long makes no difference to a connection that ends.
-			_ = body.control.SetReadDeadline(s.now().Add(lingerTime))
 		}
 		if refused.name != "" {
 			w.Header().Set(refused.name, refused.value)
 		}
+		if !ends || r.ContentLength == 0 || r.Header.Get("Expect") != "" { // who waits for 100 sends nothing
+			http.Error(w, refused.sentence, refused.status)
+			return
+		}
+		if body.control.EnableFullDuplex() != nil { // or net/http would read some of the body first, and no more of it
+			panic(http.ErrAbortHandler) // HTTP/1 has it
+		}
 		http.Error(w, refused.sentence, refused.status)
+		if body.control.Flush() == nil {
+			c.skip(r.Body, body.control.SetReadDeadline)
+		}
 		return
 	}
 	total := s.config.Budget
@@ -256,6 +265,8 @@ func (s *Server) allow(header http.Header, origin string) {
 	if origin != "" {
 		header.Set("Access-Control-Allow-Origin", origin)
 		header.Set("Access-Control-Expose-Headers", exposed)
+	}
+	if s.varies() {
 		header.Add("Vary", "Origin")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
@@ -83,6 +84,12 @@ func TestBothWaysAreEqual(t *testing.T) {
 			protected, post("{}", bearer, "Origin: https://evil.example"), 200, "127.0.0.1 {}", "Access-Control-Allow-Origin",
 			"",
 		},
+		"a cache is told of origins": {protected, post("{}", bearer), 200, "127.0.0.1 {}", "Vary", "Origin"},
+		"and for another page": {
+			protected, post("{}", bearer, "Origin: https://evil.example"), 200, "127.0.0.1 {}", "Vary", "Origin",
+		},
+		"and in a refusal": {protected, post("{}"), 401, "An API key or a token is needed.\n", "Vary", "Origin"},
+		"without origins":  {Config{}, post("{}"), 200, "127.0.0.1 {}", "Vary", ""},
 		"a refused page": {
 			protected, post("{}", "Origin: https://app.example"), 401, "An API key or a token is needed.\n",
 			"Access-Control-Allow-Origin", "https://app.example",
@@ -127,6 +134,36 @@ func TestBothWaysAreEqual(t *testing.T) {
 				if handed := s.Stats().Handed == 1; handed != (way.name == "net/http") {
 					t.Errorf("%s: handed over %v", way.name, handed)
 				}
+			}
+		})
+	}
+}
+
+// TestRefusalReachesWhoIsStillSending writes all of a large request before it reads.
+func TestRefusalReachesWhoIsStillSending(t *testing.T) {
+	large := strings.Repeat("x", 4<<20)
+	chunked := "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n" +
+		fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(large), large)
+	keys := Config{APIKeyFile: write(t, "keys", "me:"+goodKey, 0o600)}
+	for name, test := range map[string]struct {
+		config Config
+		text   string
+		status int
+	}{
+		"too large":              {Config{MaxRequestBytes: 1 << 20}, post(large), 413},
+		"too large to net/http":  {Config{MaxRequestBytes: 1 << 20}, post(large, odd), 413},
+		"no key":                 {keys, post(large), 401},
+		"no key to net/http":     {keys, post(large, odd), 401},
+		"no key and in chunks":   {keys, chunked, 401},
+		"another Host":           {Config{}, strings.Replace(post(large), "localhost", "evil.example", 1), 403},
+		"another Host in chunks": {Config{}, strings.Replace(chunked, "localhost", "evil.example", 1), 403},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, address := start(t, test.config)
+			c := dial(t, address)
+			c.send(test.text)
+			if got := c.read(); got.status != test.status || !got.close {
+				t.Errorf("got %+v, want %d and an end of the connection", got, test.status)
 			}
 		})
 	}

@@ -100,9 +100,10 @@ func (b *blockEvents) matching(f *api.SubscriptionFilter) (found []uint32) {
 type eventFeed struct {
 	*subscription
 	filter api.SubscriptionFilter
-	after  chain.Position // all up to it that matches was sent
-	told   types.Height   // that the client knows it has come to
-	live   bool           // it has been at the head
+	after  chain.Position  // all up to it that matches was sent
+	on     types.BlockHash // the block of that; zero where it is not known
+	told   types.Height    // that the client knows it has come to
+	live   bool            // it has been at the head
 }
 
 func (s *Server) prepareEvents(sub *subscription, f api.SubscriptionFilter) error {
@@ -122,24 +123,49 @@ func (s *Server) prepareEvents(sub *subscription, f api.SubscriptionFilter) erro
 		feed.after = chain.EndOfEvents(types.Height(max(1, sub.next.Load())) - 1)
 	}
 	feed.told = feed.after.Height
+	if err := feed.stand(feed.after.Height); err != nil && !errors.Is(err, errGone) {
+		return err
+	}
 	sub.behind, sub.run = sub.blocksBehind, feed.run
 	return nil
 }
 
-// run sends what there is, and what comes. When a development chain is taken back it goes on after the head as it is
-// then.
+// stand notes which block has the height up to which all was sent.
+func (f *eventFeed) stand(height types.Height) error {
+	hash, err := f.connection.server.cache.hash(height)
+	if errors.Is(err, chain.ErrPruned) {
+		hash, err = types.BlockHash{}, nil
+	}
+	f.on = hash
+	return err
+}
+
+// stands returns errReverted where that block is not of the chain any more: what was sent may not be, either.
+func (f *eventFeed) stands() error {
+	if f.on == (types.BlockHash{}) {
+		return nil
+	}
+	hash, err := f.connection.server.cache.hash(f.after.Height)
+	if errors.Is(err, errGone) || err == nil && hash != f.on {
+		return errReverted
+	}
+	if errors.Is(err, chain.ErrPruned) && f.after == chain.EndOfEvents(f.after.Height) {
+		return nil // nothing more comes of it
+	}
+	return err
+}
+
+// run sends what there is, and what comes.
 func (f *eventFeed) run(ctx context.Context) error {
 	follows := f.connection.server.config.Chain
 	for ctx.Err() == nil {
 		seen := follows.HeadHash() // before the head: if that changes in between, the wait below is none
 		head, next := follows.Head().Header.Height, f.after.NextEvent()
 		f.next.Store(uint64(next))
-		var err error
+		err := f.stands()
 		switch {
-		case next > head+1:
-			f.after = chain.EndOfEvents(head)
-			f.told = min(f.told, head)
-		case next == head+1:
+		case err != nil:
+		case next > head:
 			if err = f.tell(ctx, !f.live); err == nil {
 				f.live = true
 				err = follows.WaitHead(ctx, seen)
@@ -161,7 +187,7 @@ func (f *eventFeed) tell(ctx context.Context, now bool) error {
 		!now && reached < f.told+f.connection.server.quiet() {
 		return nil
 	}
-	result, err := json.Marshal(f.connection.server.config.Source.EventProgress(f.after))
+	result, err := json.Marshal(f.connection.server.config.Source.EventProgress(reached, f.on))
 	if err == nil {
 		err = f.notify(ctx, result)
 	}
@@ -190,6 +216,9 @@ func (f *eventFeed) goOn(ctx context.Context, next types.Height) error {
 	}
 	found, err := f.matching(ctx, block)
 	if err != nil {
+		return err
+	}
+	if err := f.stand(next); err != nil {
 		return err
 	}
 	for _, place := range found {
@@ -241,6 +270,9 @@ func (f *eventFeed) catchUp(ctx context.Context) error {
 	}
 	if f.after = reached; found > 0 {
 		f.told = reached.Height
+	}
+	if err := f.stand(reached.Height); err != nil {
+		return err
 	}
 	return f.tell(ctx, false)
 }

@@ -245,8 +245,8 @@ func (m *memory) EventPosition(cursor string) (p chain.Position, err error) {
 	return p, nil
 }
 
-func (m *memory) EventProgress(p chain.Position) api.EventProgress {
-	return api.EventProgress{BlockHeight: p.Height, Cursor: fmt.Sprintf("%d/%d", p.Height, p.Index)}
+func (m *memory) EventProgress(h types.Height, _ types.BlockHash) api.EventProgress {
+	return api.EventProgress{BlockHeight: h, Cursor: fmt.Sprintf("%d/%d", h, chain.EndOfEvents(h).Index)}
 }
 
 // pay makes the next block, in which account 0 pays those of these numbers.

@@ -62,9 +62,9 @@ type Source interface {
 	EventPiece(
 		ctx context.Context, f *api.SubscriptionFilter, after chain.Position, bytes int,
 	) ([]api.Event, chain.EventsEnd, error)
-	// EventPosition is what an event's cursor stands for.
+	// EventPosition is what an event's cursor stands for, if that is in the chain.
 	EventPosition(cursor string) (chain.Position, error)
-	EventProgress(chain.Position) api.EventProgress
+	EventProgress(height types.Height, block types.BlockHash) api.EventProgress
 	// PaymentFilter reads what a subscription to payments asks for, and the cursor that it goes on from, nil of none.
 	PaymentFilter(api.SubscriptionFilter) (chain.PaymentFilter, *chain.PaymentCursor, error)
 	Payments(context.Context, chain.PaymentFilter, chain.PaymentRange) (api.PaymentPage, chain.PaymentsEnd, error)

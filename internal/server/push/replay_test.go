@@ -190,6 +190,33 @@ func TestReplayGoesRoundAndWaitsForMemory(t *testing.T) {
 	})
 }
 
+// TestEventsThatAreTakenBack ends subscriptions to what is not true any more, also where other blocks are there before the
+// server has looked.
+func TestEventsThatAreTakenBack(t *testing.T) {
+	for name, after := range map[string]int{"fewer blocks": 0, "as many": 1, "more": 2, "many more": 30} {
+		t.Run(name, func(t *testing.T) {
+			serve(t, Config{}, func(t *testing.T, s *site) {
+				c := s.connect(t)
+				c.subscribe("events", map[string]any{"from_block": 1})
+				s.chain.append(event(1, "a"))
+				s.chain.append(event(1, "b"))
+				for range 2 {
+					next[api.Event](c)
+				}
+				synctest.Wait()
+				s.chain.revert(1)
+				for range after {
+					s.chain.append(event(1, "c"))
+				}
+				closed := c.reason()
+				if closed.Code != websocket.StatusPolicyViolation || closed.Reason != "the chain was taken back" {
+					t.Errorf("closed with %v, want a violation because the chain was taken back", closed)
+				}
+			})
+		})
+	}
+}
+
 // A subscription that asks for it hears how far it is while nothing matches, and goes on from there though all before
 // is pruned.
 func TestEventProgress(t *testing.T) {

@@ -38,7 +38,7 @@ func (h *blockHandlers) getBlockByNumber(ctx context.Context, p api.GetBlockByNu
 func (h *blockHandlers) getBlockByHash(ctx context.Context, p api.GetBlockByHashParams) (*api.Block, error) {
 	height, err := h.chain.HeightOf(p.Hash)
 	if errors.Is(err, chain.ErrNotFound) {
-		return nil, nil
+		return nil, unknown(h.chain)
 	}
 	if err != nil {
 		return nil, err
@@ -186,6 +186,9 @@ func (h *blockHandlers) getBlocks(ctx context.Context, p api.GetBlocksParams) (a
 	if len(p.Range.Follower) > api.MaxFollowerBytes {
 		return nil, jsonrpc.InvalidParam("range", "a follower's name has at most 64 bytes", "reason", "out_of_range",
 			"member", "follower", "max", api.MaxFollowerBytes)
+	}
+	if p.Range.From > p.Range.To {
+		return nil, endsFirst("range", "from_height", p.Range.To)
 	}
 	if p.Range.Follower != "" {
 		h.followers.saw(request.Of(ctx).Source, p.Range.Follower, time.Now())

@@ -65,7 +65,12 @@ func (h *chainHandlers) getTransactionCount(_ context.Context, p api.GetTransact
 		return 0, err
 	}
 	nonce, err := h.pool.NextNonce(account)
-	return api.Quantity(nonce), err
+	if err != nil {
+		return 0, err
+	}
+	// The pool comes to a new head a moment after the chain.
+	record, err := h.chain.Account(h.chain.Head().Header.Height, account)
+	return api.Quantity(max(nonce, record.Nonce)), err
 }
 
 // accountAt reads an account's record after a block.
@@ -159,7 +164,10 @@ func (h *chainHandlers) getStateProof(ctx context.Context, p api.StateProofParam
 }
 
 func (h *chainHandlers) getNodeInfo(context.Context, api.NoParams) (api.NodeInfo, error) {
-	tip := h.ledger.Tip()
+	tip, err := h.ledger.Latest()
+	if err != nil {
+		return api.NodeInfo{}, err
+	}
 	hash, err := h.genesisHash()
 	if err != nil {
 		return api.NodeInfo{}, err
@@ -189,7 +197,7 @@ func (h *chainHandlers) getNodeInfo(context.Context, api.NoParams) (api.NodeInfo
 		},
 		Network:           h.genesis.Network,
 		Mode:              h.node.Mode(),
-		BlockHeight:       h.chain.Head().Header.Height,
+		BlockHeight:       tip.Header.Header.Height,
 		ProtocolPublicKey: hex.EncodeToString(tip.Parameters.Producer[:]),
 		PeerCount:         h.node.PeerCount() + h.followers.count(time.Now()),
 		ChainID:           h.genesis.ChainID,

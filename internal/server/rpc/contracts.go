@@ -2,6 +2,8 @@ package rpc
 
 import (
 	"context"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 
 	"github.com/cairn-chain/cairn/abi"
@@ -87,7 +89,7 @@ func (h *contractHandlers) listContracts(_ context.Context, p api.ListContractsP
 	var after chain.Position
 	if p.Cursor != "" {
 		var ok bool
-		if after, ok = parsePosition(p.Cursor); !ok {
+		if after, ok = parseContractCursor(p.Cursor); !ok {
 			return nil, withData(api.ErrBadCursor, "param", "cursor")
 		}
 	}
@@ -99,10 +101,28 @@ func (h *contractHandlers) listContracts(_ context.Context, p api.ListContractsP
 				break
 			}
 			contracts[i], err = h.contract(st, deployed[i].Contract)
-			contracts[i].Cursor = cursor(deployed[i].Position)
+			contracts[i].Cursor = contractCursor(deployed[i].Position)
 		}
 		return contracts, err
 	})
+}
+
+// A contract's cursor is the height and the index in it of its deploy, big-endian, in hex: the block may be pruned, so
+// that its hash is not known.
+const contractCursorBytes = 8 + 4
+
+func contractCursor(p chain.Position) string {
+	b := binary.BigEndian.AppendUint64(make([]byte, 0, contractCursorBytes), uint64(p.Height))
+	return hex.EncodeToString(binary.BigEndian.AppendUint32(b, p.Index))
+}
+
+// parseContractCursor reads what contractCursor gives; false for anything else.
+func parseContractCursor(text string) (p chain.Position, ok bool) {
+	b, err := hex.DecodeString(text[:min(len(text), 2*contractCursorBytes+1)])
+	if err != nil || len(b) != contractCursorBytes {
+		return p, false
+	}
+	return chain.Position{Height: types.Height(binary.BigEndian.Uint64(b)), Index: binary.BigEndian.Uint32(b[8:])}, true
 }
 
 func (h *contractHandlers) getContractCode(_ context.Context, p api.ContractParams) (api.Data, error) {

@@ -71,6 +71,18 @@ func (c *clientErrors) public(err error) error {
 		seconds := (full.RetryAfter.Milliseconds() + 999) / 1000
 		return withData(api.ErrMempoolFull, "retryAfterSeconds", seconds, "class", full.Class)
 	}
+	var pay *mempool.PayError
+	if errors.As(err, &pay) {
+		return cannotPay(pay)
+	}
+	var ahead *mempool.AheadError
+	if errors.As(err, &ahead) {
+		refused := api.ErrNonceTooHigh
+		if ahead.Held {
+			refused = api.ErrHeld
+		}
+		return withData(refused, "limit", ahead.Limit)
+	}
 	var waits *aside.WaitError
 	if errors.As(err, &waits) {
 		return withData(api.ErrOverran, "retryAfterSeconds", (waits.Left.Milliseconds()+999)/1000)
@@ -96,6 +108,17 @@ func (c *clientErrors) public(err error) error {
 		return api.ErrEngineFailed
 	}
 	return err
+}
+
+// cannotPay is an [api.ErrCannotPay] with all that it was decided by.
+func cannotPay(e *mempool.PayError) error {
+	refused := withData(api.ErrCannotPay, "balance", api.Quantity(e.Balance), "reserved", api.Quantity(e.Reserved),
+		"pending", e.Pending, "needed", api.Quantity(e.Needed))
+	if e.Pending > 0 {
+		refused.Message = fmt.Sprintf("the transaction may cost %d units, and of the sender's %d units %d are reserved by %s",
+			e.Needed, e.Balance, e.Reserved, api.PendingText(e.Pending))
+	}
+	return refused
 }
 
 // withData returns e with further members in its data: pairs of a name and a value. e itself is shared and stays.

@@ -9,7 +9,6 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/jsonrpc"
-	"github.com/cairn-chain/cairn/types"
 )
 
 // eventBytes bounds the JSON of an event without its data, in bytes.
@@ -18,7 +17,10 @@ const eventBytes = 1024
 // eventWork bounds what is read in one piece in search of events, in rows and events: about a millisecond's.
 const eventWork = 256
 
-type eventHandlers struct{ chain eventStore }
+type eventHandlers struct {
+	chain   eventStore
+	cursors *cursors
+}
 
 func (h *eventHandlers) methods(e *clientErrors) []method {
 	return []method{
@@ -36,10 +38,13 @@ func (h *eventHandlers) getEvents(ctx context.Context, p api.GetEventsParams) ([
 		return nil, err
 	}
 	in := chain.EventRange{From: p.Filter.FromBlock, To: p.Filter.ToBlock, Work: eventWork}
+	if err := checkRange(h.chain, in.From, in.To); err != nil {
+		return nil, err
+	}
 	if p.Filter.Cursor != "" {
-		after, ok := parsePosition(p.Filter.Cursor)
-		if !ok {
-			return nil, withData(api.ErrBadCursor, "param", "filter", "member", "cursor")
+		after, err := h.cursors.position(p.Filter.Cursor, "filter", "cursor")
+		if err != nil {
+			return nil, err
 		}
 		in.After = &after
 	}
@@ -58,7 +63,7 @@ func (h *eventHandlers) getEvents(ctx context.Context, p api.GetEventsParams) ([
 				full = true
 				return false
 			}
-			events = append(events, newEvent(newLog(e.Log, e.Height, e.LogIndex), e.Transaction, e.Index))
+			events = append(events, newEvent(&e))
 			full = len(events) == count
 			return !full
 		})
@@ -97,7 +102,7 @@ func (h *eventHandlers) eventPiece(
 	var events []api.Event
 	in, size := chain.EventRange{After: &after, Work: eventWork}, 0
 	end, err := h.chain.Events(ctx, filter, in, func(e chain.Event) bool {
-		event := newEvent(newLog(e.Log, e.Height, e.LogIndex), e.Transaction, e.Index)
+		event := newEvent(&e)
 		if f.Matches(&event) { // the rows do not say how many topics an event has
 			size += eventBytes + 2*len(e.Data)
 			events = append(events, event)
@@ -108,17 +113,20 @@ func (h *eventHandlers) eventPiece(
 }
 
 // newEvent renders an event.
-func newEvent(log api.Log, tx types.TxID, index uint32) api.Event {
+func newEvent(e *chain.Event) api.Event {
+	log := newLog(e.Log, e.Height, e.LogIndex)
 	return api.Event{
 		ContractID:       log.Address,
 		EventName:        log.EventName,
 		Data:             log.Data,
 		BlockHeight:      log.BlockHeight,
-		TransactionHash:  tx,
+		TransactionHash:  e.Transaction,
 		LogIndex:         log.LogIndex,
 		Topics:           log.Topics,
-		TransactionIndex: index,
-		Cursor:           cursor(chain.Position{Height: log.BlockHeight, Index: log.LogIndex}),
+		TransactionIndex: e.Index,
+		Cursor:           newCursor(chain.Position{Height: e.Height, Index: e.LogIndex}, e.Block),
+		BlockHash:        e.Block,
+		Timestamp:        e.Timestamp,
 	}
 }
 

@@ -41,7 +41,10 @@ func (h *feeHandlers) methods(e *clientErrors) []method {
 }
 
 func (h *feeHandlers) getFeeMarket(context.Context, api.NoParams) (api.FeeMarket, error) {
-	tip := h.ledger.Tip()
+	tip, err := h.ledger.Latest()
+	if err != nil {
+		return api.FeeMarket{}, err
+	}
 	header, p := tip.Header.Header, tip.Parameters
 	return api.FeeMarket{
 		BaseFee: tip.Env.BaseFee, Utilization: api.Ratio(uint64(header.GasUsed), uint64(header.GasLimit)),
@@ -50,7 +53,10 @@ func (h *feeHandlers) getFeeMarket(context.Context, api.NoParams) (api.FeeMarket
 }
 
 func (h *feeHandlers) gasPrice(ctx context.Context, _ api.NoParams) (api.GasPriceInfo, error) {
-	tip := h.ledger.Tip()
+	tip, err := h.ledger.Latest()
+	if err != nil {
+		return api.GasPriceInfo{}, err
+	}
 	suggested, err := h.suggestTip(ctx, tip.Header.Header.Height, tip.Hash)
 	if err != nil {
 		return api.GasPriceInfo{}, err
@@ -108,7 +114,10 @@ func (h *feeHandlers) getFeeHistory(ctx context.Context, p api.GetFeeHistoryPara
 	}
 	ctx, cancel := context.WithTimeout(ctx, feeHistoryTime)
 	defer cancel()
-	tip := h.ledger.Tip()
+	tip, err := h.ledger.Latest()
+	if err != nil {
+		return api.FeeHistory{}, err
+	}
 	newest := tip.Header.Header.Height
 	oldest := max(h.blocks.chain.OldestHeight(), newest-min(newest, types.Height(count-1)))
 	history := api.FeeHistory{

@@ -86,7 +86,7 @@ func (f *files) answer(w http.ResponseWriter, r *http.Request, open func(counter
 	}
 	header := w.Header()
 	header.Set("Content-Type", "application/octet-stream")
-	header.Set("Vary", "Accept-Encoding")
+	header.Add("Vary", "Accept-Encoding")
 	if opened.probe {
 		w.WriteHeader(http.StatusOK)
 		return

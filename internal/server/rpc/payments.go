@@ -6,12 +6,14 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -42,6 +44,9 @@ func (h *paymentHandlers) getPayments(ctx context.Context, p api.GetPaymentsPara
 		return api.PaymentPage{}, err
 	}
 	in := chain.PaymentRange{From: f.FromBlock, To: f.ToBlock, Descending: f.Order == api.OrderDescending}
+	if err := checkRange(h.chain, in.From, in.To); err != nil {
+		return api.PaymentPage{}, err
+	}
 	if f.Order != "" && f.Order != api.OrderAscending && !in.Descending {
 		return api.PaymentPage{}, unknownWord("order")
 	}
@@ -140,10 +145,12 @@ func (r *paymentReader) filter(
 	if accounts != nil {
 		f.Accounts = make(map[types.Account]struct{}, len(accounts))
 	}
-	for _, text := range accounts {
+	for i, text := range accounts {
 		account, err := parseAccount(r.network, text)
-		if err != nil {
-			return f, err
+		var refused *jsonrpc.Error
+		if errors.As(err, &refused) {
+			refused.Data["param"], refused.Data["member"] = "filter", fmt.Sprintf("accounts[%d]", i)
+			return f, refused
 		}
 		f.Accounts[account] = struct{}{}
 	}

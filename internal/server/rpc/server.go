@@ -124,6 +124,8 @@ func (s *Server) addGroups(c Config, genesis types.Genesis) {
 	}
 	views := &viewHandlers{liveness: live, simulator: simulator, chain: c.Chain, errors: s.errors}
 	followers, blocks, transactions := new(followers), &blockReader{c.Chain}, &transactionReader{c.Chain}
+	cursors := &cursors{c.Chain, c.Developer != nil}
+	events := &eventHandlers{c.Chain, cursors}
 	chain := &chainHandlers{
 		liveness:  live,
 		prover:    prover,
@@ -137,11 +139,11 @@ func (s *Server) addGroups(c Config, genesis types.Genesis) {
 	}
 	ranges := &blockHandlers{blockReader: blocks, files: files, followers: followers}
 	payments := &paymentReader{chain: c.Chain, network: genesis.Network, reverts: c.Developer != nil}
-	s.feed = &Feed{blocks, c.Proofs, chain, payments, &eventHandlers{c.Chain}}
+	s.feed = &Feed{blocks, c.Proofs, chain, payments, events}
 	s.groups = []group{
 		chain,
 		ranges,
-		&transactionHandlers{transactionReader: transactions, pool: c.Pool, network: genesis.Network},
+		&transactionHandlers{transactionReader: transactions, cursors: cursors, pool: c.Pool, network: genesis.Network},
 		&submitHandlers{
 			liveness:     live,
 			simulator:    simulator,
@@ -157,7 +159,7 @@ func (s *Server) addGroups(c Config, genesis types.Genesis) {
 		views,
 		&contractHandlers{prover: prover, chain: c.Chain, views: views},
 		&viewProofHandlers{prover: prover, views: views, chain: c.Chain},
-		&eventHandlers{c.Chain},
+		events,
 		&paymentHandlers{payments},
 		&traceHandlers{transactions: transactions, ledger: c.Ledger, engines: c.Engines, traces: c.Admission.Long().Kind(1, 0)},
 		&tokenHandlers{viewHandlers: views, codes: c.Chain, network: genesis.Network},

@@ -56,6 +56,7 @@ type transactionStore interface {
 	TransactionsFrom(p chain.Position, yield func(chain.Included) bool) error
 	ByAccount(account types.Account, before chain.Position, limit int) ([]chain.Position, error)
 	Recent(limit int) ([]chain.Position, error)
+	Account(types.Height, types.Account) (state.Account, error)
 }
 
 type stateStore interface {
@@ -101,7 +102,8 @@ type paymentStore interface {
 
 // Ledger is the chain's tip: a *ledger.Ledger.
 type Ledger interface {
-	Tip() *ledger.Tip
+	// Latest is the block that all methods know as soon as one of them shows anything of it.
+	Latest() (*ledger.Tip, error)
 	Machine() exec.Machine
 	Prove(key []byte) (ledger.MerkleProof, error)
 	ProveAt(ctx context.Context, h types.Height, key []byte) (ledger.MerkleProof, error)

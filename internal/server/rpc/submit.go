@@ -3,7 +3,6 @@ package rpc
 import (
 	"context"
 	"errors"
-	"math"
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
@@ -98,32 +97,23 @@ func (h *submitHandlers) refusal(r mempool.Result) error {
 
 // withValues adds to a refusal the values that the transaction should have had.
 func (h *submitHandlers) withValues(e *jsonrpc.Error, tx *types.Transaction, id types.TxID) error {
-	env := h.ledger.Tip().Env
+	tip, err := h.ledger.Latest()
+	if err != nil {
+		return err
+	}
+	env := tip.Env
 	switch {
 	case errors.Is(e, api.ErrWrongChain):
 		return withData(e, "chainId", api.Quantity(h.chainID))
 	case errors.Is(e, api.ErrAlreadyKnown):
 		return withData(e, "hash", id)
-	case errors.Is(e, api.ErrCannotPay):
-		record, err := h.chain.Account(h.chain.Head().Header.Height, tx.Sender)
-		if errors.Is(err, chain.ErrNoState) {
-			return e
-		}
-		if err != nil {
-			return err
-		}
-		needed, err := tx.Cost()
-		if err != nil {
-			needed = math.MaxUint64 // over every balance
-		}
-		return withData(e, "balance", api.Quantity(record.Balance), "needed", api.Quantity(needed))
 	case errors.Is(e, api.ErrFeeTooLow):
 		return withData(e, "baseFee", api.Quantity(env.BaseFee), "minBaseFee", api.Quantity(env.Parameters.MinBaseFee))
 	case errors.Is(e, api.ErrIntrinsicGas):
 		return withData(e, "min", api.Quantity(fees.IntrinsicGas(tx.Payload)))
 	case errors.Is(e, api.ErrGasOverBlock):
 		return withData(e, "max", api.Quantity(env.Parameters.GasLimit))
-	case errors.Is(e, api.ErrNonceTooLow), errors.Is(e, api.ErrNonceTooHigh):
+	case errors.Is(e, api.ErrNonceTooLow), errors.Is(e, api.ErrNonceTooHigh), errors.Is(e, api.ErrHeld):
 		next, err := h.pool.NextNonce(tx.Sender)
 		if err != nil {
 			return err
@@ -185,7 +175,10 @@ func (h *submitHandlers) simulate(ctx context.Context, encoded []byte) (simulati
 	if err := h.live(api.Latest()); err != nil {
 		return simulation{}, err
 	}
-	tip := h.ledger.Tip()
+	tip, err := h.ledger.Latest()
+	if err != nil {
+		return simulation{}, err
+	}
 	head := tip.Header.Header
 	seed, err := exec.Seed(head, tip.Parameters, h.timeAfter(head))
 	if err != nil {

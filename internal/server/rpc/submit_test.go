@@ -110,7 +110,9 @@ func TestRefusalsNameTheValues(t *testing.T) {
 		"balance": {send(api.ErrCannotPay, bob, func(tx *types.Transaction) {
 			tx.GasLimit, tx.MaxFeePerGas = 1<<20, 1<<40
 		}), map[string]any{
-			"balance": call[string](c, "svc_getBalance", account(bob)), "needed": "0x1000000000000002"}},
+			"balance": call[string](c, "svc_getBalance", account(bob)), "needed": "0x1000000000000002",
+			"reserved": "0x0", "pending": 0.0,
+		}},
 		"cost over 64 bits": {send(api.ErrCannotPay, bob, func(tx *types.Transaction) { tx.MaxFeePerGas = math.MaxUint64 }),
 			map[string]any{"needed": "0xffffffffffffffff"}},
 		"least gas": {
@@ -124,6 +126,39 @@ func TestRefusalsNameTheValues(t *testing.T) {
 				t.Errorf("%s: got %v, want %v", name, tc.got, tc.want)
 			}
 		}
+	}
+}
+
+// TestRefusalsSayWhatTheyWereDecidedBy holds what is pending against the balance, and names the bound that was reached.
+func TestRefusalsSayWhatTheyWereDecidedBy(t *testing.T) {
+	c := newTestChain(t)
+	balance, err := api.ParseQuantity(call[string](c, "svc_getBalance", account(bob)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := c.sign(bob, 0, types.Transfer{To: account(alice), Amount: types.Amount(balance) * 6 / 10})
+	call[string](c, "svc_sendRawTransaction", encoded(most))
+	reserved, err := most.Cost()
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := c.sign(bob, 1, types.Transfer{To: account(alice), Amount: types.Amount(balance) * 6 / 10})
+	_, refused := c.post("svc_sendRawTransaction", encoded(next))
+	want := map[string]any{
+		"reason": "cannot_pay", "balance": balance.String(), "needed": api.Quantity(reserved).String(),
+		"reserved": api.Quantity(reserved).String(), "pending": 1.0,
+	}
+	if refused == nil || !maps.Equal(refused.Data, want) || !strings.Contains(refused.Message, "1 pending transaction") {
+		t.Errorf("with a transfer pending: got %v, want %v", refused, want)
+	}
+	for n := range uint64(64) {
+		call[string](c, "svc_sendRawTransaction", encoded(c.sign(alice, n+1, types.Transfer{To: account(bob), Amount: 1})))
+	}
+	held := c.refused(
+		api.ErrHeld, "svc_sendRawTransaction", encoded(c.sign(alice, 65, types.Transfer{To: account(bob), Amount: 1})),
+	)
+	if held["limit"] != 64.0 || held["expected"] != "0x0" || held["nonce"] != "0x41" {
+		t.Errorf("the 65th that waits: got %v, want limit 64, expected 0x0, nonce 0x41", held)
 	}
 }
 

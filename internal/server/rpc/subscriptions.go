@@ -74,7 +74,11 @@ func (f *Feed) TransactionCount(height types.Height) (int, error) {
 
 // Events are all events of a block in their order; nil where there is none, chain.ErrPruned where it is no longer kept.
 func (f *Feed) Events(height types.Height) ([]api.Event, error) {
-	receipts, err := f.blocks.chain.Receipts(height)
+	header, err := f.blocks.chain.Header(height)
+	var receipts []types.Receipt
+	if err == nil {
+		receipts, err = f.blocks.chain.Receipts(height)
+	}
 	if errors.Is(err, chain.ErrNotFound) {
 		return nil, nil
 	}
@@ -82,10 +86,13 @@ func (f *Feed) Events(height types.Height) ([]api.Event, error) {
 		return nil, err
 	}
 	events := []api.Event{}
+	of := chain.Event{Block: header.Header.Hash(), Timestamp: header.Header.Timestamp}
 	for i, receipt := range receipts {
 		for _, log := range receipt.Logs {
-			index := uint32(len(events))
-			events = append(events, newEvent(newLog(log, height, index), receipt.Transaction, uint32(i)))
+			e := of
+			e.Log, e.Position, e.Transaction = log, chain.Position{Height: height, Index: uint32(i)}, receipt.Transaction
+			e.LogIndex = uint32(len(events))
+			events = append(events, newEvent(&e))
 		}
 	}
 	return events, nil
@@ -100,18 +107,14 @@ func (f *Feed) EventPiece(
 	return f.events.eventPiece(ctx, filter, after, bytes)
 }
 
-// EventPosition is what an event's cursor stands for.
+// EventPosition is what an event's cursor stands for, if that is in the chain.
 func (f *Feed) EventPosition(text string) (chain.Position, error) {
-	p, ok := parsePosition(text)
-	if !ok {
-		return p, withData(api.ErrBadCursor, "param", "filter", "member", "cursor")
-	}
-	return p, nil
+	return f.events.cursors.position(text, "filter", "cursor")
 }
 
-// EventProgress renders how far a subscription to events is.
-func (f *Feed) EventProgress(reached chain.Position) api.EventProgress {
-	return api.EventProgress{BlockHeight: reached.Height, Cursor: cursor(reached)}
+// EventProgress renders how far a subscription to events is, which was sent all of the block with a hash.
+func (f *Feed) EventProgress(height types.Height, block types.BlockHash) api.EventProgress {
+	return api.EventProgress{BlockHeight: height, Cursor: newCursor(chain.EndOfEvents(height), block)}
 }
 
 // ProofNotice implements pusf.Source.

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -93,6 +94,10 @@ func TestEventsOfABlock(t *testing.T) {
 			e.TransactionIndex != want.transaction || e.TransactionHash != block.Transactions[want.transaction].ID() ||
 			e.LogIndex != uint32(i) {
 			t.Errorf("event %d: %+v", i, e)
+		}
+		if e.BlockHash != block.Header.Hash() || e.Timestamp != block.Header.Timestamp {
+			t.Errorf("event %d: got block %s at %d, want %s at %d", i, e.BlockHash, e.Timestamp, block.Header.Hash(),
+				block.Header.Timestamp)
 		}
 		topics := append([][32]byte{sha256.Sum256([]byte(want.name))}, want.topics...)
 		if !slices.EqualFunc(e.Topics, topics, func(got api.Data, want [32]byte) bool {
@@ -197,7 +202,7 @@ func TestEventsThatArePruned(t *testing.T) {
 	if _, err := c.server.feed.Events(1); !errors.Is(err, chain.ErrPruned) {
 		t.Errorf("pruned: %v", err)
 	}
-	cursor := func(p chain.Position) string { return c.server.feed.EventProgress(p).Cursor }
+	cursor := func(p chain.Position) string { return newCursor(p, types.BlockHash{}) }
 	for _, filter := range []map[string]any{
 		{"from_block": 1}, {"to_block": 1}, {"cursor": cursor(chain.Position{Height: 1})},
 	} {
@@ -241,6 +246,52 @@ func TestEventPiecesAreBounded(t *testing.T) {
 	}
 }
 
+// TestRangesThatTheChainDoesNotHave asks for heights that are not there, and goes on from blocks that were taken back.
+func TestRangesThatTheChainDoesNotHave(t *testing.T) {
+	c := startTestChain(t, types.Regtest, api.DevelopmentChainID, chain.Options{}, jsonrpc.Options{})
+	for range 4 {
+		c.appendLogs(someLogs()...)
+	}
+	for _, method := range []string{"svc_getEvents", "svc_getPayments"} {
+		for _, test := range []struct {
+			filter map[string]any
+			want   *jsonrpc.Error
+			member string
+		}{
+			{map[string]any{"from_block": 6}, api.ErrAboveHead, "from_block"},
+			{map[string]any{"to_block": 5}, api.ErrAboveHead, "to_block"},
+			{map[string]any{"from_block": 3, "to_block": 2}, api.ErrOutOfRange, "from_block"},
+			{map[string]any{"cursor": strings.Repeat("f", 24)}, api.ErrBadCursor, "cursor"},
+		} {
+			data := c.refused(test.want, method, test.filter)
+			if data["param"] != "filter" || data["member"] != test.member {
+				t.Errorf("%s %v: got %v, want the member %s", method, test.filter, data, test.member)
+			}
+			if test.want == api.ErrAboveHead && data["max"] != 4.0 {
+				t.Errorf("%s %v: got %v, want max 4", method, test.filter, data)
+			}
+		}
+		c.post(method, map[string]any{"from_block": 5}) // what comes next: a client that has all so far asks there
+	}
+	events := call[[]api.Event](c, "svc_getEvents", map[string]any{})
+	last := map[string]any{"cursor": events[len(events)-1].Cursor}
+	if rest := call[[]api.Event](c, "svc_getEvents", last); len(rest) != 0 {
+		t.Errorf("after the last event: got %d, want none", len(rest))
+	}
+	must(c.store.Rewind(1))(t)
+	c.refused(api.ErrTakenBack, "svc_getEvents", last)
+	for range 3 {
+		c.appendLogs(someLogs()[:1]...)
+	}
+	c.refused(api.ErrTakenBack, "svc_getEvents", last)
+	if _, err := c.server.feed.EventPosition(last["cursor"].(string)); !errors.Is(err, api.ErrTakenBack) {
+		t.Errorf("a subscription from there: got %v, want %v", err, api.ErrTakenBack)
+	}
+	c.serve(func(config *Config) { config.Developer = nil }) // nothing is taken back: the node has not come so far
+	must(c.store.Rewind(1))(t)
+	c.refused(api.ErrAboveHead, "svc_getEvents", last)
+}
+
 // sipping is a connection that is read in pieces smaller than an event, so that none waits in a buffer when it is cut.
 type sipping struct{ net.Conn }
 
@@ -271,7 +322,9 @@ func TestSubscriptionToEvents(t *testing.T) {
 			FromBlock: new(types.Height), Topics: []*types.Digest{nil, new(types.Digest(fromTopic)), new(types.Digest(toTopic))},
 		}, []api.Quantity{10, 20, 30}},
 		{
-			"after a cursor", api.SubscriptionFilter{Cursor: cursor(chain.Position{Height: 2, Index: 1})},
+			"after a cursor", api.SubscriptionFilter{
+				Cursor: newCursor(chain.Position{Height: 2, Index: 1}, must(c.store.Header(2))(t).Header.Hash()),
+			},
 			[]api.Quantity{22, 30, 31, 32},
 		},
 	} {

@@ -29,8 +29,11 @@ func (h *traceHandlers) methods(e *clientErrors) []method {
 
 func (h *traceHandlers) traceTransaction(ctx context.Context, p api.TraceParams) (_ *api.Trace, err error) {
 	found, err := h.transactions.findIncluded(p.Hash)
-	if found == nil || err != nil {
+	if err != nil {
 		return nil, err
+	}
+	if found == nil {
+		return nil, unknown(h.transactions.chain)
 	}
 	r, t, engine := request.Of(ctx), trace.New(), h.engines.Views
 	if p.Places {

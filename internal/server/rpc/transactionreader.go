@@ -34,6 +34,18 @@ func (r *transactionReader) findIncluded(id types.TxID) (*foundTransaction, erro
 	return found, nil
 }
 
+// unknown is the error of a look-up that found nothing, where that may be in a block that this node does not keep; nil
+// where it has all blocks since genesis, which has no transactions.
+func unknown(blocks headers) error {
+	oldest := blocks.OldestHeight()
+	if oldest <= 1 {
+		return nil
+	}
+	e := withData(api.ErrPruned, "oldestHeight", oldest)
+	e.Message = "it is in no block that this node keeps"
+	return e
+}
+
 // at reads the transaction at a position. Its block is that of neighbour where they share it.
 func (r *transactionReader) at(position chain.Position, neighbour *foundTransaction) (*foundTransaction, error) {
 	stored, err := r.chain.Transaction(position)

@@ -1,10 +1,9 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"math"
 
@@ -19,6 +18,7 @@ import (
 
 type transactionHandlers struct {
 	*transactionReader
+	cursors *cursors
 	pool    Pool
 	network types.Network
 }
@@ -50,13 +50,16 @@ func (h *transactionHandlers) getTransactionByHash(
 		tx := newTransaction(pending.Signed(), p.Hash)
 		return &tx, nil
 	}
-	return nil, nil
+	return nil, unknown(h.chain)
 }
 
 func (h *transactionHandlers) getTransactionReceipt(_ context.Context, p api.TransactionParams) (*api.Receipt, error) {
-	found, _, err := h.find(p.Hash)
-	if found == nil || err != nil {
+	found, pending, err := h.find(p.Hash)
+	switch {
+	case err != nil || pending != nil:
 		return nil, err
+	case found == nil:
+		return nil, unknown(h.chain)
 	}
 	return h.receipt(found)
 }
@@ -71,7 +74,7 @@ func (h *transactionHandlers) getTransactionStatus(
 	case pending != nil:
 		return api.TransactionStatus{Status: api.StatusPending}, nil
 	case found == nil:
-		return api.TransactionStatus{Status: api.StatusUnknown}, nil
+		return api.TransactionStatus{Status: api.StatusUnknown}, unknown(h.chain)
 	}
 	head, height := h.chain.Head().Header.Height, found.header.Height
 	return api.TransactionStatus{
@@ -136,6 +139,8 @@ func included(tx *types.SignedTransaction, receipt types.Receipt, reason exec.Re
 	view.GasPrice = effectivePrice(tx, at.header)
 	view.BlockHeight, view.BlockHash, view.TransactionIndex = &at.header.Height, &at.hash, &at.index
 	view.Status, view.Error = status(receipt), trace.Failure(reason)
+	used := api.Quantity(receipt.GasUsed)
+	view.GasUsed, view.Fee = &used, new(used*view.GasPrice) // no more than gas limit × max fee, which fits
 	return view
 }
 
@@ -195,35 +200,6 @@ func newLog(log types.Log, height types.Height, index uint32) api.Log {
 	}
 }
 
-// A cursor is a position in the chain: the height and the index in the block, big-endian, in hex.
-const cursorBytes = 8 + 4
-
-func cursor(p chain.Position) string {
-	var b [cursorBytes]byte
-	binary.BigEndian.PutUint64(b[:], uint64(p.Height))
-	binary.BigEndian.PutUint32(b[8:], p.Index)
-	return hex.EncodeToString(b[:])
-}
-
-// parsePosition reads what cursor gives; false for anything else.
-func parsePosition(text string) (p chain.Position, ok bool) {
-	var b [cursorBytes]byte
-	if len(text) != 2*cursorBytes {
-		return p, false
-	}
-	if _, err := hex.Decode(b[:], []byte(text)); err != nil {
-		return p, false
-	}
-	return chain.Position{Height: types.Height(binary.BigEndian.Uint64(b[:])), Index: binary.BigEndian.Uint32(b[8:])}, true
-}
-
-func parseCursor(text string) (chain.Position, error) {
-	if p, ok := parsePosition(text); ok && p != (chain.Position{}) {
-		return p, nil
-	}
-	return chain.Position{}, withData(api.ErrBadCursor, "param", "page", "member", "before")
-}
-
 func (h *transactionHandlers) getTransactionsByAddress(
 	ctx context.Context, p api.GetTransactionsByAddressParams,
 ) ([]api.Transaction, error) {
@@ -237,7 +213,7 @@ func (h *transactionHandlers) getTransactionsByAddress(
 	}
 	var before chain.Position
 	if p.Page.Before != "" {
-		if before, err = parseCursor(p.Page.Before); err != nil {
+		if before, err = h.cursors.position(p.Page.Before, "page", "before"); err != nil {
 			return nil, err
 		}
 	}
@@ -250,7 +226,7 @@ func (h *transactionHandlers) getTransactionsByAddress(
 	}
 	txs, err := h.list(ctx, positions)
 	for i := range txs {
-		txs[i].Cursor = cursor(positions[i])
+		txs[i].Cursor = newCursor(positions[i], *txs[i].BlockHash)
 	}
 	return txs, err
 }
@@ -278,22 +254,34 @@ func (h *transactionHandlers) getTransactionByNonce(
 				return nil, err
 			}
 			if last, err = h.at(position, last); err != nil {
-				return nil, absent(err)
+				return nil, cmp.Or(absent(err), h.unusedNonce(account, p.Nonce))
 			}
 			if nonce := api.LooseQuantity(last.tx.Nonce); last.tx.Sender == account && nonce <= p.Nonce {
 				if nonce < p.Nonce {
-					return nil, nil
+					return nil, nil // the next one is not used
 				}
 				tx := included(&last.tx, last.receipt, last.reason, last.place)
 				return &tx, nil
 			}
 		}
 		if len(positions) < noncePage {
-			return nil, nil
+			return nil, h.unusedNonce(account, p.Nonce)
 		}
 		before = positions[len(positions)-1]
 	}
 	return nil, withData(api.ErrOutOfRange, "param", "nonce", "oldestHeight", last.header.Height)
+}
+
+// unusedNonce is the error of a nonce that no transaction which this node keeps used: nil where none used it at all.
+func (h *transactionHandlers) unusedNonce(account types.Account, nonce api.LooseQuantity) error {
+	record, err := h.chain.Account(h.chain.Head().Header.Height, account)
+	if err != nil && !errors.Is(err, chain.ErrNoState) {
+		return err
+	}
+	if err == nil && uint64(nonce) >= record.Nonce {
+		return nil
+	}
+	return unknown(h.chain)
 }
 
 func (h *transactionHandlers) getBlockTransactions(

@@ -15,6 +15,7 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -291,7 +292,7 @@ func TestRangesOfBlocks(t *testing.T) {
 		count       int
 	}{
 		{0, 0, 0, 0, 1}, {5, 7, 5, 7, 3}, {0, 1 << 60, 0, 255, 256}, {200, 400, 200, 300, 101}, {300, 300, 300, 300, 1},
-		{301, 400, 0, 0, 0}, {7, 5, 0, 0, 0}, {1<<64 - 1, 1<<64 - 1, 0, 0, 0},
+		{301, 400, 0, 0, 0}, {1<<64 - 1, 1<<64 - 1, 0, 0, 0},
 	} {
 		for _, whole := range []bool{false, true} {
 			items := call[[]api.BlockItem](c, "svc_getBlocks", map[string]any{
@@ -304,6 +305,7 @@ func TestRangesOfBlocks(t *testing.T) {
 			}
 		}
 	}
+	c.refused(api.ErrOutOfRange, "svc_getBlocks", map[string]any{"from_height": 7, "to_height": 5})
 	c.refused(invalid, "svc_getBlocks", map[string]any{"from_height": 1})
 	c.refused(invalid, "svc_getBlocks", map[string]any{"from_height": 1, "to_height": 2, "limit": 3})
 	c.refused(invalid, "svc_getBlocks", map[string]any{"from_height": "0x1", "to_height": 2})
@@ -478,13 +480,16 @@ func TestListsStopWithTheirCall(t *testing.T) {
 }
 
 func FuzzCursor(f *testing.F) {
-	f.Add("000000000000000100000001")
+	f.Add("00000000000000010000000101020304")
 	f.Add("")
-	f.Add(strings.Repeat("F", 24))
+	f.Add(strings.Repeat("F", 32))
 	f.Fuzz(func(t *testing.T, s string) {
-		p, err := parseCursor(s)
-		if err == nil && cursor(p) != strings.ToLower(s) {
-			t.Errorf("%q became %q", s, cursor(p))
+		p, block, ok := parseCursor(s)
+		if again := newCursor(p, types.BlockHash(append(block[:], make([]byte, 28)...))); ok && again != strings.ToLower(s) {
+			t.Errorf("%q became %q", s, again)
+		}
+		if p, ok := parseContractCursor(s); ok && contractCursor(p) != strings.ToLower(s) {
+			t.Errorf("%q became %q", s, contractCursor(p))
 		}
 	})
 }
@@ -530,6 +535,43 @@ func TestTransactionByNonce(t *testing.T) {
 	}
 	if got := call[*api.Transaction](c, "svc_getTransactionByNonce", types.Account{9}, "0x0"); got != nil {
 		t.Errorf("an unused account: %+v", got)
+	}
+}
+
+// TestPrunedOrUnknown looks for what was pruned, on a node that cannot know whether it ever was.
+func TestPrunedOrUnknown(t *testing.T) {
+	c := startTestChain(t, types.Regtest, 5, chain.Options{Retention: 2}, jsonrpc.Options{})
+	tx := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})
+	c.include(tx)
+	old := must(c.store.Header(1))(t).Header.Hash()
+	look := [][]any{
+		{"svc_getTransactionByHash", tx.ID()}, {"svc_getTransactionReceipt", tx.ID()}, {"svc_getTransactionStatus", tx.ID()},
+		{"svc_traceTransaction", tx.ID()}, {"svc_getBlockByHash", old},
+		{"svc_getTransactionByNonce", account(alice), "0x0"},
+	}
+	for _, l := range look {
+		if result, failure := c.post(l[0].(string), l[1:]...); failure != nil || string(result) == "null" {
+			t.Errorf("%v before it is pruned: got %s, %v; want it", l, result, failure)
+		}
+	}
+	for range 4 {
+		c.include()
+	}
+	check(t, c.store.Prune(t.Context()))
+	for _, l := range look {
+		if data := c.refused(api.ErrPruned, l[0].(string), l[1:]...); data["oldestHeight"] != float64(c.store.OldestHeight()) {
+			t.Errorf("%v: got %v, want the oldest height %d", l, data, c.store.OldestHeight())
+		}
+	}
+	waits := c.sign(alice, 1, types.Transfer{To: account(bob), Amount: 1})
+	call[types.TxID](c, "svc_sendRawTransaction", encoded(waits))
+	for _, l := range [][]any{
+		{"svc_getTransactionReceipt", waits.ID()}, {"svc_getTransactionByNonce", account(alice), "0x1"},
+		{"svc_getTransactionByNonce", types.Account{9}, "0x0"},
+	} { // what is certain
+		if result, failure := c.post(l[0].(string), l[1:]...); failure != nil || string(result) != "null" {
+			t.Errorf("%v: got %s, %v; want null", l, result, failure)
+		}
 	}
 }
 

@@ -24,6 +24,7 @@ func naiveEvents(c *toyChain, oldest types.Height) (events []Event) {
 			for _, log := range receipt.Logs {
 				events = append(events, Event{
 					Log: log, Position: Position{b.Header.Height, uint32(i)}, Transaction: receipt.Transaction, LogIndex: index,
+					Block: b.Header.Hash(), Timestamp: b.Header.Timestamp,
 				})
 				index++
 			}

@@ -221,6 +221,8 @@ type Event struct {
 	Position               // of its transaction
 	Transaction types.TxID // that emitted it
 	LogIndex    uint32     // among the block's events
+	Block       types.BlockHash
+	Timestamp   uint64 // of the block
 }
 
 // lists are the prefixes of rows whose common events match the filter.

@@ -23,7 +23,7 @@ func (s *Store) Events(ctx context.Context, f EventFilter, in EventRange, yield 
 		if err != nil {
 			return EventsEnd{}, err
 		}
-		w := &eventWalk{after: in.After, from: from, to: to, work: cmp.Or(in.Work, math.MaxInt), yield: yield}
+		w := &eventWalk{rows: v.snapshot, after: in.After, from: from, to: to, work: cmp.Or(in.Work, math.MaxInt), yield: yield}
 		if err = w.begin(v.snapshot, f); err == nil {
 			err = w.run(ctx)
 		}
@@ -54,6 +54,7 @@ func (in *EventRange) bounds(v *view) (from, to types.Height, err error) {
 
 // eventWalk walks along several lists of events together.
 type eventWalk struct {
+	rows     kv.Reader
 	after    *Position
 	from, to types.Height
 	work     int // that is left
@@ -63,6 +64,7 @@ type eventWalk struct {
 	receipts *itemReader
 	receipt  *types.Receipt // at position, unless it is nil
 	position Position
+	of       Event // what the events of a block have in common
 	end      EventsEnd
 }
 
@@ -177,6 +179,11 @@ func (w *eventWalk) block(h types.Height) (more bool, err error) {
 			return true, nil
 		}
 	}
+	header, err := readHeader(w.rows, h)
+	if err != nil {
+		return false, err
+	}
+	w.of = Event{Block: header.Header.Hash(), Timestamp: header.Header.Timestamp}
 	for i, place := range common {
 		if w.after != nil && w.after.Height == h && place.index <= w.after.Index {
 			continue
@@ -224,7 +231,7 @@ func (w *eventWalk) event(h types.Height, place eventPlace) (Event, error) {
 	if int(place.log) >= len(w.receipt.Logs) {
 		return Event{}, fmt.Errorf("%w: block %d, transaction %d has no log %d", ErrCorrupt, h, p.Index, place.log)
 	}
-	return Event{
-		Log: w.receipt.Logs[place.log], Position: p, Transaction: w.receipt.Transaction, LogIndex: place.index,
-	}, nil
+	e := w.of
+	e.Log, e.Position, e.Transaction, e.LogIndex = w.receipt.Logs[place.log], p, w.receipt.Transaction, place.index
+	return e, nil
 }

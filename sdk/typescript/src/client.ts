@@ -109,7 +109,10 @@ export class Client {
   async receipt(hash: Hash, options: { signal?: AbortSignal } = {}): Promise<Receipt> {
     for (;;) {
       options.signal?.throwIfAborted();
-      const receipt = await this.call("svc_getTransactionReceipt", hash);
+      const receipt = await this.call("svc_getTransactionReceipt", hash).catch((error: unknown) => {
+        if (error instanceof RpcError && error.is("pruned")) return null; // in no block that the node keeps, or not yet
+        throw error;
+      });
       if (receipt) return receipt;
       await wait(500, options.signal);
     }

@@ -9,13 +9,15 @@ export class CairnError extends Error {
 /** What `data` of an error holds beside `reason`, where a program may want it. Amounts are in smallest units. */
 export interface ReasonData {
   already_known: { hash: Hash };
-  cannot_pay: { balance: bigint; needed: bigint };
+  /** `reserved` of the balance are for `pending` earlier transactions: `needed - (balance - reserved)` is missing */
+  cannot_pay: { balance: bigint; needed: bigint; reserved: bigint; pending: number };
   fee_too_low: { baseFee: bigint; minBaseFee: bigint };
   gas_over_block: { max: bigint };
+  held: { nonce: bigint; expected: bigint; limit: number };
   intrinsic_gas: { min: bigint };
   mempool_full: { retryAfterSeconds: number; class: string };
   nonce_too_low: { nonce: bigint; expected: bigint };
-  nonce_too_high: { nonce: bigint; expected: bigint };
+  nonce_too_high: { nonce: bigint; expected: bigint; limit: number };
   out_of_gas: { gasUsed: bigint; revertData: Hex };
   pruned: { oldestHeight: number };
   rate: { retryAfterSeconds: number };
@@ -50,7 +52,7 @@ export class RpcError extends CairnError {
   }
 }
 
-const amounts = ["balance", "needed", "baseFee", "minBaseFee", "nonce", "expected", "gasUsed", "chainId"];
+const amounts = ["balance", "needed", "reserved", "baseFee", "minBaseFee", "nonce", "expected", "gasUsed", "chainId"];
 const gasBounds = ["intrinsic_gas", "gas_over_block"]; // min and max of other reasons are plain numbers
 
 /** typed gives data with its quantities as bigint. */

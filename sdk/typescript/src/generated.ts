@@ -275,6 +275,8 @@ export interface Contract {
 }
 
 export interface Event {
+  /** the hash of its block */
+  block_hash: Hash;
   /** the height of its block */
   block_height: number;
   /** the contract that emitted it; zero for a payment made by code */
@@ -287,6 +289,8 @@ export interface Event {
   event_name: string;
   /** its place among the block's events */
   log_index: number;
+  /** the time of its block, in seconds of Unix time */
+  timestamp: number;
   /** SHA-256 of the event's name, then its own topics */
   topics: (Hex)[];
   /** the transaction's place in the block */
@@ -302,11 +306,11 @@ export interface EventFilter {
   cursor?: string | null | undefined;
   /** only of this name */
   event_name?: string | null | undefined;
-  /** the first height; by default the first that is kept */
+  /** the first height, at most one above the head; by default the first that is kept */
   from_block?: number | null | undefined;
   /** at most so many, 1 to 10,000; 1,000 by default */
   limit?: number | null | undefined;
-  /** the last height; by default the latest */
+  /** the last height, which the chain must have; by default the latest */
   to_block?: number | null | undefined;
   /** the topics that they begin with, the first the SHA-256 of the name; null stands for any */
   topics?: (Hash | null)[] | null | undefined;
@@ -545,7 +549,7 @@ export interface PaymentFilter {
   limit?: number | null | undefined;
   /** desc: newest first; by default asc */
   order?: "asc" | "desc" | null | undefined;
-  /** the highest height; by default the latest */
+  /** the highest height, which the chain must have; by default the latest */
   to_block?: number | null | undefined;
 }
 
@@ -862,12 +866,16 @@ export interface Transaction {
   cursor?: string;
   /** why it failed, a word in snake_case; null otherwise */
   error: string | null;
+  /** what it paid for that: gasUsed × gasPrice; null while pending */
+  fee: bigint | null;
   /** the sender */
   from: Hash;
   /** the most gas that it may use */
   gasLimit: bigint;
   /** the price paid per gas; the max fee while pending */
   gasPrice: bigint;
+  /** the gas that it used; null while pending */
+  gasUsed: bigint | null;
   /** the transaction's hash */
   hash: Hash;
   /** what the payload carries besides value; null of a transfer */
@@ -993,7 +1001,7 @@ export interface Methods {
   svc_getAccountProof: { params: [account: string, block?: BlockRef | null]; result: AccountProof };
   /** An account's balance in smallest native units; 0x0 for an account that was never touched. */
   svc_getBalance: { params: [account: string, block?: BlockRef | null]; result: bigint };
-  /** The block with a hash; null when there is none. */
+  /** The block with a hash; null when there is none. A node that does not have all blocks and finds nothing cannot know: it answers pruned. */
   svc_getBlockByHash: { params: [hash: Hash, full?: boolean | null, headers_only?: boolean | null]; result: Block | null };
   /** The block of a height; null above the head. */
   svc_getBlockByNumber: { params: [block: BlockRef, full?: boolean | null, headers_only?: boolean | null]; result: Block | null };
@@ -1045,15 +1053,15 @@ export interface Methods {
   svc_getTokenBalance: { params: [token: Hash, account: string, block?: BlockRef | null]; result: TokenBalance };
   /** The holders of a token, the largest balance first: found by Transfer events, their balances confirmed by the token's contract. A further page begins at the cursor of the last item; an empty page is the end. */
   svc_getTokenHolders: { params: [token: Hash, page?: HolderPage | null]; result: (TokenHolder)[] };
-  /** A pending or included transaction; null when it is neither. */
+  /** A pending or included transaction; null when it is neither. A node that does not have all blocks and finds nothing cannot know: it answers pruned. */
   svc_getTransactionByHash: { params: [hash: Hash]; result: Transaction | null };
-  /** The included transaction in which an account used a nonce; null if none that this node keeps did. */
+  /** The included transaction in which an account used a nonce; null if none did. A node that does not have all blocks and finds nothing for a nonce that is used answers pruned. */
   svc_getTransactionByNonce: { params: [account: string, nonce: bigint]; result: Transaction | null };
   /** An account's nonce: the number of its transactions that are included. */
   svc_getTransactionCount: { params: [account: string, block?: NonceRef | null]; result: bigint };
-  /** The receipt of an included transaction; null while it is pending or unknown. */
+  /** The receipt of an included transaction; null while it is pending, and where it is in no block since genesis. A node that does not have all blocks and finds nothing cannot know: it answers pruned. */
   svc_getTransactionReceipt: { params: [hash: Hash]; result: Receipt | null };
-  /** Where a transaction is: pending, success, failed or unknown. */
+  /** Where a transaction is: pending, success, failed or unknown. A node that does not have all blocks and finds nothing cannot know: it answers pruned. */
   svc_getTransactionStatus: { params: [hash: Hash]; result: TransactionStatus };
   /** Included transactions in which an account is sender, recipient or a called contract, newest first. */
   svc_getTransactionsByAddress: { params: [account: string, page?: TransactionPage | null]; result: (Transaction)[] };
@@ -1071,7 +1079,7 @@ export interface Methods {
   svc_sendRawTransactionSync: { params: [transaction: Hex]; result: Receipt };
   /** Over WebSocket (/ws): begins to send a topic as notifications of the method svc_subscription, and gives the subscription's id, which is the connection's own. Each has params {subscription, result}. The result is of newBlocks a Block with hashes, of newPendingTransactions a hash, of events an Event, of syncStatus a SyncStatus, of proofs a ProofNotice, of payments a PaymentPage. Of rangeProofs it is an array of RangeProofs, and of events with progress an EventProgress too. */
   svc_subscribe: { params: [topic: "newBlocks" | "newPendingTransactions" | "events" | "syncStatus" | "proofs" | "rangeProofs" | "payments", filter?: SubscriptionFilter | null]; result: bigint };
-  /** What an included transaction did, call by call; null when it is not included. Its block is executed again up to it. */
+  /** What an included transaction did, call by call; null when it is not included, pruned where the node does not have all blocks and cannot know. Its block is executed again up to it. */
   svc_traceTransaction: { params: [hash: Hash, places?: boolean | null]; result: Trace | null };
   /** Over WebSocket (/ws): ends a subscription of the connection; false if it has none of that id. */
   svc_unsubscribe: { params: [id: bigint]; result: boolean };
@@ -1100,6 +1108,7 @@ export interface Reasons {
   field_too_long: -32009;
   gas_over_block: -32008;
   halted: -32031;
+  held: -32003;
   insufficient_balance: -32010;
   intrinsic_gas: -32008;
   malformed: -32602;
@@ -1157,7 +1166,7 @@ export const shapes: Record<string, Record<string, string>> = {
   BlockProof: { block_height: "n", security_bits: "n", state_hash_bits: "n" },
   Cluster: { term: "n" },
   Contract: { code_size: "n", deployed_at: "n" },
-  Event: { block_height: "n", log_index: "n", transaction_index: "n" },
+  Event: { block_height: "n", log_index: "n", timestamp: "n", transaction_index: "n" },
   FeeHistory: { baseFeePerGas: "[q", gasUsedRatio: "[f", oldestBlock: "n", reward: "[[q" },
   FeeMarket: { base_fee: "b", max_base_fee: "b", min_base_fee: "b", target_utilization: "f", utilization: "f" },
   GasPriceInfo: { base_fee: "q", suggested_max_fee: "q", suggested_priority_fee: "q" },
@@ -1186,7 +1195,7 @@ export const shapes: Record<string, Record<string, string>> = {
   Trace: { gasUsed: "q", parts: "{q", root: "TraceCall" },
   TraceCall: { belowGas: "q", calls: "[TraceCall", gas: "q", gasUsed: "q", hostGas: "{q", parts: "{q", stoppedAt: "[TracePlace", value: "q" },
   TracePlace: { function: "n", offset: "n" },
-  Transaction: { blockHeight: "n", gasLimit: "q", gasPrice: "q", input: "Input", maxFeePerGas: "q", maxPriorityFeePerGas: "q", nonce: "q", transactionIndex: "n", value: "q" },
+  Transaction: { blockHeight: "n", fee: "q", gasLimit: "q", gasPrice: "q", gasUsed: "q", input: "Input", maxFeePerGas: "q", maxPriorityFeePerGas: "q", nonce: "q", transactionIndex: "n", value: "q" },
   TransactionStatus: { blockHeight: "n", confirmations: "n" },
   Upstream: { height: "n" },
 };

@@ -55,11 +55,13 @@ export function watchBlocks(client: Client, from: number, options: StreamOptions
 
 /**
  * watchEvents gives the events that a filter asks for, from its cursor or from_block on, or else the first that is kept. To resume, give
- * the `cursor` of the last event. It ends with an RpcError where that is none of the chain's (`bad_cursor`) or is kept no more (`pruned`).
+ * the `cursor` of the last event. It ends with an RpcError where that is none of the chain's (`bad_cursor`), is kept no more (`pruned`),
+ * or is of a block that a development chain took back (`taken_back`).
  */
 export function watchEvents(client: Client, filter: Omit<EventFilter, "to_block" | "limit">, options: StreamOptions = {}): Stream<Event> {
   let asked: EventFilter = filter;
   let last = 0; // the height of the last event
+  let mark: { height: number; hash: Hash } | undefined; // the block up to which all was given, where that is no event's
   return stream(client, options, {
     topic: "events",
     filter: async () => {
@@ -72,13 +74,22 @@ export function watchEvents(client: Client, filter: Omit<EventFilter, "to_block"
       last = block_height;
     },
     silent: ({ topics }) => topics === undefined, // it only says how far the node has come
+    // behind a load balancer another node may not have come as far as the one that gave the cursor
+    passes: (error) => !!asked.cursor && error instanceof RpcError && error.is("above_head"),
     page: async () => {
-      const head = Number(await client.call("svc_blockNumber"));
-      if ((asked.from_block ?? 0) > head) return []; // there is no such range yet
-      const found = await client.call("svc_getEvents", { ...asked, to_block: head });
-      if (found.length === 0 && head >= last) {
+      const [head, same] = await Promise.all([
+        client.call("svc_getBlockByNumber", "latest", false, true),
+        mark && client.call("svc_getBlockByNumber", mark.height, false, true),
+      ]);
+      if (mark && same && same.hash !== mark.hash) {
+        throw new RpcError("svc_getEvents", -32602, "the block up to which events were given was taken back", { reason: "taken_back" });
+      }
+      if (!head || (asked.from_block ?? 0) > head.height) return []; // there is no such range yet
+      const found = await client.call("svc_getEvents", { ...asked, to_block: head.height });
+      if (found.length === 0 && head.height >= last) {
         const { cursor: _, ...rest } = asked; // nothing comes after it up to the head, and the node may prune its block
-        asked = { ...rest, from_block: Math.max(head + 1, asked.from_block ?? 0) };
+        asked = { ...rest, from_block: Math.max(head.height + 1, asked.from_block ?? 0) };
+        mark = head;
       }
       return found;
     },

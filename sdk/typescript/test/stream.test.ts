@@ -19,6 +19,10 @@ class FakeNode {
 
   answer({ method, params: [filter] }: any): object {
     if (method === "svc_blockNumber") return { result: `0x${this.head.toString(16)}` };
+    if (method === "svc_getBlockByNumber") {
+      const height = filter === "latest" ? this.head : filter;
+      return { result: height > this.head ? null : { height, hash: this.branch } };
+    }
     if (method === "svc_getBlocks") {
       const to = Math.min(filter.to_height, this.head);
       return { result: Array.from({ length: Math.max(to - filter.from_height + 1, 0) }, (_, i) => ({ block: { height: filter.from_height + i, hash: this.branch } })) };
@@ -71,6 +75,21 @@ test("events go on from the last cursor", async () => {
     if (event.cursor === "c5") stop.abort();
   }
   assert.deepEqual(got, ["c1", "c2", "c3", "c4", "c5"]);
+});
+
+test("events of a chain that was taken back are not missed in silence", async () => {
+  const node = new FakeNode();
+  node.events = [{ cursor: "c0", block_height: 1, topics: [] }];
+  node.head = 4;
+  const stream = watchEvents(node.client, { from_block: 1 }, { poll: 1 });
+  stream.status.subscribe(({ state }) => {
+    if (state !== "live") return;
+    [node.head, node.branch] = [6, "b"]; // from block 1 on other ones, with an event in block 2
+    node.events.push({ cursor: "d0", block_height: 2, topics: [] });
+  });
+  const items = stream[Symbol.asyncIterator]();
+  assert.equal((await items.next()).value.cursor, "c0");
+  await assert.rejects(items.next(), (e) => e instanceof RpcError && e.is("taken_back"));
 });
 
 test("a cursor that is not the chain's ends the stream with the error", async () => {

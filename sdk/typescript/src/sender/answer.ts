@@ -4,7 +4,7 @@ import type { Job } from "./job.js";
 import { transient } from "./prepare.js";
 
 /** PLACES are refusals that say that a nonce is not what it was taken for. */
-export const PLACES = ["nonce_too_low", "nonce_too_high", "replacement_underpriced"];
+export const PLACES = ["nonce_too_low", "nonce_too_high", "held", "replacement_underpriced"];
 
 /** The most that a node is believed that asks to wait, in seconds. */
 const LONGEST_WAIT = 3600;
@@ -47,6 +47,6 @@ export function readAnswer(job: Job, answer: unknown, now: number): Answer {
   }
   const misplaced = PLACES.includes(reason);
   if (!job.out) return { refused: answer as RpcError, misplaced };
-  if (reason === "nonce_too_high") job.due = now + 1000; // its bytes may be with somebody: it stays until a block uses the nonce
+  if (reason === "nonce_too_high" || reason === "held") job.due = now + 1000; // its bytes may be with somebody: it stays until a block uses the nonce
   return { misplaced };
 }

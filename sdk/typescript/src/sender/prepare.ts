@@ -98,7 +98,9 @@ export async function receiptsOf(client: Client, jobs: Job[]): Promise<Map<Job, 
   for (let at = 0; at < versions.length; at += MAX_BATCH) {
     const some = versions.slice(at, at + MAX_BATCH);
     const calls = some.map(({ version }): Call => ({ method: "svc_getTransactionReceipt", params: [version.hash] }));
-    for (const [i, receipt] of values<(Receipt | null)[]>(await client.post(calls)).entries()) {
+    // a node that keeps a part of the chain cannot know of what it has pruned, as one that is behind
+    const answers = (await client.post(calls)).map((answer) => answer instanceof RpcError && answer.is("pruned") ? null : answer);
+    for (const [i, receipt] of values<(Receipt | null)[]>(answers).entries()) {
       if (receipt?.transactionHash === some[i]!.version.hash) found.set(some[i]!.job, receipt);
     }
   }

@@ -1,3 +1,4 @@
+import { RpcError } from "cairn-sdk";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { chainText, shortHex, thousands } from "../format";
@@ -15,6 +16,16 @@ interface Hit {
   name: string;
   symbol?: string;
   what: "your label" | "token" | "contract";
+}
+
+/** kept is null where a node that does not have all blocks cannot know what the hash is of. */
+async function kept<T>(found: Promise<T>): Promise<T | null> {
+  try {
+    return await found;
+  } catch (error) {
+    if (error instanceof RpcError && error.is("pruned")) return null;
+    throw error;
+  }
 }
 
 /** Found is where a query leads: to one page, or to things that have the name. */
@@ -46,8 +57,8 @@ async function find(text: string): Promise<Found> {
     case "hash": {
       const { hash } = query;
       const [tx, block, contract] = await Promise.all([
-        client.call("svc_getTransactionByHash", hash),
-        client.call("svc_getBlockByHash", hash),
+        kept(client.call("svc_getTransactionByHash", hash)),
+        kept(client.call("svc_getBlockByHash", hash)),
         client.call("svc_getContract", hash),
       ]);
       return { to: tx ? `tx/${hash}` : block ? `block/${hash}` : contract ? `contract/${hash}` : `account/${hash}` };
