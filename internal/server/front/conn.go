@@ -27,9 +27,9 @@ const (
 	// than parsing it.
 	deadlineSlack = time.Second
 	// lingerTime and lingerBytes bound what is read of a request that was refused, so that the client gets to read why
-	// before the kernel resets the connection.
-	lingerTime  = 500 * time.Millisecond
-	lingerBytes = 256 << 10
+	// before the kernel resets the connection. Many clients send all of a request before they read. Nothing of it is kept.
+	lingerTime  = time.Second
+	lingerBytes = 16 << 20
 )
 
 var errClosed = errors.New("front: the server has closed the idle connection")

@@ -233,6 +233,9 @@ func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set(refused.name, refused.value)
 		}
 		http.Error(w, refused.sentence, refused.status)
+		if refused.ends() && body.control.Flush() == nil {
+			_, _ = io.CopyN(io.Discard, r.Body, lingerBytes) // see conn.linger
+		}
 		return
 	}
 	total := s.config.Budget

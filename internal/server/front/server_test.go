@@ -132,6 +132,21 @@ func TestBothWaysAreEqual(t *testing.T) {
 	}
 }
 
+// A client that sends all of a request before it reads is told that it is too large, and not cut off.
+func TestRefusalReachesWhoSendsFirst(t *testing.T) {
+	body := strings.Repeat(" ", 10_000_000)
+	for way, header := range map[string]string{"loop": "", "net/http": odd + "\r\n"} {
+		_, address := start(t, Config{MaxRequestBytes: 100})
+		c := dial(t, address)
+		c.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: " +
+			strconv.Itoa(len(body)) + "\r\n" + header + "\r\n")
+		c.send(body) // fails the test if the connection is cut
+		if got := c.read(); got.status != 413 {
+			t.Errorf("%s: got %+v, want 413", way, got)
+		}
+	}
+}
+
 // A malformed request ends the connection with 400 wherever it comes, and what follows it is never answered.
 func TestMalformedRequestsEndBothWays(t *testing.T) {
 	smuggled := "GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n"
