@@ -72,6 +72,9 @@ var (
 	ErrNonceTooHigh = reason(CodeNonce, "nonce_too_high", "the nonce is too far ahead")
 	// ErrHeld: of the sender's transactions as many wait for an earlier nonce already as may, data.limit.
 	ErrHeld = reason(CodeNonce, "held", "too many of the sender's transactions wait for an earlier nonce")
+	// ErrDisplaced: the transaction that is waited for, data.hash, will never be in a block, as a block has data.by with its
+	// sender and nonce.
+	ErrDisplaced = reason(CodeNonce, "displaced", "another transaction has used the nonce: this one will never be in a block")
 	// ErrCannotPay: the balance is under value + gas limit × max fee, or what the sender's earlier pending transactions
 	// leave of it is. data.balance is the balance after the latest block, and data.reserved what data.pending earlier
 	// transactions may take of it. data.needed is what this one may take: needed − (balance − reserved) is missing.
@@ -179,8 +182,15 @@ var (
 	ErrBusy = reason(jsonrpc.CodeLimit, "busy", "the node is busy with other calls")
 )
 
-// ErrViewGas: a call that is not sent needs more gas than it may use, data.limit.
-var ErrViewGas = reason(jsonrpc.CodeLimit, "view_gas", "the call needs more gas than a call may use")
+// Bounds of the gas of calls that are not sent.
+var (
+	// ErrViewGas: a call that is not sent needs more gas than it may use, data.limit.
+	ErrViewGas = reason(jsonrpc.CodeLimit, "view_gas", "the call needs more gas than a call may use")
+	// ErrRequestGas: the other calls of the same request left too little of its gas, data.limit. The call did not run, or
+	// not to its end: it may be asked again in a request with fewer calls.
+	ErrRequestGas = reason(jsonrpc.CodeLimit, "request_gas",
+		"the calls of one request need more gas than a request may use: ask in smaller requests")
+)
 
 // admissionErrors are those of a transaction that is offered to the pool.
 var admissionErrors = []*jsonrpc.Error{
@@ -200,8 +210,8 @@ func with(errors []*jsonrpc.Error, more ...*jsonrpc.Error) []*jsonrpc.Error {
 var callErrors = []*jsonrpc.Error{
 	ErrUndecodable, ErrBadSignature, ErrWrongChain, ErrIntrinsicGas, ErrGasOverBlock, ErrSenderIsContract,
 	ErrBadVersion, ErrNotProducer, ErrBadParameters, ErrFieldTooLong, ErrCodeTooLong, ErrExecutionFailed,
-	ErrInsufficientBalance, ErrNoContract, ErrModuleRefused, ErrViewGas, ErrTimeUp, ErrHalted, ErrNoState,
-	ErrQuarantined, ErrEngineFailed,
+	ErrInsufficientBalance, ErrNoContract, ErrModuleRefused, ErrViewGas, ErrRequestGas, ErrTimeUp, ErrHalted,
+	ErrNoState, ErrQuarantined, ErrEngineFailed,
 }
 
 // proofErrors are those of a proof.
@@ -209,9 +219,8 @@ var proofErrors = []*jsonrpc.Error{ErrAboveHead, ErrPruned, ErrProofWindow, ErrT
 
 // viewErrors are those of a view call.
 var viewErrors = []*jsonrpc.Error{
-	ErrNoContract, ErrExecutionFailed, ErrFieldTooLong, ErrViewGas, ErrTimeUp, ErrAboveHead, ErrPruned, ErrHalted,
-	ErrNoState,
-	ErrQuarantined, ErrEngineFailed,
+	ErrNoContract, ErrExecutionFailed, ErrFieldTooLong, ErrViewGas, ErrRequestGas, ErrTimeUp, ErrAboveHead, ErrPruned,
+	ErrHalted, ErrNoState, ErrQuarantined, ErrEngineFailed,
 }
 
 // commonErrors are those that any method may fail with: package jsonrpc gives them, or what stands before it.

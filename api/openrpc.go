@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -107,6 +108,11 @@ func NewDocument(served []Declaration) Document {
 	}
 	if slices.ContainsFunc(served, func(m Declaration) bool { return m.Name == Subscribe.Name }) {
 		given.of(reflect.TypeFor[Event]()) // what is only ever sent in notifications
+	}
+	for name, schema := range d.Components.Schemas {
+		titled := maps.Clone(schema) // some are shared by all documents
+		titled["title"] = name       // what generators of clients name the type after
+		d.Components.Schemas[name] = titled
 	}
 	slices.SortFunc(d.Methods, func(a, b DocumentMethod) int { return strings.Compare(a.Name, b.Name) })
 	return d

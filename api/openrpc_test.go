@@ -345,3 +345,25 @@ func TestDocumentCanBeResolved(t *testing.T) {
 		reach(name, nil)
 	}
 }
+
+// Generators of clients make a function of each method, with its parameters' names, and a type of each schema, with its
+// title.
+func TestGeneratedClientsCompile(t *testing.T) {
+	reserved := strings.Fields(`arguments await break case catch class const continue debugger default delete do else enum
+		eval export extends false finally for function if implements import in instanceof interface let new null package
+		private protected public return static super switch this throw true try typeof var void while with yield
+		and as assert async def del elif except from global is lambda nonlocal not or pass raise`)
+	document := NewDocument(Declarations())
+	for _, method := range document.Methods {
+		for _, param := range method.Params {
+			if slices.Contains(reserved, param.Name) {
+				t.Errorf("%s: got a parameter %q, want a name that is no keyword of JavaScript or Python", method.Name, param.Name)
+			}
+		}
+	}
+	for name, schema := range document.Components.Schemas {
+		if schema["title"] != name {
+			t.Errorf("the schema %s: got the title %v, want its name", name, schema["title"])
+		}
+	}
+}

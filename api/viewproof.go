@@ -20,7 +20,7 @@ const (
 // GetViewProofParams are the parameters of [GetViewProof].
 type GetViewProofParams struct {
 	Contract   types.ContractID `json:"contract" doc:"the contract"`
-	Function   string           `json:"function" doc:"the function's name"`
+	Function   string           `json:"function_name" doc:"the function's name"`
 	Args       LooseData        `json:"args" jsonrpc:"optional" doc:"the arguments: JSON in hex, none for a function without"`
 	Block      BlockRef         `json:"block" jsonrpc:"optional" doc:"the block after which; the latest by default"`
 	KnownCodes []types.CodeHash `json:"known_codes" jsonrpc:"optional" doc:"hashes of codes that are not to be sent, 64 at most; none by default"`

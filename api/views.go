@@ -23,7 +23,7 @@ const MaxViewCalls = 64
 // ViewCallParams are the parameters of [ViewCall].
 type ViewCallParams struct {
 	Contract types.ContractID `json:"contract" doc:"the contract"`
-	Function string           `json:"function" doc:"the function's name"`
+	Function string           `json:"function_name" doc:"the function's name"`
 	Args     LooseData        `json:"args" jsonrpc:"optional" doc:"the arguments: JSON in hex, none for a function without"`
 	Block    BlockRef         `json:"block" jsonrpc:"optional" doc:"the block after which; the latest by default"`
 }

@@ -2,7 +2,10 @@ package client
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"reflect"
+	"slices"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/jsonrpc"
@@ -37,8 +40,89 @@ func positional(params any) []any {
 	return list
 }
 
-// Send makes the batch's calls. The error is that of the request as a whole; a call's own is in its result.
-func (b *Batch) Send(ctx context.Context, c *Client) error { return c.rpc.Batch(ctx, b.calls) }
+// Send makes the batch's calls. The error is that of the request as a whole; a call's own is in its result. What the
+// node refuses because the request is too large is asked again in smaller ones, down to one call, and what passes as
+// [WithRetry] says.
+func (b *Batch) Send(ctx context.Context, c *Client) error {
+	var waits patience
+	for left := b.places(); ; {
+		whole := c.divide(ctx, b.calls, left)
+		var again []int
+		var why error
+		for _, i := range left {
+			if call := &b.calls[i]; mayPass(call.Err, sends(call.Method)) {
+				again, why = append(again, i), call.Err
+			}
+		}
+		if ctx.Err() != nil || len(again) == 0 || !waits.more(ctx, c, why) {
+			if len(left) < len(b.calls) {
+				return nil // others were answered before
+			}
+			return whole
+		}
+		left = again
+	}
+}
+
+// SendOnce is Send, but asks nothing again that only passes.
+func (b *Batch) SendOnce(ctx context.Context, c *Client) error {
+	return c.divide(ctx, b.calls, b.places())
+}
+
+func (b *Batch) places() []int {
+	places := make([]int, len(b.calls))
+	for i := range places {
+		places[i] = i
+	}
+	return places
+}
+
+// divide makes one request of the calls at places, and asks what is refused for a bound of the request again in smaller
+// ones. The error is that of the first request as a whole.
+func (c *Client) divide(ctx context.Context, calls []jsonrpc.BatchCall, places []int) error {
+	part := make([]jsonrpc.BatchCall, len(places))
+	for k, i := range places {
+		part[k] = calls[i]
+	}
+	err := c.try(ctx, func(ctx context.Context, n *node) error { return n.rpc.Batch(ctx, part) })
+	var again []int
+	for k, i := range places {
+		calls[i].Err = part[k].Err
+		if isBound(part[k].Err, sends(part[k].Method)) {
+			again = append(again, i)
+		}
+	}
+	if len(places) == 1 || len(again) == 0 {
+		return err
+	}
+	size := len(again)
+	if size == len(places) {
+		size = (size + 1) / 2
+	}
+	for some := range slices.Chunk(again, size) {
+		_ = c.divide(ctx, calls, some) // each call has its error
+	}
+	return nil
+}
+
+// isBound reports whether a call was refused because the request that it was in is too large: alone it may be answered.
+func isBound(err error, sends bool) bool {
+	var status *StatusError
+	if errors.As(err, &status) {
+		return status.Status == http.StatusRequestEntityTooLarge
+	}
+	var refusal *Error
+	if !errors.As(err, &refusal) || refusal.Code != jsonrpc.CodeLimit {
+		return false
+	}
+	switch refusal.Data["reason"] {
+	case "request_gas", "response_size", "batch_size":
+		return true
+	case "time":
+		return !sends
+	}
+	return false
+}
 
 // Result is what the call answered, or failed with, once the batch has been sent.
 func (p Pending[R]) Result() (R, error) {

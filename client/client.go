@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"net/http"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -28,14 +27,12 @@ var (
 // Client calls the methods of one node, or of several behind a load balancer. What it asks of the latest state comes
 // from a node that has the blocks of the receipts that it waited for. It is safe for concurrent use.
 type Client struct {
-	rpc     *jsonrpc.Client
+	nodes   nodes
 	chainID atomic.Pointer[uint64] // once the node has told
 	seen    atomic.Uint64          // height of the newest block with a transaction that was waited for
 	nonces  sentNonces
 	wait    func(context.Context, time.Duration) error
 
-	base      string        // URL of the node, without a slash at its end
-	webSocket string        // URL of subscriptions
 	handshake http.Client   // of subscriptions, and downloads
 	token     func() string // nil: none
 	once      bool          // a subscription has one connection
@@ -43,6 +40,9 @@ type Client struct {
 
 type options struct {
 	rpc       []jsonrpc.ClientOption
+	fallback  []string
+	retry     time.Duration
+	timeout   time.Duration
 	wait      func(context.Context, time.Duration) error
 	token     func() string
 	transport *http.Transport
@@ -75,6 +75,22 @@ func WithTransport(transport *http.Transport) Option {
 	}
 }
 
+// WithFallback names other nodes of the same chain: the next is asked when one does not answer.
+func WithFallback(urls ...string) Option {
+	return func(o *options) { o.fallback = urls }
+}
+
+// WithRetry says how long a call that no node answers is asked again; 0 is once only, and without it 30 s. Reads are
+// asked again, and what sends only if it did not arrive. A node that says when to come again is not asked before.
+func WithRetry(most time.Duration) Option {
+	return func(o *options) { o.retry = most }
+}
+
+// WithTimeout bounds each request in time: 40 s without it. svc_sendRawTransactionSync takes up to 30 s.
+func WithTimeout(most time.Duration) Option {
+	return func(o *options) { o.timeout = most }
+}
+
 // WithWait replaces how the client passes the time between two polls: wait returns after the duration, or with the
 // context's error when that ends first.
 func WithWait(wait func(context.Context, time.Duration) error) Option {
@@ -89,25 +105,13 @@ func WithoutReconnect() Option {
 
 // New returns a client of the node at an http or https URL. It connects when it is first called.
 func New(url string, opts ...Option) (*Client, error) {
-	o := options{wait: sleep}
+	o := options{wait: sleep, retry: defaultRetry, timeout: defaultTimeout}
 	for _, option := range opts {
 		option(&o)
 	}
-	rpc, err := jsonrpc.NewClient(url, o.rpc...)
-	if err != nil {
+	c := &Client{wait: o.wait, token: o.token, once: o.once}
+	if err := c.nodes.init(append([]string{url}, o.fallback...), o); err != nil {
 		return nil, err
-	}
-	webSocket, err := webSocketURL(url)
-	if err != nil {
-		return nil, err
-	}
-	c := &Client{
-		rpc:       rpc,
-		wait:      o.wait,
-		base:      strings.TrimRight(url, "/"),
-		webSocket: webSocket,
-		token:     o.token,
-		once:      o.once,
 	}
 	transport := o.transport
 	if transport == nil {
@@ -127,7 +131,9 @@ const idleDownloads = 8
 
 // Close closes the connections that no call is using. A later call opens new ones.
 func (c *Client) Close() {
-	c.rpc.Close()
+	for _, n := range c.nodes.all {
+		n.rpc.Close()
+	}
 	c.handshake.CloseIdleConnections()
 }
 
@@ -144,12 +150,18 @@ func sleep(ctx context.Context, d time.Duration) error {
 }
 
 // Invoke calls a method that package api declares.
-func Invoke[P, R any](ctx context.Context, c *Client, method api.Method[P, R], params P) (R, error) {
-	return jsonrpc.Invoke[P, R](ctx, c.rpc, method.Name, params)
+func Invoke[P, R any](ctx context.Context, c *Client, method api.Method[P, R], params P) (result R, err error) {
+	err = c.retry(ctx, sends(method.Name), func(ctx context.Context, n *node) (err error) {
+		result, err = jsonrpc.Invoke[P, R](ctx, n.rpc, method.Name, params)
+		return err
+	})
+	return result, err
 }
 
 // Raw calls a method by its name with positional parameters, anything that encodes as JSON, and decodes the answer
 // into result, a pointer; nil discards it.
 func (c *Client) Raw(ctx context.Context, method string, params []any, result any) error {
-	return c.rpc.Call(ctx, method, params, result)
+	return c.retry(ctx, sends(method), func(ctx context.Context, n *node) error {
+		return n.rpc.Call(ctx, method, params, result)
+	})
 }

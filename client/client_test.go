@@ -25,7 +25,7 @@ func TestUnreachable(t *testing.T) {
 	refusing := httptest.NewServer(http.NotFoundHandler())
 	defer refusing.Close()
 	for name, url := range map[string]string{"nobody there": closed.URL, "no node": refusing.URL} {
-		c, err := New(url)
+		c, err := New(url, WithRetry(0))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,5 +14,7 @@
 // Programs that send often, or from several goroutines, let package sender do it: it gives out nonces, and pays nobody
 // twice.
 //
-// A node that gives no answer is [ErrUnreachable].
+// A node that gives no answer is [ErrUnreachable]. Reads are asked again for 30 s before that, and what sends only if it
+// did not arrive: see [WithRetry], [WithFallback] and [WithTimeout]. What a request has no room or gas for is asked again
+// in smaller requests.
 package client

@@ -106,7 +106,8 @@ func (c *Client) get(
 	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") {
 		return nil, 0, fmt.Errorf("%w: %q is no path on the node's address", ErrBadAnswer, path)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+path, nil)
+	asked := c.nodes.now()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, asked.base+path, nil)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -119,6 +120,7 @@ func (c *Client) get(
 	}
 	response, err = c.handshake.Do(request)
 	if err != nil {
+		c.nodes.failed(asked, ErrUnreachable)
 		return nil, 0, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	switch {

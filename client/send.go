@@ -39,7 +39,8 @@ func (c *Client) Send(ctx context.Context, tx types.SignedTransaction) (types.Tx
 }
 
 // SendAndWait submits a transaction, one that the node knows already too, and waits for its receipt until the context
-// ends; then the error is [api.ErrTimeUp] and the context's. A receipt of a failed transaction is no error: see
+// ends; then the error is [api.ErrTimeUp] and the context's. It fails with [api.ErrDisplaced] once a block has another
+// transaction of the same nonce. A receipt of a failed transaction is no error: see
 // [Failure].
 func (c *Client) SendAndWait(ctx context.Context, tx types.SignedTransaction) (api.Receipt, error) {
 	receipt, err := Invoke(ctx, c, api.SendRawTransactionSync, api.RawTransactionParams{Transaction: tx.Encode()})
@@ -57,15 +58,27 @@ func (c *Client) SendAndWait(ctx context.Context, tx types.SignedTransaction) (a
 	case !errors.Is(err, api.ErrTimeUp):
 		return api.Receipt{}, err
 	}
-	return c.WaitReceipt(ctx, tx.ID())
+	return c.waitReceipt(ctx, tx.ID(), &place{tx.Sender, tx.Nonce})
 }
 
 // errNoMethod matches what a node answers that has no such method.
 var errNoMethod = &Error{Code: jsonrpc.CodeMethodNotFound}
 
 // WaitReceipt polls, with growing pauses, for the receipt of a transaction until the context ends; then the error is
-// [api.ErrTimeUp] and the context's. It waits for a transaction that the node has never heard of, too.
+// [api.ErrTimeUp] and the context's. It fails with [api.ErrDisplaced] once a block has another transaction of the same
+// nonce. It waits for a transaction that the node has never heard of, too.
 func (c *Client) WaitReceipt(ctx context.Context, id types.TxID) (api.Receipt, error) {
+	return c.waitReceipt(ctx, id, nil)
+}
+
+// place is where a transaction is among those of its sender.
+type place struct {
+	sender types.Account
+	nonce  uint64
+}
+
+// waitReceipt is WaitReceipt of a transaction at a place, nil if that is not known.
+func (c *Client) waitReceipt(ctx context.Context, id types.TxID, at *place) (api.Receipt, error) {
 	for pause := firstPause; ; pause = min(pause*3/2, longestPause) {
 		receipt, err := c.Receipt(ctx, id)
 		switch {
@@ -77,10 +90,40 @@ func (c *Client) WaitReceipt(ctx context.Context, id types.TxID) (api.Receipt, e
 		case err != nil && !errors.Is(err, api.ErrPruned): // of which it is in none that the node keeps, or not yet
 			return api.Receipt{}, err
 		}
+		if at, err = c.displaced(ctx, id, at); err != nil {
+			return api.Receipt{}, err
+		}
 		if err := c.wait(ctx, pause); err != nil {
 			return api.Receipt{}, timeUp(id, err)
 		}
 	}
+}
+
+// displaced is [api.ErrDisplaced] of a transaction without a receipt, if a block has another at its place. It also
+// returns that place, once it is known. Where the node does not tell there is no error: it is asked again.
+func (c *Client) displaced(ctx context.Context, id types.TxID, at *place) (*place, error) {
+	if at == nil {
+		pending, err := c.Transaction(ctx, id)
+		if err != nil || pending == nil {
+			return nil, nil
+		}
+		return &place{pending.From, uint64(pending.Nonce)}, nil
+	}
+	used, err := c.Nonce(ctx, at.sender, api.NonceRef{})
+	if err != nil || used <= at.nonce {
+		return at, nil
+	}
+	other, err := Invoke(ctx, c, api.GetTransactionByNonce, api.TransactionByNonceParams{
+		Account: at.sender.String(), Nonce: api.LooseQuantity(at.nonce),
+	})
+	if err != nil || other == nil || other.BlockHash == nil || other.Hash == id {
+		return at, nil
+	}
+	message := fmt.Sprintf("%s will never be in a block: %s has used its nonce; if that is not its replacement, "+
+		"sign it anew with another nonce", id, other.Hash)
+	return at, &Error{Code: api.ErrDisplaced.Code, Message: message, Data: map[string]any{
+		"reason": api.ErrDisplaced.Data["reason"], "hash": id, "by": other.Hash,
+	}}
 }
 
 // timeUp is [api.ErrTimeUp] of a transaction, and the error of the context.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -52,15 +53,22 @@ func (c *Client) dial(ctx context.Context) (*socket, error) {
 	if c.token != nil {
 		header.Set("Authorization", "Bearer "+c.token())
 	}
+	asked := c.nodes.now()
 	ws, response, err := websocket.Dial(
-		ctx, c.webSocket, &websocket.DialOptions{HTTPClient: &c.handshake, HTTPHeader: header},
+		ctx, asked.webSocket, &websocket.DialOptions{HTTPClient: &c.handshake, HTTPHeader: header},
 	)
 	if err != nil && response != nil && response.StatusCode != http.StatusSwitchingProtocols {
 		text, _ := io.ReadAll(io.LimitReader(response.Body, 512)) // what can be read of it is for people
 		status := &StatusError{Status: response.StatusCode, Message: strings.TrimSpace(string(text))}
-		return nil, fmt.Errorf("%w: %w", ErrUnreachable, status)
+		if seconds, bad := strconv.ParseUint(response.Header.Get("Retry-After"), 10, 31); bad == nil {
+			status.RetryAfter = time.Duration(seconds) * time.Second
+		}
+		err := fmt.Errorf("%w: %w", ErrUnreachable, status)
+		c.nodes.failed(asked, err)
+		return nil, err
 	}
 	if err != nil {
+		c.nodes.failed(asked, ErrUnreachable)
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	ws.SetReadLimit(maxMessage)

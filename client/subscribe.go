@@ -12,7 +12,7 @@ import (
 // SubscribeBlocks yields blocks with hashes, from a height on, or from the next block if from is nil. It yields each
 // height once and in order, until the loop ends or an error is yielded, which is the last. A connection that breaks is
 // made anew, and goes on after the last block: a caller misses nothing, however long the node was away. What is yielded
-// as an error is an [*Error] of the node, such as api.ErrPruned, [ErrUnreachable] when the first connection fails, or
+// as an error is an [*Error] of the node, such as api.ErrPruned, [ErrUnreachable] when no first connection could be made for as long as [WithRetry] says, or
 // the context's.
 //
 // A development chain that is taken back goes on after its new head, with a block whose parent is not the last one.
@@ -99,6 +99,7 @@ func subscribe[R any](
 ) iter.Seq2[R, error] {
 	return func(yield func(R, error) bool) {
 		connected, pause := false, firstPause
+		var waits patience
 		for {
 			stopped, err := receive(ctx, c, where, func(result R) bool {
 				pause = firstPause
@@ -110,8 +111,12 @@ func subscribe[R any](
 			}
 			if ctx.Err() != nil {
 				err = ctx.Err()
-			} else if connected && !c.once && transient(err) {
-				if err = c.wait(ctx, pause); err == nil {
+			} else if !connected && !c.once && transient(err) {
+				if waits.more(ctx, c, err) {
+					continue
+				}
+			} else if !c.once && transient(err) {
+				if err = c.wait(ctx, max(pause, retryAfter(err))); err == nil {
 					pause = min(pause*3/2, longestPause)
 					continue
 				}

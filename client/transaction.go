@@ -11,6 +11,22 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
+// ErrNobody: an account is neither a key that somebody may have nor a contract: what is sent to it is lost.
+var ErrNobody = errors.New("nobody can have this key, and it is no contract: look for a typing error")
+
+// CheckRecipient fails with [ErrNobody] if nobody can ever use what an account is sent. Half of all values of 32 bytes
+// are such accounts, and so is half of the keys in hex with a wrong digit; addresses have a checksum.
+func (c *Client) CheckRecipient(ctx context.Context, account types.Account) error {
+	if types.IsKey(account) {
+		return nil
+	}
+	found, err := c.Contract(ctx, types.ContractID(account))
+	if err == nil && found == nil {
+		return fmt.Errorf("%s: %w", account, ErrNobody)
+	}
+	return err
+}
+
 // Transfer is the payload that moves an amount to an account.
 func Transfer(to types.Account, amount types.Amount) types.Payload {
 	return types.Transfer{To: to, Amount: amount}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cairn-chain/cairn/crypto/bech32m"
+	"github.com/cairn-chain/cairn/crypto/bip340"
 )
 
 // Network is a kind of chain; it fixes the prefix of addresses.
@@ -67,6 +68,10 @@ func ParseAddress(s string) (Network, Account, error) {
 	}
 	return "", Account{}, fmt.Errorf("%w: unknown prefix", ErrBadAccount)
 }
+
+// IsKey says whether an account can be somebody's: whether it is the x coordinate of a point on the curve, as the key of
+// each signature is. Half of all values of 32 bytes are. The ID of a contract need not be.
+func IsKey(a Account) bool { return bip340.IsXOnly(a) }
 
 // ParseAccount parses an address of the network ([ErrWrongNetwork] for another's), or a public key in hex, with or
 // without 0x and of either case. The key has 32 bytes x-only, or 33 bytes compressed (SEC 1), whose parity byte 02 or

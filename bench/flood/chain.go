@@ -36,7 +36,7 @@ type chain struct {
 
 // fill makes full blocks of transfers, 10,000 events of a token and a contract with a large code that says much.
 func (n *node) fill(ctx context.Context, s settings, note func(string)) (c chain, err error) {
-	node, err := client.New(n.RPC)
+	node, err := client.New(n.RPC, client.WithRetry(0))
 	if err != nil {
 		return c, err
 	}

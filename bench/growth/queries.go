@@ -83,7 +83,7 @@ func (c *tokens) measureAt(ctx context.Context, s settings, count int, dir strin
 		return at, err
 	}
 	defer func() { err = errors.Join(err, n.Stop()) }()
-	node, err := client.New(n.RPC)
+	node, err := client.New(n.RPC, client.WithRetry(0))
 	if err != nil {
 		return at, err
 	}

@@ -72,7 +72,7 @@ func measure(
 		return err
 	}
 	defer func() { err = errors.Join(err, n.Stop()) }()
-	c, err := client.New(n.RPC)
+	c, err := client.New(n.RPC, client.WithRetry(0))
 	if err != nil {
 		return err
 	}

@@ -106,7 +106,7 @@ func (c *cluster) newMember() (*member, error) {
 	}
 	m := &member{number: number, name: fmt.Sprintf("m%d", number), dir: filepath.Join(disk, "node")}
 	var err error
-	if m.client, err = client.New(m.rpc()); err != nil {
+	if m.client, err = client.New(m.rpc(), client.WithRetry(0)); err != nil {
 		return nil, err
 	}
 	return m, c.network.add(number)

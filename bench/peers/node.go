@@ -32,7 +32,7 @@ func peersOf(cairn, geth, anvil string) []peer {
 	peers := []peer{{"cairn", func(dir, port string) []string {
 		return []string{cairn, "dev", "--data-dir", dir, "--rpc-addr", "127.0.0.1:" + port, "--admin-addr", "127.0.0.1:0"}
 	}, func(ctx context.Context, url string, plan loadgen.Plan) (loadgen.Target, error) {
-		c, err := client.New(url)
+		c, err := client.New(url, client.WithRetry(0))
 		if err != nil {
 			return nil, err
 		}

@@ -105,7 +105,7 @@ func (s settings) measure(ctx context.Context, mode string) (o outcome, err erro
 		return o, err
 	}
 	defer func() { err = errors.Join(err, n.stop()) }()
-	c, err := client.New(n.RPC)
+	c, err := client.New(n.RPC, client.WithRetry(0))
 	if err != nil {
 		return o, err
 	}

@@ -26,7 +26,7 @@ func start(ctx context.Context, binary, dir, command string, settings ...string)
 	if err != nil {
 		return nil, err
 	}
-	c, err := client.New(served.RPC)
+	c, err := client.New(served.RPC, client.WithRetry(0))
 	if err != nil {
 		return nil, errors.Join(err, served.End(syscall.SIGTERM))
 	}

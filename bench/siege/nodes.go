@@ -66,7 +66,7 @@ func (w *world) serve(ctx context.Context, name string, settings ...string) erro
 	if err != nil {
 		return fmt.Errorf("the %s: %w", name, err)
 	}
-	c, err := client.New(served.RPC)
+	c, err := client.New(served.RPC, client.WithRetry(0))
 	if err != nil {
 		return errors.Join(err, served.End(syscall.SIGTERM))
 	}

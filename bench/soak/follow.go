@@ -37,7 +37,7 @@ func (f *followers) Set(urls string) error {
 	if !found {
 		return errors.New("want the URLs of JSON-RPC and of metrics, with a comma between them")
 	}
-	c, err := client.New(rpc)
+	c, err := client.New(rpc, client.WithRetry(0))
 	if err == nil {
 		*f = append(*f, &follower{metrics: metrics, client: c})
 	}

@@ -69,7 +69,7 @@ type outcome struct {
 // run sends window after window without a pause between them: while one is sent, the next is signed, and the
 // one before waits for its blocks.
 func (s settings) run(ctx context.Context) error {
-	c, err := client.New(s.url)
+	c, err := client.New(s.url, client.WithRetry(0))
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,10 @@ var (
 		reasonOf(api.ErrNonceTooLow), reasonOf(api.ErrNonceTooHigh), reasonOf(api.ErrHeld),
 		reasonOf(api.ErrReplacementUnderpriced),
 	}
-	later = []string{reasonOf(api.ErrMempoolFull), reasonOf(api.ErrNotWritten), "rate", reasonOf(api.ErrBusy)}
+	later = []string{
+		reasonOf(api.ErrMempoolFull), reasonOf(api.ErrNotWritten), "rate", reasonOf(api.ErrBusy),
+		reasonOf(api.ErrRequestGas),
+	}
 )
 
 // reasonOf is the word for programs in a node's error; empty where err is none, or has none.
@@ -69,6 +72,9 @@ func (j *job) read(hash types.TxID, err error, now time.Duration) answer {
 	}
 	reason := reasonOf(err)
 	switch {
+	case untaken(err):
+		j.due = now + tryAgain
+		return answer{}
 	case slices.Contains(later, reason):
 		j.due = now + retryAfter(err)
 		return answer{}

@@ -14,10 +14,11 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ownIDs is what the IDs begin with that no caller gave, fillerIDs those of fillers.
+// ownIDs is what the IDs begin with that no caller gave, fillerIDs those of fillers, restIDs those of what sweeps left.
 const (
 	ownIDs    = "cairn:"
 	fillerIDs = ownIDs + "filler:"
+	restIDs   = ownIDs + "rest:"
 )
 
 // never is a moment that does not come: moments are counted from the sender's start.
@@ -38,6 +39,7 @@ type job struct {
 	said   Job            // under the sender's lock
 	sweep  *types.Account // of a sweep: who gets everything
 	placed bool           // it has a place that is given back when it ends
+	then   func()         // unless nil: what follows its end, however that is
 
 	accepted, ended promise
 	attempt
@@ -137,16 +139,23 @@ func (j *job) accept(hash types.TxID) {
 func (j *job) end(receipt api.Receipt) {
 	j.accept(receipt.TransactionHash)
 	j.ended.receipt = receipt
+	j.finish()
+}
+
+func (j *job) finish() {
 	close(j.ended.decided)
+	if j.then != nil {
+		j.then()
+	}
 }
 
 func (j *job) reject(err error) {
 	j.ended.err = err
-	close(j.ended.decided)
 	if !j.accepted.isDecided() {
 		j.accepted.err = err
 		close(j.accepted.decided)
 	}
+	j.finish()
 }
 
 // done is what remains of a job that is in a block.

@@ -168,7 +168,8 @@ func (p *pump) price(jobs []*job) (ready []*job, found []terms, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	for i, j := range jobs {
+	p.requeue(jobs[len(all):]...)
+	for i, j := range jobs[:len(all)] {
 		if all[i].err != nil {
 			p.reject(j, all[i].err)
 			continue

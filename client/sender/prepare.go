@@ -45,7 +45,7 @@ type prepared struct {
 	err error
 }
 
-// prepare finds fees and gas of jobs with one request.
+// prepare finds fees and gas of jobs together: of all of them, or of the first.
 func (p *pump) prepare(ctx context.Context, jobs []*job) ([]prepared, error) {
 	var b client.Batch
 	priceCall := client.Add(&b, api.GasPrice, api.NoParams{})
@@ -69,7 +69,11 @@ func (p *pump) prepare(ctx context.Context, jobs []*job) ([]prepared, error) {
 		case err == nil:
 			found[i].terms = t.capped(p.s.cap(j))
 		case reasonOf(err) == "" || slices.Contains(later, reasonOf(err)) || reasonOf(err) == reasonOf(api.ErrTimeUp):
-			return nil, err
+			if i == 0 {
+				return nil, err
+			}
+			p.holdTill = p.now() + max(holdTime, retryAfter(err))
+			return found[:i], nil // those before it go on; it and those after it keep their order
 		default:
 			found[i].err = err
 		}

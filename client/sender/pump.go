@@ -20,7 +20,6 @@ const (
 	resyncEvery   = 30 * time.Second
 	fillAfter     = 500 * time.Millisecond // how long a gap waits for a job
 	holdTime      = 100 * time.Millisecond // how long nothing new is sent once a job came back to the queue
-	requestTime   = 40 * time.Second       // how long an answer may take
 	firstBackoff  = 200 * time.Millisecond
 	longestBack   = 10 * time.Second
 	replaceAfter  = 3  // blocks
@@ -158,6 +157,9 @@ func (p *pump) backoff(err error) time.Duration {
 	if errors.As(err, &status) && status.RetryAfter > 0 {
 		return min(status.RetryAfter, longestWait)
 	}
+	if slices.Contains(later, reasonOf(err)) {
+		return retryAfter(err)
+	}
 	return min(firstBackoff<<min(p.failures-1, 10), longestBack)
 }
 
@@ -191,9 +193,7 @@ func (p *pump) pause() time.Duration {
 
 // ask makes one request of calls; each may have failed.
 func (p *pump) ask(ctx context.Context, b *client.Batch) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTime)
-	defer cancel()
-	return b.Send(ctx, p.s.client)
+	return b.SendOnce(ctx, p.s.client)
 }
 
 // append writes entries down; what follows from them may be done only then.

@@ -504,8 +504,8 @@ func (p *play) summary(raw string) map[string]any {
 // entry writes an entry of the journal as scripts do.
 func (p *play) entry(e sender.Entry) map[string]any {
 	id := e.ID
-	if strings.HasPrefix(id, "cairn:filler") {
-		id = "filler"
+	if kind, _, _ := strings.Cut(strings.TrimPrefix(id, "cairn:"), ":"); strings.HasPrefix(id, "cairn:") {
+		id = kind
 	}
 	out := map[string]any{"type": e.Type, "id": id}
 	switch e.Type {

@@ -109,8 +109,8 @@ func (s *Sender) Send(ctx context.Context, payload types.Payload, how Job) (*Sen
 }
 
 // SendAll sweeps the account to the last unit, once what was sent before it is in blocks; what comes after it waits. If
-// another creates the recipient's entry in the meantime, the gas that this would have cost stays. Errors are those of
-// Send; [ErrInsufficientForFee] is told by what it returns.
+// another creates the recipient's entry in the meantime, the gas that this would have cost is left, and is swept by a
+// second transfer before the job ends; its receipt is that of the first. Errors are those of Send; [ErrInsufficientForFee] is told by what it returns.
 func (s *Sender) SendAll(ctx context.Context, to types.Account, how Job) (*Sent, error) {
 	return s.enqueue(ctx, how, sweepDigest(to), func(j *job) { j.sweep = &to })
 }

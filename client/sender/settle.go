@@ -1,9 +1,9 @@
 package sender
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
@@ -29,26 +29,31 @@ func (p *pump) settle() error {
 	}
 	p.slots.moveTo(uint64(base))
 	p.height = types.Height(height)
-	for jobs := range slices.Chunk(p.slots.used(), maxBatch) {
-		if err := p.conclude(jobs); err != nil {
+	for used := p.slots.used(); len(used) > 0; {
+		versions, count := 0, 0
+		for count < len(used) && versions+len(used[count].versions) <= maxBatch {
+			versions += len(used[count].versions)
+			count++
+		}
+		if err := p.conclude(used[:count]); err != nil {
 			return err
 		}
+		used = used[count:]
 	}
 	return p.replace()
 }
 
-// conclude finds the receipts of jobs whose nonces blocks have used.
+// conclude finds the receipts of jobs whose nonces blocks have used, with one request. What is answered is kept if some
+// is not.
 func (p *pump) conclude(jobs []*job) error {
-	receipts, err := p.receipts(jobs)
-	if err != nil {
-		return err
-	}
+	receipts, unknown, failed := p.receipts(jobs)
 	var ended, cancelled, absent []*job
 	var dones []done
 	var entries []Entry
 	for _, j := range jobs {
 		r, found := receipts[j]
 		switch {
+		case unknown[j]:
 		case !found:
 			absent = append(absent, j)
 		case j.has(r.TransactionHash, true):
@@ -67,10 +72,13 @@ func (p *pump) conclude(jobs []*job) error {
 	for i, j := range ended {
 		delete(p.slots.jobs, j.nonce)
 		p.s.drop(j, &dones[i])
-		j.end(receipts[j])
+		p.end(j, receipts[j])
 	}
 	if err := p.withdraw(cancelled); err != nil {
 		return err
+	}
+	if failed != nil {
+		return failed
 	}
 	for _, j := range absent {
 		if err := p.displaced(j); err != nil {
@@ -80,39 +88,50 @@ func (p *pump) conclude(jobs []*job) error {
 	return nil
 }
 
-// receipts are those of the jobs that have one, of whichever version.
-func (p *pump) receipts(jobs []*job) (map[*job]api.Receipt, error) {
-	type question struct {
-		job  *job
-		hash types.TxID
+// end ends a job that is in a block. A sweep that did not use all of its gas has left what that costs, as another had
+// made the recipient's entry meanwhile: the rest is swept before its caller is told.
+func (p *pump) end(j *job, receipt api.Receipt) {
+	if j.sweep == nil || client.Failure(receipt) != nil || types.Gas(receipt.GasUsed) >= j.latest().tx.GasLimit {
+		j.end(receipt)
+		return
 	}
-	var questions []question
+	rest := newJob(restIDs+rand.Text(), j.digest, nil, Job{MaxFee: p.s.said(j).MaxFee})
+	rest.sweep, rest.then = j.sweep, func() { j.end(receipt) }
+	p.s.mu.Lock()
+	p.s.jobs[rest.id] = rest
+	p.s.mu.Unlock()
+	p.requeue(rest)
+}
+
+// receipts asks for the receipts of jobs, of whichever version, with one request. unknown are the jobs without one of
+// which some version's is not known, and failed is why.
+func (p *pump) receipts(jobs []*job) (found map[*job]api.Receipt, unknown map[*job]bool, failed error) {
+	var b client.Batch
+	var of []*job
+	var hashes []types.TxID
+	var calls []client.Pending[*api.Receipt]
+	found, unknown = make(map[*job]api.Receipt, len(jobs)), make(map[*job]bool)
 	for _, j := range jobs {
 		for _, v := range j.versions {
-			questions = append(questions, question{j, v.hash})
+			of, hashes = append(of, j), append(hashes, v.hash)
+			calls = append(calls, client.Add(&b, api.GetTransactionReceipt, api.TransactionParams{Hash: v.hash}))
 		}
 	}
-	found := make(map[*job]api.Receipt, len(jobs))
-	for some := range slices.Chunk(questions, maxBatch) {
-		var b client.Batch
-		calls := make([]client.Pending[*api.Receipt], len(some))
-		for i, q := range some {
-			calls[i] = client.Add(&b, api.GetTransactionReceipt, api.TransactionParams{Hash: q.hash})
-		}
-		if err := p.ask(p.s.ctx, &b); err != nil {
-			return nil, err
-		}
-		for i, q := range some {
-			receipt, err := calls[i].Result()
-			if err != nil && !errors.Is(err, api.ErrPruned) { // a node that keeps a part cannot know, as one that is behind
-				return nil, err
-			}
-			if receipt != nil && receipt.TransactionHash == q.hash {
-				found[q.job] = *receipt
-			}
+	_ = p.ask(p.s.ctx, &b) // each call has its error
+	for i, call := range calls {
+		receipt, err := call.Result()
+		switch {
+		case errors.Is(err, api.ErrPruned): // a node that keeps a part cannot know, as one that is behind
+		case err != nil:
+			unknown[of[i]], failed = true, err
+		case receipt != nil && receipt.TransactionHash == hashes[i]:
+			found[of[i]] = *receipt
 		}
 	}
-	return found, nil
+	for j := range found {
+		delete(unknown, j)
+	}
+	return found, unknown, failed
 }
 
 // displaced asks what used the nonce of a job without a receipt. Only another transaction in a block shows that ours

@@ -68,7 +68,7 @@ func (t *traffic) end() error { return t.balancer.End(syscall.SIGTERM) }
 func (t *traffic) reach(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	if t.client, err = client.New(t.url); err != nil {
+	if t.client, err = client.New(t.url, client.WithRetry(0)); err != nil {
 		return err
 	}
 	for {

@@ -96,7 +96,7 @@ func (st *stage) follow(ctx context.Context) ([]string, error) {
 	if err := st.upstream.start(ctx, produce...); err != nil {
 		return nil, err
 	}
-	primary, err := client.New(st.upstream.url())
+	primary, err := client.New(st.upstream.url(), client.WithRetry(0))
 	if err != nil {
 		return nil, err
 	}

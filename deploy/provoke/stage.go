@@ -76,7 +76,7 @@ func newStage(ctx context.Context, s settings, c cause, dir string) (st *stage, 
 			return st, err
 		}
 	}
-	if st.client, err = client.New(st.url()); err != nil {
+	if st.client, err = client.New(st.url(), client.WithRetry(0)); err != nil {
 		return st, err
 	}
 	if c.clustered {

@@ -178,6 +178,7 @@ func (a *app) start(command *cobra.Command) (*session, error) {
 		transport.TLSClientConfig = roots
 		options = append(options, client.WithTransport(transport))
 	}
+	options = append(options, client.WithRetry(0)) // whoever types a command sees at once that no node is there
 	node, err := client.New(a.settings.RPCURL, options...)
 	if err != nil {
 		return nil, fmt.Errorf("the node's URL: %w", err)

@@ -19,6 +19,7 @@ import (
 
 func (a *app) newSend() *cobra.Command {
 	var flags submission
+	var anyRecipient bool
 	command := a.completeNames(a.define(&cobra.Command{
 		Use:   "send TO AMOUNT",
 		Short: "Send coins to an account",
@@ -54,6 +55,11 @@ without the fee.`,
 		if err := s.onChain(ctx, from, to); err != nil {
 			return err
 		}
+		if !anyRecipient {
+			if err := s.checkRecipient(ctx, to.ID); err != nil {
+				return err
+			}
+		}
 		if all {
 			return flags.sweep(ctx, s, to.ID, s.keyOf(ctx, from))
 		}
@@ -61,7 +67,20 @@ without the fee.`,
 	}))
 	flags.register(command)
 	flags.registerGasLimit(command)
+	command.Flags().BoolVar(&anyRecipient, "any-recipient", false,
+		"send also to a key in hex that nobody can have and that is no contract: the coins are lost")
 	return command
+}
+
+// checkRecipient refuses an account that nobody can have.
+func (s *session) checkRecipient(ctx context.Context, to types.Account) error {
+	ctx, cancel := s.patience(ctx)
+	defer cancel()
+	err := s.client.CheckRecipient(ctx, to)
+	if errors.Is(err, client.ErrNobody) {
+		return output.Usage(fmt.Errorf("%w; an address has a checksum, prefer it. --any-recipient sends all the same", err))
+	}
+	return err
 }
 
 // sweepFlags refuses the flags that mean nothing if all is sent.
@@ -117,6 +136,7 @@ func (f *submission) await(
 	case err != nil:
 		return nil, err
 	case f.noWait:
+		s.Note("If another creates the recipient's account first, the gas for that stays here: then send all once more, or wait")
 		return nil, s.accepted(id)
 	}
 	s.Note("Sent transaction %s", id)

@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -172,7 +173,7 @@ func fetchGenesis(
 ) (types.Genesis, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	c, err := client.New(url, options...)
+	c, err := client.New(url, append(slices.Clone(options), client.WithRetry(0))...)
 	if err != nil {
 		return types.Genesis{}, err
 	}
@@ -201,7 +202,7 @@ func (u Upstreams) Ask(ctx context.Context, url string) (api.NodeInfo, error) {
 	if err != nil {
 		return api.NodeInfo{}, err
 	}
-	c, err := client.New(url, options...)
+	c, err := client.New(url, append(slices.Clone(options), client.WithRetry(0))...)
 	if err != nil {
 		return api.NodeInfo{}, err
 	}

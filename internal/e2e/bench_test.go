@@ -61,7 +61,7 @@ func TestBench(t *testing.T) {
 // includedOn counts the transactions of a node's chain.
 func includedOn(t *testing.T, node *process) (count int64) {
 	t.Helper()
-	c, err := client.New(node.RPC)
+	c, err := client.New(node.RPC, client.WithRetry(0))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ type driver struct {
 func newDriver(t *testing.T) *driver {
 	t.Helper()
 	node := startDev(t, "--ephemeral", "--block-time", "0")
-	c, err := client.New(node.RPC)
+	c, err := client.New(node.RPC, client.WithRetry(0))
 	if err != nil {
 		t.Fatal(err)
 	}

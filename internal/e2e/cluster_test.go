@@ -135,7 +135,7 @@ func (c *clusterOfNodes) awaitHeight(node *process, height types.Height) {
 
 func (c *clusterOfNodes) clientOf(node *process) *client.Client {
 	c.t.Helper()
-	made, err := client.New(node.RPC)
+	made, err := client.New(node.RPC, client.WithRetry(0))
 	if err != nil {
 		c.t.Fatal(err)
 	}

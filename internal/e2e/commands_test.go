@@ -29,7 +29,7 @@ type receipt struct {
 // connect returns a client of a node.
 func connect(t *testing.T, node *process) *client.Client {
 	t.Helper()
-	c, err := client.New(node.RPC)
+	c, err := client.New(node.RPC, client.WithRetry(0))
 	if err != nil {
 		t.Fatal(err)
 	}

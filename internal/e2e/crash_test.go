@@ -137,7 +137,7 @@ func (s *survivor) live(end func(*process) error) error {
 	if err := node.awaitReady(); err != nil {
 		return err
 	}
-	c, err := client.New(node.RPC)
+	c, err := client.New(node.RPC, client.WithRetry(0))
 	if err != nil {
 		return err
 	}
@@ -324,7 +324,7 @@ func (s *survivor) finish() error {
 	if err := node.awaitReady(); err != nil {
 		return err
 	}
-	c, err := client.New(node.RPC)
+	c, err := client.New(node.RPC, client.WithRetry(0))
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func TestDeadlyTransaction(t *testing.T) {
 	defer cancel()
 	connect := func(node *process) *client.Client {
 		t.Helper()
-		c, err := client.New(node.RPC)
+		c, err := client.New(node.RPC, client.WithRetry(0))
 		if err == nil {
 			s.load.chainID, err = c.ChainID(ctx)
 		}

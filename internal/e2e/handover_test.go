@@ -114,7 +114,7 @@ func (h *handover) await(node *process, what string, done func(api.SyncStatus) b
 
 func (h *handover) client(node *process) *client.Client {
 	h.t.Helper()
-	c, err := client.New(node.RPC)
+	c, err := client.New(node.RPC, client.WithRetry(0))
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -123,7 +123,7 @@ func TestIndependentClient(t *testing.T) {
 	}
 
 	// From here on a block only for a transaction, so that the chain to check stays short.
-	c, err := client.New(node.RPC)
+	c, err := client.New(node.RPC, client.WithRetry(0))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -125,7 +125,7 @@ func (l *load) run(ctx context.Context, url string) error {
 
 // connection sends the transactions of every loadConnections-th sender.
 func (l *load) connection(ctx context.Context, url string, index int) error {
-	c, err := client.New(url)
+	c, err := client.New(url, client.WithRetry(0))
 	if err != nil {
 		return err
 	}

@@ -201,7 +201,7 @@ func newPaymentWalk(t *testing.T, seed uint64) *paymentWalk {
 	w.code, err = os.ReadFile("../../contracts/wasm/bank.wasm")
 	w.must(err)
 	w.launch()
-	w.client, err = client.New(w.node.RPC)
+	w.client, err = client.New(w.node.RPC, client.WithRetry(0))
 	w.must(err)
 	t.Cleanup(w.client.Close)
 	first := ledgerPage{nonces: map[types.Account]uint64{}, owed: map[[2]types.Account]types.Amount{}}

@@ -62,7 +62,7 @@ func TestPublishedSourceIsFound(t *testing.T) {
 	u.succeeds(&result, publish("said", tar)...)
 
 	hash := contractbuild.HashOf(archive)
-	c, err := client.New(node.RPC)
+	c, err := client.New(node.RPC, client.WithRetry(0))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -178,7 +178,7 @@ func (c *cluster) follow(mode string) *process {
 
 func (c *cluster) client(node *process) *client.Client {
 	c.t.Helper()
-	sdk, err := client.New(node.RPC)
+	sdk, err := client.New(node.RPC, client.WithRetry(0))
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ import (
 // fundedSigner is the signer of an account that is given so many coins, and the node's client.
 func fundedSigner(t *testing.T, node *process, key byte, coins types.Amount) (*client.Client, client.Signer) {
 	t.Helper()
-	c, err := client.New(node.RPC)
+	c, err := client.New(node.RPC, client.WithRetry(0))
 	if err != nil {
 		t.Fatal(err)
 	}

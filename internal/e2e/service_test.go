@@ -68,7 +68,7 @@ func services(t *testing.T) map[string]service {
 	upstream, asksUpstream := refusing(t)
 	node, asksNode := refusing(t)
 	rpc := freeAddress(t)
-	dev, err := client.New("http://" + rpc)
+	dev, err := client.New("http://"+rpc, client.WithRetry(0))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func TestSnapshotIndependently(t *testing.T) {
 	node := start(
 		t, "node", "--data-dir", dir, "--block-time", "250ms", "--snapshot-interval", "10", "--snapshot-keep", "1000",
 	)
-	sdk, err := client.New(node.RPC)
+	sdk, err := client.New(node.RPC, client.WithRetry(0))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func TestSetAside(t *testing.T) {
 	connect := func() {
 		t.Helper()
 		var err error
-		connected, err = client.New(n.RPCURL())
+		connected, err = client.New(n.RPCURL(), client.WithRetry(0))
 		check(t, err)
 		t.Cleanup(connected.Close)
 	}

@@ -47,7 +47,7 @@ func runDevelopment(t *testing.T, dir string) (n *Node, end func()) {
 func TestRevertedTransactionsStayAwayAfterARestart(t *testing.T) {
 	dir := t.TempDir()
 	n, end := runDevelopment(t, dir)
-	c, err := client.New(n.RPCURL())
+	c, err := client.New(n.RPCURL(), client.WithRetry(0))
 	check(t, err)
 	dev := c.Dev()
 	fund := func() {

@@ -31,7 +31,7 @@ func TestProducerThatMakesNoBlocksRefusesSends(t *testing.T) {
 			config := newNetwork(t)
 			n, end := config.run(t)
 			defer end()
-			connected, err := client.New(n.RPCURL())
+			connected, err := client.New(n.RPCURL(), client.WithRetry(0))
 			check(t, err)
 			defer connected.Close()
 			send := func(nonce uint64, payload types.Payload) error {

@@ -34,7 +34,7 @@ func New(address string, options ...client.Option) (*Node, error) {
 	if err != nil {
 		return nil, errors.New("the upstream's address is no URL") // the error would show a password in it
 	}
-	c, err := client.New(address, append(slices.Clone(options), client.WithoutReconnect())...)
+	c, err := client.New(address, append(slices.Clone(options), client.WithoutReconnect(), client.WithRetry(0))...)
 	if err != nil {
 		return nil, err
 	}

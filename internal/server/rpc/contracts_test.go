@@ -1,8 +1,10 @@
 package rpc
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"reflect"
@@ -14,6 +16,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/testkit/wasmgen"
 	"github.com/cairn-chain/cairn/jsonrpc"
@@ -291,6 +294,46 @@ func TestViewCallFailures(t *testing.T) {
 	s.refused(api.ErrNoContract, "svc_getContractCode", types.ContractID{9})
 	s.refused(api.ErrNoCode, "svc_getCode", types.CodeHash{9})
 	s.refused(api.ErrNoContract, "svc_getStorageAt", types.ContractID{9}, "0x")
+}
+
+// What the other calls of a request leave it no gas for is refused with the request's bound, and a call that needs more
+// than a call may use with that one.
+func TestCallsOfOneRequestShareItsGas(t *testing.T) {
+	s := newTokenScenario(t)
+	tx := s.draft(alice, 0, types.Call{Contract: s.token, Function: "symbol"})
+	tx.GasLimit = 0 // as much as a call may use
+	asked := api.ViewCallParams{Contract: s.token, Function: "symbol"}
+	for left, want := range map[types.Gas]map[string]error{
+		request.Gas: {"view": nil, "call": nil, "estimate": nil},
+		100:         {"view": api.ErrRequestGas, "call": nil, "estimate": api.ErrRequestGas}, // the last run may take more
+		0:           {"view": api.ErrRequestGas, "call": api.ErrRequestGas, "estimate": api.ErrRequestGas},
+	} {
+		got := make(map[string]error)
+		for name, run := range map[string]func(context.Context) error{
+			"view": func(ctx context.Context) error {
+				_, err := groupOf[*viewHandlers](s.testChain).viewCall(ctx, asked)
+				return err
+			},
+			"call": func(ctx context.Context) error {
+				_, err := groupOf[*submitHandlers](s.testChain).call(ctx, api.RawTransactionParams{Transaction: tx.Encode()})
+				return err
+			},
+			"estimate": func(ctx context.Context) error {
+				_, err := groupOf[*submitHandlers](s.testChain).estimateGas(
+					ctx, api.RawTransactionParams{Transaction: tx.Encode()})
+				return err
+			},
+		} {
+			r := request.New(t.Context())
+			r.SpendGas(request.Gas - left)
+			got[name] = run(r)
+		}
+		for name, err := range got {
+			if !errors.Is(err, want[name]) {
+				t.Errorf("%s with %d gas left in the request: got %v, want %v", name, left, err, want[name])
+			}
+		}
+	}
 }
 
 // TestEstimateOfADeploy deploys with the gas that was estimated. The chain's own engine, which would keep the machine

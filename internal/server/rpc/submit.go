@@ -146,6 +146,9 @@ func (h *submitHandlers) sendRawTransactionSync(ctx context.Context, p api.RawTr
 				return *receipt, nil
 			}
 		}
+		if err := h.displaced(ctx, head, sent.Tx); err != nil {
+			return api.Receipt{}, err
+		}
 		if err := h.chain.WaitHeight(ctx, head+1); err != nil {
 			if ctx.Err() != nil {
 				return api.Receipt{}, withData(api.ErrTimeUp, "limit", int(receiptWait.Seconds()), "hash", id)
@@ -153,6 +156,23 @@ func (h *submitHandlers) sendRawTransactionSync(ctx context.Context, p api.RawTr
 			return api.Receipt{}, err
 		}
 	}
+}
+
+// displaced is [api.ErrDisplaced] of a transaction that no block up to a height has, if one has another with its nonce.
+func (h *submitHandlers) displaced(ctx context.Context, height types.Height, tx *types.Tx) error {
+	sender, nonce := tx.Signed().Sender, tx.Signed().Nonce
+	record, err := h.chain.Account(height, sender)
+	if errors.Is(err, chain.ErrNoState) || errors.Is(err, chain.ErrPruned) || err == nil && record.Nonce <= nonce {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	other, err := h.transactions.byNonce(ctx, sender, nonce)
+	if err != nil || other == nil {
+		return err
+	}
+	return withData(api.ErrDisplaced, "hash", tx.ID(), "by", other.Hash)
 }
 
 // simulation runs a transaction on the state and the time of the head, in the block after it.
@@ -223,7 +243,7 @@ func decodeCall(encoded []byte) (types.Transaction, error) {
 // run runs the transaction as long as the request has gas left; the last run may take more than that.
 func (m *simulation) run(ctx context.Context, gasLimit types.Gas) (outcome exec.Outcome, err error) {
 	if m.request.GasLeft() <= 0 {
-		return outcome, withData(api.ErrViewGas, "limit", request.Gas)
+		return outcome, withData(api.ErrRequestGas, "limit", request.Gas)
 	}
 	tx := m.tx
 	tx.GasLimit = gasLimit

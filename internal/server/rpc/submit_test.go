@@ -330,6 +330,18 @@ func (acceptingPool) AddMany(_ context.Context, encoded [][]byte, _ string) []me
 	return results
 }
 
+func TestReplacedTransactionIsNotWaitedFor(t *testing.T) {
+	c := newTestChain(t)
+	tx := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})
+	other := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 2})
+	c.include(other)
+	c.serve(func(config *Config) { config.Sender = acceptingPool{} })
+	data := c.refused(api.ErrDisplaced, "svc_sendRawTransactionSync", encoded(tx))
+	if data["hash"] != tx.ID().String() || data["by"] != other.ID().String() {
+		t.Errorf("got %v, want %s displaced by %s", data, tx.ID(), other.ID())
+	}
+}
+
 func TestWaitingEnds(t *testing.T) {
 	c := newTestChain(t)
 	tx := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})

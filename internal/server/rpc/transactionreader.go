@@ -3,9 +3,11 @@ package rpc
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/trace"
 	"github.com/cairn-chain/cairn/types"
@@ -166,4 +168,52 @@ func (r *transactionReader) list(ctx context.Context, positions []chain.Position
 		txs = append(txs, tx)
 	}
 	return txs, nil
+}
+
+// noncePage is how many rows of an account are read at a time in search of a nonce.
+const noncePage = 500
+
+// byNonce looks through an account's transactions, newest first: its own have descending nonces. It is nil if none has
+// the nonce.
+func (r *transactionReader) byNonce(ctx context.Context, account types.Account, nonce uint64) (*api.Transaction, error) {
+	var before chain.Position
+	var last *foundTransaction
+	for range api.MaxNonceSearch / noncePage {
+		positions, err := r.chain.ByAccount(account, before, noncePage)
+		if err != nil {
+			return nil, err
+		}
+		for _, position := range positions {
+			if err := errors.Join(ctx.Err(), admission.Yield(ctx)); err != nil {
+				return nil, err
+			}
+			if last, err = r.at(position, last); err != nil {
+				return nil, cmp.Or(absent(err), r.unusedNonce(account, nonce))
+			}
+			if last.tx.Sender == account && last.tx.Nonce <= nonce {
+				if last.tx.Nonce < nonce {
+					return nil, nil
+				}
+				tx := included(&last.tx, last.receipt, last.reason, last.place)
+				return &tx, nil
+			}
+		}
+		if len(positions) < noncePage {
+			return nil, r.unusedNonce(account, nonce)
+		}
+		before = positions[len(positions)-1]
+	}
+	return nil, withData(api.ErrOutOfRange, "param", "nonce", "oldestHeight", last.header.Height)
+}
+
+// unusedNonce is the error of a nonce that no transaction which this node keeps used: nil where none used it at all.
+func (r *transactionReader) unusedNonce(account types.Account, nonce uint64) error {
+	record, err := r.chain.Account(r.chain.Head().Header.Height, account)
+	if err != nil && !errors.Is(err, chain.ErrNoState) {
+		return err
+	}
+	if err == nil && nonce >= record.Nonce {
+		return nil
+	}
+	return unknown(r.chain)
 }

@@ -1,7 +1,6 @@
 package rpc
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/fees"
-	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/trace"
 	"github.com/cairn-chain/cairn/types"
@@ -231,10 +229,6 @@ func (h *transactionHandlers) getTransactionsByAddress(
 	return txs, err
 }
 
-// noncePage is how many rows of an account are read at a time in search of a nonce.
-const noncePage = 500
-
-// getTransactionByNonce looks through an account's transactions, newest first: its own have descending nonces.
 func (h *transactionHandlers) getTransactionByNonce(
 	ctx context.Context, p api.TransactionByNonceParams,
 ) (*api.Transaction, error) {
@@ -242,46 +236,7 @@ func (h *transactionHandlers) getTransactionByNonce(
 	if err != nil {
 		return nil, err
 	}
-	var before chain.Position
-	var last *foundTransaction
-	for range api.MaxNonceSearch / noncePage {
-		positions, err := h.chain.ByAccount(account, before, noncePage)
-		if err != nil {
-			return nil, err
-		}
-		for _, position := range positions {
-			if err := errors.Join(ctx.Err(), admission.Yield(ctx)); err != nil {
-				return nil, err
-			}
-			if last, err = h.at(position, last); err != nil {
-				return nil, cmp.Or(absent(err), h.unusedNonce(account, p.Nonce))
-			}
-			if nonce := api.LooseQuantity(last.tx.Nonce); last.tx.Sender == account && nonce <= p.Nonce {
-				if nonce < p.Nonce {
-					return nil, nil // the next one is not used
-				}
-				tx := included(&last.tx, last.receipt, last.reason, last.place)
-				return &tx, nil
-			}
-		}
-		if len(positions) < noncePage {
-			return nil, h.unusedNonce(account, p.Nonce)
-		}
-		before = positions[len(positions)-1]
-	}
-	return nil, withData(api.ErrOutOfRange, "param", "nonce", "oldestHeight", last.header.Height)
-}
-
-// unusedNonce is the error of a nonce that no transaction which this node keeps used: nil where none used it at all.
-func (h *transactionHandlers) unusedNonce(account types.Account, nonce api.LooseQuantity) error {
-	record, err := h.chain.Account(h.chain.Head().Header.Height, account)
-	if err != nil && !errors.Is(err, chain.ErrNoState) {
-		return err
-	}
-	if err == nil && uint64(nonce) >= record.Nonce {
-		return nil
-	}
-	return unknown(h.chain)
+	return h.byNonce(ctx, account, uint64(p.Nonce))
 }
 
 func (h *transactionHandlers) getBlockTransactions(

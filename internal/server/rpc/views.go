@@ -140,9 +140,10 @@ func (v *viewer) call(ctx context.Context, contract types.ContractID, function s
 func (v *viewer) run(ctx context.Context, reads state.Reader, payload types.Call) (exec.Outcome, error) {
 	r := request.Of(ctx)
 	intrinsic := fees.IntrinsicGas(payload)
-	reserved := r.TakeGas(min(v.by.gas, v.parameters.GasLimit-min(v.parameters.GasLimit, intrinsic)))
+	allowed := min(v.by.gas, v.parameters.GasLimit-min(v.parameters.GasLimit, intrinsic))
+	reserved := r.TakeGas(allowed)
 	if reserved == 0 {
-		return exec.Outcome{}, withData(api.ErrViewGas, "limit", request.Gas)
+		return exec.Outcome{}, withData(api.ErrRequestGas, "limit", request.Gas)
 	}
 	tx := types.Transaction{
 		Version: types.TransactionVersion, ChainID: v.by.chainID, GasLimit: intrinsic + reserved, Payload: payload,
@@ -158,7 +159,10 @@ func (v *viewer) run(ctx context.Context, reads state.Reader, payload types.Call
 		return exec.Outcome{}, errors.Join(over, v.by.errors.public(err))
 	}
 	r.GiveBack(tx.GasLimit - outcome.GasUsed)
-	if outcome.Reason == exec.OutOfGas {
+	switch {
+	case outcome.Reason == exec.OutOfGas && reserved < allowed:
+		return exec.Outcome{}, withData(api.ErrRequestGas, "limit", request.Gas)
+	case outcome.Reason == exec.OutOfGas:
 		return exec.Outcome{}, withData(api.ErrViewGas, "limit", reserved)
 	}
 	return outcome, nil

@@ -16,7 +16,7 @@ const witnessVersion = 1;
 export class AddressError extends CairnError {
   override name = "AddressError";
   constructor(
-    readonly reason: "checksum" | "network" | "length" | "character",
+    readonly reason: "checksum" | "network" | "length" | "character" | "nobody",
     message: string,
     readonly at?: number[],
   ) {
@@ -26,12 +26,33 @@ export class AddressError extends CairnError {
 
 /**
  * parseAccount reads an address of the network, or a key in hex: 64 digits, or 66 of a compressed key, with or without 0x. It
- * throws an {@link AddressError}.
+ * throws an {@link AddressError}, also of a key that nobody can have, unless it may be a contract's id. Addresses have a checksum.
  */
-export function parseAccount(text: string, network: Network): Account {
+export function parseAccount(text: string, network: Network, options: { contract?: boolean } = {}): Account {
   const hex = /^(?:0x)?(?:0[23])?([0-9a-fA-F]{64})$/.exec(text);
-  if (hex?.[1] !== undefined) return `0x${hex[1].toLowerCase()}`;
-  return parseAddress(text, network);
+  if (hex?.[1] === undefined) return parseAddress(text, network);
+  const account: Account = `0x${hex[1].toLowerCase()}`;
+  if (options.contract || isKey(account)) return account;
+  throw new AddressError("nobody", `nobody can have the key ${account}: look for a typing error. If it is a contract, say so: { contract: true }`);
+}
+
+const FIELD = 2n ** 256n - 2n ** 32n - 977n;
+
+/**
+ * isKey says whether an account can be somebody's: whether it is the x coordinate of a point on the curve secp256k1, as the key of each
+ * signature is. Half of all values of 32 bytes are. The id of a contract need not be.
+ */
+export function isKey(account: Account): boolean {
+  from32(account);
+  const x = BigInt(account);
+  if (x >= FIELD) return false;
+  // y² = x³ + 7 has a solution if its power (p - 1) / 2 is 1 (Euler's criterion).
+  let [power, base] = [1n, (x ** 3n + 7n) % FIELD];
+  for (let exponent = (FIELD - 1n) / 2n; exponent > 0n; exponent >>= 1n) {
+    if (exponent & 1n) power = (power * base) % FIELD;
+    base = (base * base) % FIELD;
+  }
+  return power === 1n;
 }
 
 /** formatAddress writes an account as an address: bech32m with witness version 1. */

@@ -1,27 +1,48 @@
+import { AddressError, isKey } from "./address.js";
 import { convert } from "./convert.js";
 import { HttpError, ProtocolError, RevertError, RpcError, UnreachableError } from "./errors.js";
 import { results, type BlockRef, type Block, type Methods, type NonceRef, type Receipt, type TransactionStatus } from "./generated.js";
-import { concat, fromHex, type Account, type Hash } from "./hex.js";
+import { concat, fromHex, toHex, type Account, type Hash } from "./hex.js";
 import { parseJSON, stringifyJSON } from "./json.js";
 import { wait } from "./signal.js";
+import { decodeTransaction, encodeTransaction, type Payload, type Signed, type Transaction } from "./transaction.js";
 
 export type Method = keyof Methods;
 export type ParamsOf<M extends Method> = Methods[M]["params"];
 export type ResultOf<M extends Method> = Methods[M]["result"];
 
+/** WebSocketLike is what is used of a WebSocket: those of browsers and of Node.js 22, of `ws` and of `undici` have it. */
+export interface WebSocketLike {
+  addEventListener(type: "open" | "message" | "error" | "close", listener: (event: any) => void): void;
+  send(data: string): void;
+  close(): void;
+}
+
 /** What a client may be told beside the node's address. */
 export interface ClientOptions {
-  /** the API key, where the node asks for one */
-  key?: string;
+  /** the API key, where the node asks for one; or a function that gives the one of the moment, for keys that are renewed */
+  key?: string | (() => string);
+  /** other nodes of the same chain: the next is asked when one does not answer */
+  fallback?: readonly string[];
+  /**
+   * how long a call that no node answers is asked again, in milliseconds: 30 s unless said, 0 for once only. Reads are asked again, and
+   * what sends only if it did not arrive. A node that says when to come again is not asked before.
+   */
+  retry?: number;
+  /** ends what is waited for: calls reject with its reason */
+  signal?: AbortSignal;
   /** instead of the global fetch */
   fetch?: typeof fetch;
   /** instead of the global WebSocket, null for none; streams ask again and again where there is none, and where there is a key */
-  WebSocket?: typeof WebSocket | null;
+  WebSocket?: (new (url: string) => WebSocketLike) | null;
   /** how many calls that are made in one microtask go as one request: 100 unless said, 1 for none together */
   batch?: number;
   /** how long an answer may take, in milliseconds: 40 s unless said; svc_sendRawTransactionSync takes up to 30 s */
   timeout?: number;
 }
+
+/** TxFields are the fields of a transaction that the node is asked for where they are left out. */
+export type TxFields = Partial<Pick<Transaction, "nonce" | "gasLimit" | "maxFeePerGas" | "maxPriorityFeePerGas">>;
 
 /** Call is one call of a request that {@link Client.post} makes. */
 export interface Call {
@@ -34,7 +55,19 @@ const MAX_ANSWER = 72 << 20;
 /** The longest proof of a block, or of a range of blocks, that is read, in bytes. */
 const MAX_PROOF = 128 << 20;
 
-interface Waiting extends Call {
+/** The most bytes of calls that go together; a node takes requests of 5 MiB. */
+const MAX_REQUEST = 2 << 20;
+const [RETRY, TIMEOUT] = [30_000, 40_000];
+/** The least and the longest pause until a call is asked again, in milliseconds. */
+const [FIRST_PAUSE, LONGEST_PAUSE] = [200, 5000];
+
+/** Asked is a call as it is sent, but for its id. */
+interface Asked {
+  method: string;
+  text: string;
+}
+
+interface Waiting extends Asked {
   resolve(value: unknown): void;
   reject(error: unknown): void;
 }
@@ -46,14 +79,33 @@ export function createClient(url: string, options: ClientOptions = {}): Client {
 
 /** Client calls a node's methods. Calls made in one microtask go as one request. */
 export class Client {
-  readonly url: string;
   readonly options: ClientOptions;
+  readonly #urls: readonly string[];
+  #current = 0;
   #queue: Waiting[] = [];
   #id = 0;
 
-  constructor(url: string, options: ClientOptions) {
-    this.url = url;
+  constructor(url: string, options: ClientOptions = {}) {
+    this.#urls = [url, ...(options.fallback ?? [])];
     this.options = options;
+  }
+
+  /** url is the address of the node that is asked now. */
+  get url(): string {
+    return this.#urls[this.#current]!;
+  }
+
+  /** with is a client of the same nodes with other options, such as a signal that ends its calls, or a shorter timeout. */
+  with(options: Omit<ClientOptions, "fallback">): Client {
+    const [url, ...fallback] = this.#urls;
+    return new Client(url!, { ...this.options, ...options, fallback });
+  }
+
+  /** failed has the next node asked, if there is one, after an error that another may not have. */
+  failed(error: unknown): void {
+    if (error instanceof UnreachableError || (error instanceof HttpError && passing.includes(error.status))) {
+      this.#current = (this.#current + 1) % this.#urls.length;
+    }
   }
 
   /**
@@ -62,7 +114,7 @@ export class Client {
    */
   call<M extends Method>(method: M, ...params: ParamsOf<M>): Promise<ResultOf<M>> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ method, params, resolve: resolve as (value: unknown) => void, reject });
+      this.#queue.push({ ...asked({ method, params }), resolve: resolve as (value: unknown) => void, reject });
       if (this.#queue.length === 1) queueMicrotask(() => this.#flush());
     });
   }
@@ -79,17 +131,16 @@ export class Client {
   }
 
   /**
-   * post makes exactly one request of calls, at least one, and gives their results in order, those that failed as RpcError. It rejects
-   * where the whole request failed.
+   * post asks calls together, at least one, and gives their results in order, those that failed as their errors. What a node refuses
+   * because the request is too large is asked again in smaller ones, down to one call. Nothing else is asked again. It rejects where
+   * the first request failed as a whole.
    */
   async post(calls: Call[]): Promise<unknown[]> {
-    const first = this.#id + 1;
-    this.#id += calls.length;
-    const requests = calls.map(({ method, params }, i) => ({ jsonrpc: "2.0", id: first + i, method, params: trimmed(params) }));
-    const answer = await this.#fetch(stringifyJSON(requests.length === 1 ? requests[0] : requests));
-    const answers = new Map<unknown, Record<string, unknown>>();
-    for (const item of Array.isArray(answer) ? answer : [answer]) if (isObject(item)) answers.set(item["id"], item);
-    return calls.map(({ method }, i) => outcome(method, answers.get(first + i) ?? answers.get(null)));
+    const outcomes = await this.#divide(calls.map(asked));
+    this.options.signal?.throwIfAborted();
+    const [first] = outcomes;
+    if (first instanceof Error && !(first instanceof RpcError) && outcomes.every((outcome) => outcome === first)) throw first;
+    return outcomes;
   }
 
   /** balance is an account's, in smallest units; 0 where it was never used. */
@@ -105,23 +156,70 @@ export class Client {
     if (typeof ref === "string" && ref.length === 66) return this.call("svc_getBlockByHash", ref as Hash);
     return this.call("svc_getBlockByNumber", ref as BlockRef);
   }
-  /** receipt waits for a transaction's receipt, asking each half second, until the signal aborts: it rejects with its reason. */
-  async receipt(hash: Hash, options: { signal?: AbortSignal } = {}): Promise<Receipt> {
+  /**
+   * build makes a transaction that is ready to be signed, with nonce, fees and gas limit from the node where fields leave them out. One
+   * account's transactions are sent by many callers at once through a sender, which gives out nonces.
+   */
+  async build(sender: Account, payload: Payload, fields: TxFields = {}): Promise<Transaction> {
+    const [chainId, nonce, prices] = await Promise.all([
+      this.call("svc_chainId"), fields.nonce ?? this.nonce(sender, "pending"), this.call("svc_gasPrice"),
+    ]);
+    const { maxPriorityFeePerGas: tip } = fields;
+    const maxFeePerGas = fields.maxFeePerGas ?? (tip === undefined ? prices.suggested_max_fee : 2n * prices.base_fee + tip);
+    const suggested = prices.suggested_priority_fee < maxFeePerGas ? prices.suggested_priority_fee : maxFeePerGas;
+    const tx = { version: 1 as const, chainId, sender, nonce, gasLimit: 0n, maxFeePerGas, maxPriorityFeePerGas: tip ?? suggested, payload };
+    return { ...tx, gasLimit: fields.gasLimit ?? (await this.call("svc_estimateGas", toHex(encodeTransaction(tx)))) };
+  }
+  /** checkRecipient rejects with an AddressError `nobody` if an account is neither a key that somebody may have nor a contract. */
+  async checkRecipient(account: Account): Promise<void> {
+    if (isKey(account) || (await this.call("svc_getContract", account))) return;
+    throw new AddressError("nobody", `nobody can have the key ${account}, and it is no contract: look for a typing error`);
+  }
+  /** send hands a signed transaction to the node, and gives its hash as soon as the mempool has it, also if it had it before. */
+  async send({ raw, hash }: Signed): Promise<Hash> {
+    try {
+      return await this.call("svc_sendRawTransaction", toHex(raw));
+    } catch (error) {
+      if (error instanceof RpcError && error.is("already_known")) return hash;
+      throw error;
+    }
+  }
+  /** sendAndWait sends a signed transaction and waits for its receipt as {@link Client.receipt} does. */
+  async sendAndWait(signed: Signed, options: { signal?: AbortSignal } = {}): Promise<Receipt> {
+    const { sender, nonce } = decodeTransaction(signed.raw);
+    return this.receipt(await this.send(signed), { ...options, sender, nonce });
+  }
+  /**
+   * receipt waits for a transaction's receipt, asking each half second, until the signal aborts: it rejects with its reason. It rejects
+   * with an RpcError `displaced` once a block has another transaction of the same nonce. For that it must know the sender and the nonce:
+   * give them if the node may not know the transaction.
+   */
+  async receipt(hash: Hash, options: { signal?: AbortSignal; sender?: Account; nonce?: bigint } = {}): Promise<Receipt> {
+    const client = options.signal ? this.with({ signal: options.signal }) : this;
+    let { sender, nonce } = options;
     for (;;) {
       options.signal?.throwIfAborted();
-      const receipt = await this.call("svc_getTransactionReceipt", hash).catch((error: unknown) => {
+      const receipt = await client.call("svc_getTransactionReceipt", hash).catch((error: unknown) => {
         if (error instanceof RpcError && error.is("pruned")) return null; // in no block that the node keeps, or not yet
         throw error;
       });
       if (receipt) return receipt;
+      if (sender === undefined || nonce === undefined) {
+        const pending = await client.call("svc_getTransactionByHash", hash);
+        if (pending) ({ from: sender, nonce } = pending);
+      } else if (await client.nonce(sender) > nonce) {
+        const other = await client.call("svc_getTransactionByNonce", sender, nonce);
+        if (other && other.blockHash !== null && other.hash !== hash) throw displaced(hash, other.hash);
+      }
       await wait(500, options.signal);
     }
   }
   /** proven waits until the node has a proof of a block, asking each second. */
   async proven(height: number, options: { signal?: AbortSignal } = {}): Promise<void> {
+    const client = options.signal ? this.with({ signal: options.signal }) : this;
     for (;;) {
       options.signal?.throwIfAborted();
-      const { proofs } = await this.call("svc_getNodeInfo");
+      const { proofs } = await client.call("svc_getNodeInfo");
       if (proofs && proofs.oldest <= height && height <= proofs.newest) return;
       await wait(1000, options.signal);
     }
@@ -132,7 +230,7 @@ export class Client {
    */
   async proof(from: number, to = from, options: { signal?: AbortSignal } = {}): Promise<Uint8Array | null> {
     const url = new URL(`proof/${from}${to === from ? "" : `-${to}`}`, this.url.replace(/\/?$/, "/"));
-    return this.#request(url, {}, options.signal, async (response) => {
+    return this.#request(url, {}, options.signal ?? this.options.signal, async (response) => {
       if (response.status === 404) {
         await response.body?.cancel();
         return null;
@@ -150,22 +248,83 @@ export class Client {
   #flush(): void {
     const queue = this.#queue;
     this.#queue = [];
-    const size = this.options.batch ?? 100;
-    for (let at = 0; at < queue.length; at += size) void this.#settle(queue.slice(at, at + size));
+    const most = Math.max(this.options.batch ?? 100, 1);
+    for (let at = 0; at < queue.length; ) {
+      const from = at;
+      for (let bytes = 0; at < queue.length && at - from < most; at++) {
+        bytes += queue[at]!.text.length;
+        if (at > from && bytes > MAX_REQUEST) break;
+      }
+      void this.#settle(queue.slice(from, at));
+    }
   }
 
+  /** settle gives calls their outcomes. Those that pass are asked again as long as the client's options say. */
   async #settle(waiting: Waiting[]): Promise<void> {
-    try {
-      const outcomes = await this.post(waiting);
-      waiting.forEach((call, i) => (outcomes[i] instanceof Error ? call.reject(outcomes[i]) : call.resolve(outcomes[i])));
-    } catch (error) {
-      for (const call of waiting) call.reject(error);
+    const until = Date.now() + (this.options.retry ?? RETRY);
+    for (let failures = 0; ; ) {
+      const outcomes = await this.#divide(waiting);
+      if (this.options.signal?.aborted) {
+        for (const call of waiting) call.reject(this.options.signal.reason);
+        return;
+      }
+      const again: Waiting[] = [];
+      let pause = 0;
+      for (const [i, call] of waiting.entries()) {
+        const outcome = outcomes[i];
+        if (!(outcome instanceof Error)) call.resolve(outcome);
+        else if (!mayPass(outcome, call.method)) call.reject(outcome);
+        else {
+          again.push(call);
+          pause = Math.max(pause, (retryAfter(outcome) ?? 0) * 1000);
+        }
+      }
+      if (again.length === 0) return;
+      const everyNode = ++failures % this.#urls.length === 0;
+      if (everyNode && pause === 0) pause = Math.min(FIRST_PAUSE * 2 ** (failures / this.#urls.length - 1), LONGEST_PAUSE) * (0.75 + Math.random() / 4);
+      if (Date.now() + pause >= until) {
+        for (const call of again) call.reject(outcomes[waiting.indexOf(call)]);
+        return;
+      }
+      await wait(pause, this.options.signal);
+      waiting = again;
     }
+  }
+
+  /** divide asks calls together, and what is refused for a bound of the request again in smaller requests. Each call has an outcome. */
+  async #divide(calls: Asked[]): Promise<unknown[]> {
+    let outcomes: unknown[];
+    try {
+      outcomes = await this.#exchange(calls);
+    } catch (error) {
+      this.failed(error);
+      outcomes = calls.map(() => error);
+    }
+    if (calls.length === 1) return outcomes;
+    const again = calls.flatMap(({ method }, i) => (isBound(outcomes[i], method) ? [i] : []));
+    const size = again.length < calls.length ? again.length : Math.ceil(again.length / 2);
+    for (let at = 0; at < again.length; at += size) {
+      const places = again.slice(at, at + size);
+      const answers = await this.#divide(places.map((i) => calls[i]!));
+      for (const [k, i] of places.entries()) outcomes[i] = answers[k];
+    }
+    return outcomes;
+  }
+
+  /** exchange makes exactly one request of calls, and gives their results, those that failed as their errors. */
+  async #exchange(calls: Asked[]): Promise<unknown[]> {
+    const first = this.#id + 1;
+    this.#id += calls.length;
+    const texts = calls.map(({ text }, i) => `{"jsonrpc":"2.0","id":${first + i},${text}`);
+    const answer = await this.#fetch(texts.length === 1 ? texts[0]! : `[${texts.join()}]`);
+    const answers = new Map<unknown, Record<string, unknown>>();
+    for (const item of Array.isArray(answer) ? answer : [answer]) if (isObject(item)) answers.set(item["id"], item);
+    return calls.map(({ method }, i) => outcome(method, answers.get(first + i) ?? answers.get(null)));
   }
 
   async #fetch(body: string): Promise<unknown> {
     const init = { method: "POST", headers: { "Content-Type": "application/json" }, body };
-    const text = await this.#request(this.url, init, undefined, async (response) => {
+    const text = await this.#request(this.url, init, this.options.signal, async (response) => {
       const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
       const parts: string[] = [];
       await bounded(response, MAX_ANSWER, (part) => parts.push(decoder.decode(part, { stream: true })));
@@ -184,8 +343,9 @@ export class Client {
     read: (response: Response) => Promise<T>,
   ): Promise<T> {
     const headers = { ...init.headers };
-    if (this.options.key !== undefined) headers["Authorization"] = `Bearer ${this.options.key}`;
-    const late = AbortSignal.timeout(this.options.timeout ?? 40_000);
+    const { key } = this.options;
+    if (key !== undefined) headers["Authorization"] = `Bearer ${typeof key === "function" ? key() : key}`;
+    const late = AbortSignal.timeout(this.options.timeout ?? TIMEOUT);
     const signal = ended ? AbortSignal.any([ended, late]) : late;
     try {
       const response = await (this.options.fetch ?? fetch)(url, { ...init, headers, signal });
@@ -198,7 +358,8 @@ export class Client {
     } catch (error) {
       if (error instanceof HttpError || error instanceof ProtocolError) throw error;
       ended?.throwIfAborted();
-      throw new UnreachableError(late.aborted ? "the node did not answer in time" : "the node cannot be reached", { cause: error });
+      const said = late.aborted ? `the node did not answer in time, ${this.options.timeout ?? TIMEOUT} ms` : "the node cannot be reached: is it running there?";
+      throw new UnreachableError(`${new URL(url).origin}: ${said}`, { cause: error });
     }
   }
 }
@@ -218,6 +379,52 @@ function printable(data: `0x${string}`): string {
   if (bytes.length > 256) return "";
   const text = new TextDecoder().decode(bytes);
   return /[\p{C}\ufffd]/u.test(text) ? "" : text;
+}
+
+/** passing are HTTP statuses of a node, or of a balancer before it, that may be gone a little later. */
+const passing = [429, 502, 503, 504];
+
+/** mayPass reports whether a call that failed may do better later, and may be asked again: what sends only if it did not arrive. */
+function mayPass(error: Error, method: string): boolean {
+  const refused = (error instanceof HttpError && error.status === 429) || (error instanceof UnreachableError && !connected(error.cause));
+  const passes = error instanceof UnreachableError || (error instanceof HttpError && passing.includes(error.status)) ||
+    (error instanceof RpcError && ["rate", "busy"].includes(String(error.reason)));
+  return refused || (passes && !sends(method));
+}
+
+/** sends reports whether a method changes something: asked twice it could be done twice, or its second answer be another. */
+function sends(method: string): boolean {
+  return method.startsWith("svc_sendRawTransaction") || method.startsWith("dev_");
+}
+
+/** connected reports whether a request may have arrived that failed with a cause; browsers do not tell. */
+function connected(cause: unknown): boolean {
+  const code = (cause as { cause?: { code?: unknown } } | undefined)?.cause?.code;
+  return !["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"].includes(String(code));
+}
+
+/** isBound reports whether a call was refused because the request that it was in is too large: alone it may be answered. */
+function isBound(error: unknown, method: string): boolean {
+  if (error instanceof HttpError) return error.status === 413;
+  if (!(error instanceof RpcError)) return false;
+  return ["request_gas", "response_size", "batch_size"].includes(String(error.reason)) || (error.is("time") && !sends(method));
+}
+
+/** retryAfter is how long a node asks to wait, in seconds; undefined where it does not say. */
+export function retryAfter(error: unknown): number | undefined {
+  const said = error instanceof HttpError ? error.retryAfter : error instanceof RpcError ? error.data["retryAfterSeconds"] : undefined;
+  return typeof said === "number" && Number.isSafeInteger(said) && said >= 0 ? Math.min(said, 3600) : undefined;
+}
+
+/** displaced is the error of a transaction whose nonce another has used: no block will have it. */
+function displaced(hash: Hash, by: Hash): RpcError {
+  const message = `${hash} will never be in a block: ${by} has used its nonce. If that is not its replacement, sign it anew with another nonce`;
+  return new RpcError("svc_getTransactionReceipt", -32003, message, { reason: "displaced", hash, by });
+}
+
+/** asked is a call as it is sent. It throws where a parameter has no form in JSON. */
+function asked({ method, params }: Call): Asked {
+  return { method, text: stringifyJSON({ method, params: trimmed(params) }).slice(1) };
 }
 
 /** trimmed leaves out parameters at the end that are not given. */

@@ -2,9 +2,10 @@ import {
   decodeArguments, decodeResult, decodeRevert, encodeArguments, type Abi, type AbiFunction, type ArgsOf, type Parameter, type ValueOf,
 } from "./abi.js";
 import type { Client } from "./client.js";
-import type { BlockRef, Event } from "./generated.js";
+import type { BlockRef, Event, Receipt } from "./generated.js";
 import { RevertError, RpcError } from "./errors.js";
-import { fromHex, type Account, type Hex } from "./hex.js";
+import type { Account, Hex } from "./hex.js";
+import { watchEvents, type Stream, type StreamOptions } from "./stream.js";
 import type { Payload } from "./transaction.js";
 
 type TypesOf<A extends Abi> = A["types"] extends infer N extends NonNullable<Abi["types"]> ? N : [];
@@ -19,11 +20,29 @@ export interface Contract<A extends Abi> {
     (...args: [...Given<F, A>, block?: BlockRef]) => Promise<ResultOf<F, A>> };
   /** what a sender sends: sender.send(gold.call.transfer({ to, amount: 150n })) */
   readonly call: { [F in Extract<A["functions"][number], { mode: "write" }> as F["name"]]:
-    (...args: [...Given<F, A>, value?: bigint]) => Payload };
+    (...args: F extends { payable: true } ? [...Given<F, A>, value?: bigint] : Given<F, A>) => Payload };
+  /** result reads what a call of a function gave back, from its receipt. */
+  result<N extends A["functions"][number]["name"]>(name: N, receipt: Pick<Receipt, "returnData">): ResultOf<Extract<A["functions"][number], { name: N }>, A>;
+  /** watch follows the contract's events of a name, as {@link watchEvents} does. */
+  watch<N extends A["events"][number]["name"]>(name: N, options?: StreamOptions & { cursor?: string; fromBlock?: number }): Stream<
+    { event: Event; args: ArgsOf<Extract<A["events"][number], { name: N }>["args"], TypesOf<A>> }
+  >;
   /** events pages through the contract's events of a name, ascending; `cursor` of the last goes on from there. */
   events<N extends A["events"][number]["name"]>(name: N, options?: { cursor?: string; fromBlock?: number; limit?: number }): Promise<
     { event: Event; args: ArgsOf<Extract<A["events"][number], { name: N }>["args"], TypesOf<A>> }[]
   >;
+}
+
+type InitOf<A extends Abi> = Extract<A["functions"][number], { mode: "init" }>;
+
+/** deploy is the payload that deploys a contract's code with the arguments of its init function. */
+export function deploy<const A extends Abi>(
+  abi: A, what: { name: string; code: Uint8Array | Hex; value?: bigint } & ([InitOf<A>] extends [never] ? { args?: undefined }
+    : InitOf<A>["args"] extends readonly [] ? { args?: Record<string, never> } : { args: ArgsOf<InitOf<A>["args"], TypesOf<A>> }),
+): Payload {
+  const init = abi.functions.find((f) => f.mode === "init");
+  const initArgs = encodeArguments(init?.args ?? [], what.args, abi);
+  return { type: "deploy", value: what.value ?? 0n, name: what.name, code: what.code, initArgs };
 }
 
 type ErrorsOf<A extends Abi> = A["errors"] extends infer E extends NonNullable<Abi["errors"]> ? E[number] : never;
@@ -52,7 +71,7 @@ export function contract<const A extends Abi>(abi: A, id: Account, client: Clien
       };
     } else if (f.mode === "write") {
       call[f.name] = (args?: object, value = 0n): Payload => {
-        return { type: "call", value, contract: id, function: f.name, args: fromHex(encodeArguments(f.args, args, abi)) };
+        return { type: "call", value, contract: id, function: f.name, args: encodeArguments(f.args, args, abi) };
       };
     }
   }
@@ -65,5 +84,18 @@ export function contract<const A extends Abi>(abi: A, id: Account, client: Clien
     const found = await client.call("svc_getEvents", filter);
     return found.map((event) => ({ event, args: decodeArguments(declared?.args ?? [], event.data, abi, name) }));
   };
-  return { id, view, call, events } as unknown as Contract<A>;
+  const watch = (name: string, options: StreamOptions & { cursor?: string; fromBlock?: number } = {}): Stream<unknown> => {
+    const declared = abi.events.find((e) => e.name === name);
+    const { cursor, fromBlock } = options;
+    const from = cursor !== undefined ? { cursor } : fromBlock !== undefined ? { from_block: fromBlock } : {};
+    const found = watchEvents(client, { contract_id: id, event_name: name, ...from }, options);
+    const typed = async function* (): AsyncGenerator<unknown> {
+      for await (const event of found) yield { event, args: decodeArguments(declared?.args ?? [], event.data, abi, name) };
+    };
+    return { status: found.status, [Symbol.asyncIterator]: typed };
+  };
+  const result = (name: string, { returnData }: Pick<Receipt, "returnData">): unknown => {
+    return decodeResult(abi.functions.find((f) => f.name === name)?.returns, returnData, abi, name);
+  };
+  return { id, view, call, result, events, watch } as unknown as Contract<A>;
 }

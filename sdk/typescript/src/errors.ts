@@ -1,9 +1,25 @@
 import type { Reasons } from "./generated.js";
-import type { Hash, Hex } from "./hex.js";
+import { toHex, type Hash, type Hex } from "./hex.js";
 
 /** CairnError is what every error of this package extends that a caller may want to tell apart. */
 export class CairnError extends Error {
   override name = "CairnError";
+
+  /** toJSON has what the error says, for loggers: JSON.stringify takes no bigint, so amounts are decimal texts. */
+  toJSON(): Record<string, unknown> {
+    return { name: this.name, message: this.message, ...(plain({ ...this }) as object), ...(this.cause !== undefined && { cause: plain(this.cause) }) };
+  }
+}
+
+/** plain is a value without what JSON has no form for. */
+function plain(value: unknown): unknown {
+  if (typeof value === "bigint") return String(value);
+  if (value instanceof CairnError) return value.toJSON();
+  if (value instanceof Error) return { name: value.name, message: value.message, ...(value.cause !== undefined && { cause: plain(value.cause) }) };
+  if (Array.isArray(value)) return value.map(plain);
+  if (value instanceof Uint8Array) return toHex(value);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, plain(member)]));
 }
 
 /** What `data` of an error holds beside `reason`, where a program may want it. Amounts are in smallest units. */
@@ -11,6 +27,7 @@ export interface ReasonData {
   already_known: { hash: Hash };
   /** `reserved` of the balance are for `pending` earlier transactions: `needed - (balance - reserved)` is missing */
   cannot_pay: { balance: bigint; needed: bigint; reserved: bigint; pending: number };
+  displaced: { hash: Hash; by: Hash };
   fee_too_low: { baseFee: bigint; minBaseFee: bigint };
   gas_over_block: { max: bigint };
   held: { nonce: bigint; expected: bigint; limit: number };
@@ -70,7 +87,12 @@ export class HttpError extends CairnError {
     readonly status: number,
     readonly retryAfter: number | undefined,
   ) {
-    super(`the node answers with HTTP status ${status}`);
+    const again = retryAfter === undefined ? "try again later" : `try again in ${retryAfter} s`;
+    const advice: Record<number, string> = {
+      401: "give the client a key that the node knows, with the option `key`", 403: "the node does not serve this page or key",
+      413: "the request is too large: ask in smaller ones", 429: `too many requests: ${again}`, 503: `the node is busy or starting: ${again}`,
+    };
+    super(`the node answers with HTTP status ${status}${advice[status] ? `: ${advice[status]}` : ""}`);
   }
 }
 

@@ -1,3 +1,4 @@
+import { toBytes } from "./hex.js";
 import type { Payload } from "./transaction.js";
 
 /** The prices of the gas schedule that a client counts with; a test holds them to the schedule's text. */
@@ -18,11 +19,11 @@ export function intrinsicGas(payload: Payload): bigint {
     case "transfer":
       return GAS.IntrinsicTransfer;
     case "call":
-      return GAS.IntrinsicCall + GAS.IntrinsicCallByte * (textBytes(payload.function) + BigInt(payload.args.length));
+      return GAS.IntrinsicCall + GAS.IntrinsicCallByte * (textBytes(payload.function) + BigInt(toBytes(payload.args).length));
     case "deploy":
       return (
-        GAS.IntrinsicDeploy + GAS.IntrinsicDeployByte * (textBytes(payload.name) + BigInt(payload.initArgs.length)) +
-        GAS.IntrinsicDeployCodeByte * BigInt(payload.code.length)
+        GAS.IntrinsicDeploy + GAS.IntrinsicDeployByte * (textBytes(payload.name) + BigInt(toBytes(payload.initArgs).length)) +
+        GAS.IntrinsicDeployCodeByte * BigInt(toBytes(payload.code).length)
       );
     case "configure":
       return GAS.IntrinsicConfigure;

@@ -1066,7 +1066,7 @@ export interface Methods {
   /** Included transactions in which an account is sender, recipient or a called contract, newest first. */
   svc_getTransactionsByAddress: { params: [account: string, page?: TransactionPage | null]; result: (Transaction)[] };
   /** What a view call after a block reads, with one Merkle witness under the block's header, and the codes that it runs. That is enough to make the call again, with no node to be believed. A call that fails is shown likewise. */
-  svc_getViewProof: { params: [contract: Hash, function: string, args?: Hex | null, block?: BlockRef | null, known_codes?: (Hash)[] | null]; result: ViewProof };
+  svc_getViewProof: { params: [contract: Hash, function_name: string, args?: Hex | null, block?: BlockRef | null, known_codes?: (Hash)[] | null]; result: ViewProof };
   /** The contracts in the order of their deployment. */
   svc_listContracts: { params: [limit?: number | null, cursor?: string | null]; result: (Contract)[] };
   /** The newest included transactions of all accounts, newest first. */
@@ -1086,7 +1086,7 @@ export interface Methods {
   /** Whether a proof holds for a block of this chain, by the verifier that anyone can run. */
   svc_verifyProof: { params: [block: BlockRef, proof: Hex]; result: ProofVerdict };
   /** Calls a function of a contract in view context, after a block, as the zero account and with value 0, and gives the bytes that it returns. */
-  svc_viewCall: { params: [contract: Hash, function: string, args?: Hex | null, block?: BlockRef | null]; result: Hex };
+  svc_viewCall: { params: [contract: Hash, function_name: string, args?: Hex | null, block?: BlockRef | null]; result: Hex };
 }
 
 /** The reasons of errors that methods declare, with their codes. */
@@ -1102,6 +1102,7 @@ export interface Reasons {
   busy: -32040;
   cannot_pay: -32004;
   code_too_long: -32012;
+  displaced: -32003;
   duplicate: -32602;
   engine_failed: -32013;
   fee_too_low: -32005;
@@ -1134,6 +1135,7 @@ export interface Reasons {
   rate: -32040;
   read_only: -32030;
   replacement_underpriced: -32005;
+  request_gas: -32040;
   response_size: -32040;
   sender_is_contract: -32009;
   stateless: -32021;

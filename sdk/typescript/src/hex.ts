@@ -22,6 +22,11 @@ export function fromHex(text: string): Uint8Array {
   return bytes;
 }
 
+/** toBytes gives bytes as they are, and reads hex. It throws a TypeError for anything else. */
+export function toBytes(data: Uint8Array | Hex): Uint8Array {
+  return typeof data === "string" ? fromHex(data) : data;
+}
+
 /** from32 reads 32 bytes of hex. It throws a TypeError for anything else. */
 export function from32(text: string): Uint8Array {
   const bytes = fromHex(text);

@@ -7,7 +7,7 @@ export * from "./transaction.js";
 export * from "./gas.js";
 export * from "./block.js";
 export { tagged } from "./hash.js";
-export { parseJSON } from "./json.js";
+export { parseJSON, stringifyJSON } from "./json.js";
 export * from "./client.js";
 export { Signal } from "./signal.js";
 export type * as rpc from "./generated.js";

@@ -1,4 +1,4 @@
-import type { Client } from "./client.js";
+import type { Client, WebSocketLike } from "./client.js";
 import { convert } from "./convert.js";
 import { ProtocolError, RpcError, UnreachableError } from "./errors.js";
 import { parseJSON, stringifyJSON } from "./json.js";
@@ -15,11 +15,12 @@ export type Topic = keyof typeof shapes;
 
 /** Subscription is one subscription over a WebSocket of its own: what came and was not taken, until it fails. */
 export class Subscription {
-  readonly #socket: WebSocket;
+  readonly #socket: WebSocketLike;
   readonly #topic: Topic;
   #items: unknown[] = [];
   #failure: Error | undefined;
   #ended = false;
+  #closed = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #wake: () => void = () => {};
   /** settles when the node has taken the subscription; rejects with an RpcError where it refuses, else an UnreachableError */
@@ -33,12 +34,16 @@ export class Subscription {
     this.#topic = topic;
     this.accepted = new Promise((resolve, reject) => ([this.#accept, this.#refuse] = [resolve, reject]));
     this.accepted.catch(() => {}); // whoever waits for it is told too
-    this.#socket = new make(new URL("ws", client.url.replace(/^http/, "ws").replace(/\/?$/, "/")));
+    this.#socket = new make(new URL("ws", client.url.replace(/^http/, "ws").replace(/\/?$/, "/")).href);
     signal?.addEventListener("abort", this.#end);
-    this.#socket.onopen = () => this.#send(1, "svc_subscribe", [topic, filter]);
-    this.#socket.onmessage = ({ data }) => this.#take(String(data));
-    this.#socket.onerror = () => this.#fail(new UnreachableError("the node cannot be reached"));
-    this.#socket.onclose = ({ code, reason }) => this.#fail(new UnreachableError(`the connection was closed: ${code} ${reason}`.trim()));
+    // The listeners stay: some sockets fail once more when they are closed before they are open, and end the process if nobody hears it.
+    const listen = (type: "open" | "message" | "error" | "close", heard: (event: any) => void): void => {
+      this.#socket.addEventListener(type, (event) => this.#closed || heard(event));
+    };
+    listen("open", () => this.#send(1, "svc_subscribe", [topic, filter]));
+    listen("message", ({ data }) => this.#take(String(data)));
+    listen("error", (event) => this.#fail(new UnreachableError("the node cannot be reached", { cause: event.error ?? event.message })));
+    listen("close", ({ code, reason }) => this.#fail(new UnreachableError(`the connection was closed: ${code} ${reason}`.trim())));
     this.#expect(ANSWER, () => this.#fail(new UnreachableError("the node did not answer in time")));
   }
 
@@ -57,9 +62,10 @@ export class Subscription {
   }
 
   close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
     clearTimeout(this.#timer);
     this.signal?.removeEventListener("abort", this.#end);
-    this.#socket.onopen = this.#socket.onmessage = this.#socket.onerror = this.#socket.onclose = null;
     this.#socket.close();
   }
 

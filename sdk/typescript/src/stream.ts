@@ -1,4 +1,4 @@
-import type { Client } from "./client.js";
+import { retryAfter, type Client } from "./client.js";
 import { HttpError, RpcError, UnreachableError } from "./errors.js";
 import type { Block, Event, EventFilter, PaymentFilter, PaymentPage, RangeProofs, SyncStatus } from "./generated.js";
 import type { Hash } from "./hex.js";
@@ -23,6 +23,8 @@ export interface StreamOptions {
 }
 
 const BLOCKS_PAGE = 256;
+/** A stream asks again by itself, and tells of that in its status. */
+const ONCE = { retry: 0 };
 
 /**
  * watchBlocks gives the blocks from a height on, with the hashes of their transactions, or without with `headersOnly`: each height once
@@ -30,6 +32,7 @@ const BLOCKS_PAGE = 256;
  * not the last one's hash then.
  */
 export function watchBlocks(client: Client, from: number, options: StreamOptions & { headersOnly?: boolean } = {}): Stream<Block> {
+  client = client.with(ONCE);
   let next = from;
   const headers_only = options.headersOnly ?? false;
   const moveBack = (head: number): void => {
@@ -59,6 +62,7 @@ export function watchBlocks(client: Client, from: number, options: StreamOptions
  * or is of a block that a development chain took back (`taken_back`).
  */
 export function watchEvents(client: Client, filter: Omit<EventFilter, "to_block" | "limit">, options: StreamOptions = {}): Stream<Event> {
+  client = client.with(ONCE);
   let asked: EventFilter = filter;
   let last = 0; // the height of the last event
   let mark: { height: number; hash: Hash } | undefined; // the block up to which all was given, where that is no event's
@@ -109,6 +113,7 @@ export function watchPayments(
   filter: Omit<PaymentFilter, "to_block" | "limit" | "order">,
   options: StreamOptions = {},
 ): Stream<PaymentPage> {
+  client = client.with(ONCE);
   let asked: PaymentFilter = filter;
   const taken = ({ resume }: PaymentPage): void => {
     const { from_block: _, ...rest } = asked;
@@ -134,6 +139,7 @@ export function watchPayments(
 
 /** watchRangeProofs gives which ranges of blocks the node has proofs of: now, and when that has changed, once a second at most. */
 export function watchRangeProofs(client: Client, options: StreamOptions = {}): Stream<RangeProofs[]> {
+  client = client.with(ONCE);
   let last = "";
   const said = (ranges: RangeProofs[]) => ranges.map((r) => `${r.blocks} ${r.oldest} ${r.newest}`).join();
   return stream(client, options, {
@@ -149,6 +155,7 @@ export function watchRangeProofs(client: Client, options: StreamOptions = {}): S
 
 /** watchSyncStatus gives what the node says of itself: now, and when it has changed, once a second at most. */
 export function watchSyncStatus(client: Client, options: StreamOptions = {}): Stream<SyncStatus> {
+  client = client.with(ONCE);
   let last = "";
   return stream(client, options, {
     topic: "syncStatus",
@@ -208,6 +215,7 @@ function stream<T>(client: Client, options: StreamOptions, source: Source<T>): S
           found = await pages.next();
         } catch (cause) {
           pages.close();
+          client.failed(cause);
           if (!passes(cause) && !source.passes?.(cause)) throw cause;
           if (attempt++ === 0) since = Date.now();
           status.set({ state: "reconnecting", since, attempt, cause });
@@ -288,6 +296,7 @@ function passes(error: unknown): boolean {
 
 /** backoff is what the node asks for, or 0.2 s doubling to 10 s, a quarter of it by chance, so that many do not come at once. */
 function backoff(error: unknown, attempt: number): number {
-  if (error instanceof HttpError && error.retryAfter !== undefined) return error.retryAfter * 1000;
+  const asked = retryAfter(error);
+  if (asked !== undefined) return asked * 1000;
   return Math.min(200 * 2 ** (attempt - 1), 10_000) * (0.75 + Math.random() / 4);
 }

@@ -1,6 +1,6 @@
 import { CodecError, Reader, Writer } from "./codec.js";
 import { tagged } from "./hash.js";
-import { concat, from32, toHex, type Account, type Hash } from "./hex.js";
+import { concat, from32, toBytes, toHex, type Account, type Hash, type Hex } from "./hex.js";
 
 /** The rules that a chain's producer may change (docs/protocol.md, "Parameters"). */
 export interface Parameters {
@@ -13,11 +13,11 @@ export interface Parameters {
   feeRecipient: Account;
 }
 
-/** What a transaction does. Values are in smallest units. */
-export type Payload =
+/** What a transaction does. Values are in smallest units. Code and arguments are bytes or hex; what is decoded has bytes. */
+export type Payload<Bytes extends Uint8Array | Hex = Uint8Array | Hex> =
   | { type: "transfer"; to: Account; value: bigint }
-  | { type: "deploy"; value: bigint; name: string; code: Uint8Array; initArgs: Uint8Array }
-  | { type: "call"; value: bigint; contract: Account; function: string; args: Uint8Array }
+  | { type: "deploy"; value: bigint; name: string; code: Bytes; initArgs: Bytes }
+  | { type: "call"; value: bigint; contract: Account; function: string; args: Bytes }
   | { type: "configure"; parameters: Parameters };
 
 /** A transaction as it is signed; fees are units a gas. */
@@ -34,6 +34,7 @@ export interface Transaction {
 
 /** A transaction with its signature of 64 bytes. */
 export interface SignedTransaction extends Transaction {
+  payload: Payload<Uint8Array>;
   signature: Uint8Array;
 }
 
@@ -54,10 +55,10 @@ export const LIMITS = { transaction: 512 << 10, code: 256 << 10, args: 64 << 10,
 const signatureBytes = 64;
 
 /** encodeTransaction gives the bytes of a transaction, without the signature where it has none. It throws a {@link CodecError}. */
-export function encodeTransaction(tx: Transaction | SignedTransaction): Uint8Array {
+export function encodeTransaction(tx: Transaction & { signature?: Uint8Array }): Uint8Array {
   const w = new Writer().u8(tx.version).u64(tx.chainId).fixed(from32(tx.sender), 32).u64(tx.nonce).u64(tx.gasLimit);
   writePayload(w.u64(tx.maxFeePerGas).u64(tx.maxPriorityFeePerGas), tx.payload);
-  if ("signature" in tx) w.fixed(tx.signature, signatureBytes);
+  if (tx.signature) w.fixed(tx.signature, signatureBytes);
   const encoded = w.done();
   if (encoded.length > LIMITS.transaction) throw new CodecError(`a transaction of ${encoded.length} bytes is over ${LIMITS.transaction}`);
   return encoded;
@@ -76,10 +77,10 @@ function writePayload(w: Writer, p: Payload): void {
       w.u32(0).fixed(from32(p.to), 32).u64(p.value);
       return;
     case "deploy":
-      w.u32(1).u64(p.value).string(p.name).bytes(p.code).bytes(p.initArgs);
+      w.u32(1).u64(p.value).string(p.name).bytes(toBytes(p.code)).bytes(toBytes(p.initArgs));
       return;
     case "call":
-      w.u32(2).u64(p.value).fixed(from32(p.contract), 32).string(p.function).bytes(p.args);
+      w.u32(2).u64(p.value).fixed(from32(p.contract), 32).string(p.function).bytes(toBytes(p.args));
       return;
     case "configure":
       w.u32(3);
@@ -119,7 +120,7 @@ export function readTransaction(r: Reader): SignedTransaction {
   return tx;
 }
 
-function readPayload(r: Reader): Payload {
+function readPayload(r: Reader): Payload<Uint8Array> {
   const [variant, max] = [r.u32(), LIMITS.transaction];
   switch (variant) {
     case 0:

@@ -69,6 +69,134 @@ test("an error of the node is typed, with its amounts", async () => {
   });
 });
 
+/** limited answers as a node does that has so much gas for a request, and counts the calls of each. */
+function limited(gas: number, options: object = {}): { client: ReturnType<typeof createClient>; sizes: number[] } {
+  const sizes: number[] = [];
+  const { client } = answering((body) => {
+    const calls = Array.isArray(body) ? body : [body];
+    sizes.push(calls.length);
+    let left = gas;
+    const answers = calls.map((call: any) => {
+      const needs = Number(call.params[0]);
+      if (needs <= left) {
+        left -= needs;
+        return { id: call.id, result: `0x${needs.toString(16)}` };
+      }
+      return { id: call.id, error: { code: -32040, message: "too much", data: { reason: "request_gas", limit: gas } } };
+    });
+    return Array.isArray(body) ? answers : answers[0];
+  }, options);
+  return { client, sizes };
+}
+
+test("what is refused for a bound of the request is asked again in smaller requests, down to one call", async () => {
+  const { client, sizes } = limited(100);
+  assert.deepEqual(await Promise.all(["30", "40", "50", "60", "100"].map((n) => client.balance(n))), [30n, 40n, 50n, 60n, 100n]);
+  assert.deepEqual(sizes, [5, 3, 2, 1]);
+  await assert.rejects(Promise.all(["101", "1"].map((n) => client.balance(n))), (e) => e instanceof RpcError && e.is("request_gas"));
+  const calls = [60, 60, 60].map((n) => ({ method: "svc_getBalance", params: [String(n)] }));
+  assert.deepEqual(await client.post(calls), [60n, 60n, 60n], "of a post, too");
+});
+
+test("requests that are too long go in parts, also where the node's bound is another", async () => {
+  let bound = 5 << 20;
+  const sizes: number[] = [];
+  const { client } = answering((body) => {
+    if (JSON.stringify(body).length > bound) return new Response("", { status: 413 });
+    sizes.push(Array.isArray(body) ? body.length : 1);
+    return results(body, () => "0x1");
+  });
+  const long = "0".repeat(600_000);
+  assert.deepEqual(await Promise.all(Array.from({ length: 20 }, () => client.balance(long))), Array(20).fill(1n));
+  assert.deepEqual(sizes, [3, 3, 3, 3, 3, 3, 2]);
+  bound = 1 << 20;
+  assert.deepEqual(await Promise.all([client.balance(long), client.balance(long)]), [1n, 1n]);
+  assert.deepEqual(sizes.slice(7), [1, 1]);
+});
+
+test("reads are asked again while no node answers, and the next node is taken", async () => {
+  const asked: string[] = [];
+  const options = (fail: (url: string) => unknown, more: object) => ({
+    ...more,
+    fetch: (async (url: string, init: RequestInit): Promise<Response> => {
+      asked.push(url);
+      const failure = fail(url);
+      if (failure instanceof Response) return failure;
+      if (failure) throw failure;
+      return new Response(JSON.stringify(results(JSON.parse(init.body as string), () => "0x7")));
+    }) as typeof globalThis.fetch,
+  });
+  const refused = new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } });
+  const broken = new TypeError("fetch failed", { cause: { code: "ECONNRESET" } });
+
+  const away = options((url) => url === "http://a" && refused, { fallback: ["http://b"] });
+  const client = createClient("http://a", away);
+  assert.equal(await client.call("svc_blockNumber"), 7n);
+  assert.equal(await client.call("svc_sendRawTransaction", "0x00"), "0x7");
+  assert.deepEqual(asked.splice(0), ["http://a", "http://b", "http://b"]);
+
+  let failures = 2;
+  const restarting = createClient("http://a", options(() => failures-- > 0 && broken, {}));
+  assert.equal(await restarting.call("svc_blockNumber"), 7n);
+  assert.equal(asked.splice(0).length, 3);
+
+  failures = 1;
+  await assert.rejects(restarting.call("svc_sendRawTransaction", "0x00"), UnreachableError, "what may have arrived is not sent again");
+  failures = 1;
+  const send = createClient("http://a", options(() => failures-- > 0 && refused, {}));
+  assert.equal(await send.call("svc_sendRawTransaction", "0x00"), "0x7", "what did not arrive is sent again");
+  asked.splice(0);
+
+  const once = createClient("http://a", options(() => refused, { retry: 0 }));
+  await assert.rejects(once.call("svc_blockNumber"), /http:\/\/a: the node cannot be reached: is it running there/);
+  const later = options(() => new Response("", { status: 429, headers: { "Retry-After": "60" } }), {});
+  await assert.rejects(createClient("http://a", later).call("svc_blockNumber"), (e) => e instanceof HttpError && e.retryAfter === 60);
+  assert.equal(asked.length, 2, "a node that asks for longer than that is not asked again");
+});
+
+test("a signal ends calls, and the pauses between them", async () => {
+  const stop = new AbortController();
+  const { client } = answering(() => {
+    queueMicrotask(() => stop.abort(new Error("enough")));
+    return new Response("", { status: 503 });
+  });
+  await assert.rejects(client.with({ signal: stop.signal }).call("svc_blockNumber"), /enough/);
+});
+
+test("a transaction whose nonce another has used is not waited for", async () => {
+  const [hash, by, from] = [`0x${"aa".repeat(32)}`, `0x${"bb".repeat(32)}`, `0x${"22".repeat(32)}`] as const;
+  const { client } = answering((body) => results(body, ({ method }) => {
+    if (method === "svc_getTransactionCount") return "0x1";
+    if (method === "svc_getTransactionByNonce") return transaction(by, from);
+    return null;
+  }));
+  await assert.rejects(client.receipt(hash, { sender: from, nonce: 0n }), (e) => {
+    assert.ok(e instanceof RpcError && e.is("displaced"));
+    assert.deepEqual([e.data.hash, e.data.by], [hash, by]);
+    return true;
+  });
+});
+
+/** transaction is one that a block has, of a sender's nonce 0. */
+function transaction(hash: string, from: string): object {
+  return {
+    hash, from, to: from, value: "0x0", gasLimit: "0x5208", gasPrice: "0x1", nonce: "0x0", blockHeight: 1, blockHash: hash, status: "success",
+    type: "transfer", maxFeePerGas: "0x1", maxPriorityFeePerGas: "0x1", input: null, transactionIndex: 0, signature: "0x", error: null,
+  };
+}
+
+test("JSON.stringify takes every error", async () => {
+  const data = { reason: "cannot_pay", balance: "0x5", needed: "0x6" };
+  const { client } = answering((call) => ({ id: call.id, error: { code: -32004, message: "too poor", data } }));
+  const error = await client.call("svc_sendRawTransaction", "0x00").catch((e) => e);
+  assert.deepEqual(JSON.parse(JSON.stringify(error)), {
+    name: "RpcError", message: "too poor", method: "svc_sendRawTransaction", code: -32004, reason: "cannot_pay",
+    data: { reason: "cannot_pay", balance: "5", needed: "6" },
+  });
+  const caused = new UnreachableError("away", { cause: new RevertError("reverted", "no", "0x", 5n) });
+  assert.deepEqual(JSON.parse(JSON.stringify(caused)).cause, { name: "RevertError", message: "no", reason: "reverted", data: "0x", gasUsed: "5" });
+});
+
 test("what is no answer is told apart", async () => {
   const cases: [unknown, (e: unknown) => boolean][] = [
     [new Response("", { status: 429, headers: { "Retry-After": "3" } }), (e) => e instanceof HttpError && e.status === 429 && e.retryAfter === 3],
@@ -79,10 +207,10 @@ test("what is no answer is told apart", async () => {
     [{ id: 1 }, (e) => e instanceof ProtocolError],
     [{ id: null, error: { code: -32700, message: "bad" } }, (e) => e instanceof RpcError && e.code === -32700],
   ];
-  for (const [answer, expected] of cases) await assert.rejects(answering(() => answer).client.call("svc_blockNumber"), expected);
-  const unreachable = createClient("http://127.0.0.1:1");
+  for (const [answer, expected] of cases) await assert.rejects(answering(() => answer, { retry: 0 }).client.call("svc_blockNumber"), expected);
+  const unreachable = createClient("http://127.0.0.1:1", { retry: 0 });
   await assert.rejects(unreachable.call("svc_blockNumber"), UnreachableError);
-  const silent = createClient("http://node", { timeout: 5, fetch: (_, init) => new Promise((_, reject) => {
+  const silent = createClient("http://node", { timeout: 5, retry: 0, fetch: (_, init) => new Promise((_, reject) => {
     init?.signal?.addEventListener("abort", () => reject(init.signal?.reason));
   }) });
   const alive = setTimeout(() => {}, 60_000); // the timer of a signal alone keeps no process

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import {
-  AbiError, RpcError, contract, contractId, decodeArguments, decodeResult, decodeRevert, encodeArguments, fromHex, succeeded, toHex, type Abi, type Account,
-  type ArgsOf, type Hex, type ValueOf,
+  AbiError, RpcError, contract, contractId, decodeArguments, decodeResult, decodeRevert, deploy, encodeArguments, fromHex, succeeded, toBytes, toHex, type Abi, type Account,
+  type ArgsOf, type Hex, type Payload, type ValueOf,
 } from "cairn-sdk";
 import { createSender } from "cairn-sdk/sender";
 import { atTyped, typedError } from "./bindings/typed.js";
@@ -46,7 +46,19 @@ export function types(token: ReturnType<typeof contract<typeof abi>>): void {
   const balance: Promise<bigint> = token.view.balanceOf({ address: "0x00" });
   const symbol: Promise<string> = token.view.symbol({}, 5);
   void [balance, symbol];
+  // @ts-expect-error transfer is not payable
   token.call.transfer({ to: "0x00", amount: 1n }, 5n);
+  const moved: boolean = token.result("transfer", { returnData: "0x" });
+  const followed = async (): Promise<bigint> => {
+    for await (const { args } of token.watch("Transfer", { fromBlock: 1 })) return args.amount;
+    return 0n;
+  };
+  const init = { name: "Gold", symbol: "GLD", decimals: 2, initialSupply: 5n };
+  const deployed: Payload = deploy(abi, { name: "gold", code: "0x00", args: init });
+  // @ts-expect-error the arguments of init are missing
+  deploy(abi, { name: "gold", code: "0x00" });
+  const hexAndBytes: Payload = { type: "call", value: 0n, contract: "0x00", function: "f", args: encodeArguments([], {}) };
+  void [moved, followed, deployed, hexAndBytes];
   // @ts-expect-error an argument is missing
   token.call.transfer({ to: "0x00" });
   // @ts-expect-error an amount is a bigint
@@ -142,22 +154,25 @@ test("a token is deployed, called and read by its ABI", async (t) => {
   const sender = await createSender(client, devKey(0), { poll: 50 });
   const code = readFileSync(new URL("../../../contracts/wasm/nep20.wasm", import.meta.url));
   const given = { name: "Gold", symbol: "GLD", decimals: 2, initialSupply: 18446744073709551615n };
-  const initArgs = fromHex(encodeArguments(abi.functions[0].args, given, abi));
-  const receipt = succeeded(await sender.send({ type: "deploy", value: 0n, name: "gold", code: Uint8Array.from(code), initArgs }).receipt);
+  const receipt = succeeded(await sender.send(deploy(abi, { name: "gold", code: Uint8Array.from(code), args: given })).receipt);
   assert.equal(receipt.contractAddress, contractId(owner, 0n));
   const declared = await client.call("svc_getContractAbi", receipt.contractAddress!);
   for (const f of abi.functions) assert.deepEqual({ ...declared!.functions.find((d) => d.name === f.name) }, f);
 
   const token = contract(abi, receipt.contractAddress!, client);
   const transfer = token.call.transfer({ to: other, amount: 9007199254740993n });
-  assert.ok(transfer.type === "call" && transfer.args[0] === 1, "sent in the binary form");
-  succeeded(await sender.send(transfer).receipt);
+  assert.ok(transfer.type === "call" && toBytes(transfer.args)[0] === 1, "sent in the binary form");
+  const moved = succeeded(await sender.send(transfer).receipt);
+  assert.equal(token.result("transfer", moved), true);
   assert.deepEqual(await Promise.all([
     token.view.balanceOf({ address: other }), token.view.symbol(), token.view.decimals(), token.view.balanceOf({ address: other }, receipt.blockHeight),
   ]), [9007199254740993n, "GLD", 2, 0n]);
   const events = await token.events("Transfer");
   assert.deepEqual(events.map(({ args }) => args.amount), [18446744073709551615n, 9007199254740993n], "exact beyond 2^53");
   assert.deepEqual(await token.events("Transfer", { cursor: events[1]!.event.cursor }), []);
+  const followed: bigint[] = [];
+  for await (const { args } of token.watch("Transfer", { fromBlock: 1 })) if (followed.push(args.amount) === 2) break;
+  assert.deepEqual(followed, events.map(({ args }) => args.amount));
   const tooMuch = sender.send({ ...token.call.transfer({ to: owner, amount: 1n }), contract: other } as ReturnType<typeof token.call.transfer>);
   await assert.rejects(tooMuch.receipt, (e) => e instanceof RpcError && e.is("no_such_contract"));
   await sender.close();

@@ -58,7 +58,7 @@ test("parameters, contract IDs and intrinsic gas are those of the vectors", () =
   for (const v of vectors.parameters) assert.equal(toHex(encodeParameters(parameters(v.json))), hex(v.encoded));
   for (const v of vectors.contract_ids) assert.equal(contractId(hex(v.sender), BigInt(v.nonce)), hex(v.id));
   const zero = hex("00".repeat(32));
-  const payloads: Payload[] = [
+  const payloads: Payload<Uint8Array>[] = [
     { type: "transfer", to: zero, value: 1n },
     { type: "call", value: 0n, contract: zero, function: "transfer", args: new Uint8Array(2) },
     { type: "deploy", value: 0n, name: "token", code: new Uint8Array(8), initArgs: new Uint8Array(7) },
@@ -93,7 +93,7 @@ function randomTransaction(next: (bound: number) => number): SignedTransaction {
   const some = (length: number): Uint8Array => Uint8Array.from({ length }, () => next(256));
   const u64 = (): bigint => BigInt(next(2 ** 31)) << BigInt(next(33));
   const text = (): string => Array.from({ length: next(9) }, () => ["a", "é", "€", "😀", "\ufeff"][next(5)]).join("");
-  const payloads: Payload[] = [
+  const payloads: Payload<Uint8Array>[] = [
     { type: "transfer", to: toHex(some(32)), value: u64() },
     { type: "deploy", value: u64(), name: text(), code: some(next(300)), initArgs: some(next(40)) },
     { type: "call", value: u64(), contract: toHex(some(32)), function: text(), args: some(next(40)) },

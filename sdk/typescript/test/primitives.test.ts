@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  AddressError, AmountError, formatAddress, formatCoins, formatUnits, fromHex, parseAccount, parseCoins, parseUnits, tagged, toHex, type Network,
+  AddressError, AmountError, formatAddress, formatCoins, formatUnits, fromHex, isKey, parseAccount, parseCoins, parseUnits, tagged, toHex, type Account, type Network,
 } from "cairn-sdk";
 import { Key, KeyError, generateMnemonic, keyFromMnemonic } from "cairn-sdk/keys";
 import { random, vectors } from "./vectors.js";
@@ -73,6 +73,16 @@ const address = "bcrt1pfewlxm8meyyvgjydfu7v8j4ej64symj6ut8sf66h9germp94qgzs92e5z
 test("an account is read in hex as the node reads it", () => {
   const hex = "4e5df36cfbc908c4488d4f3cc3cab996ab026e5ae2cf04eb572a323d84b50205";
   for (const text of [hex, "0x" + hex, "02" + hex, "0x03" + hex.toUpperCase()]) assert.equal(parseAccount(text, "regtest"), "0x" + hex);
+});
+
+test("a key in hex that nobody can have is refused, unless it may be a contract", () => {
+  const nobody = `0x${"0".repeat(63)}5`;
+  for (const text of [nobody, nobody.slice(2), "0x02" + nobody.slice(2), `0x${"ff".repeat(32)}`]) {
+    assert.throws(() => parseAccount(text, "regtest"), (e) => e instanceof AddressError && e.reason === "nobody", text);
+  }
+  assert.equal(parseAccount(nobody, "regtest", { contract: true }), nobody);
+  const keys = [1, 2, 3, 4, 6, 8].map((n): Account => `0x${"0".repeat(63)}${n}`); // 5, 7, 9 and 10 are none
+  assert.deepEqual(keys.filter((key) => !isKey(key)), []);
 });
 
 test("a wrong address says what is wrong", () => {

@@ -24,9 +24,11 @@ test("the tutorial's program prints what the page says", async (t) => {
   assert.equal(programs.length, 1);
   const file = new URL("tutorial.mjs", import.meta.url);
   writeFileSync(file, transformSync(programs[0]!, { loader: "ts", format: "esm", target: "es2022" }).code);
-  const ran = spawnSync(process.execPath, [file.pathname, url], { encoding: "utf8" });
-  assert.equal(ran.stderr, "");
-  assert.equal(ran.stdout, printed);
+  for (const time of ["first", "second"]) { // the second time the chain is not new
+    const ran = spawnSync(process.execPath, [file.pathname, url], { encoding: "utf8" });
+    assert.equal(ran.stderr, "", time);
+    assert.equal(ran.stdout, printed, time);
+  }
 });
 
 test("the README's programs run", async (t) => {

@@ -39,7 +39,7 @@ class Names {
     return [short, ...params.map((p) => (p === account ? "self" : typeof p === "string" && p.length === 66 ? Number(p) : p.sender ? "of self" : p))];
   }
   entry(entry: Entry): unknown {
-    const id = entry.id.startsWith("cairn:filler") ? "filler" : entry.id;
+    const id = /^cairn:(filler|rest):/.exec(entry.id)?.[1] ?? entry.id;
     if (entry.type === "refused") return { type: entry.type, id, reason: entry.reason };
     if (entry.type === "done") return { type: entry.type, id, hash: this.hash(entry.hash), height: entry.height, status: entry.status };
     return { type: entry.type, id, hash: this.hash(entry.hash), tx: summary(entry.raw) };

@@ -1,10 +1,13 @@
 // Subscriptions over WebSocket, against the real node.
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
 import {
   RpcError, createClient, parseCoins, watchBlocks, watchEvents, watchPending, watchRangeProofs, watchSyncStatus, type Stream, type StreamStatus,
 } from "cairn-sdk";
+import { WebSocket as UndiciSocket } from "undici";
+import WsSocket from "ws";
 import { devKey, directory, launch, startNode } from "./node.js";
 
 /** take reads so many items of a stream, and checks that it is over WebSocket. */
@@ -26,6 +29,42 @@ function onlySockets(t: TestContext, url: string): ReturnType<typeof createClien
     if (/svc_(getBlocks|getSyncStatus)/.test(String(init.body))) t.assert.fail(`a page was asked for: ${String(init.body)}`);
     return fetch(at, init);
   }) as typeof fetch });
+}
+
+/** Those that users of Node.js 20 bring along, as the README says. */
+const brought = { ws: WsSocket, undici: UndiciSocket };
+
+for (const [name, WebSocket] of Object.entries(brought)) {
+  test(`a node that accepts and says nothing does not end a program that uses ${name}`, async (t) => {
+    const silent = createServer(() => {});
+    t.after(() => silent.close());
+    await once(silent.listen(0, "127.0.0.1"), "listening");
+    const client = createClient(`http://127.0.0.1:${(silent.address() as AddressInfo).port}`, { WebSocket });
+    const stop = new AbortController();
+    const aborted = take(watchBlocks(client, 1, { signal: stop.signal }), 1);
+    await once(silent, "connection");
+    stop.abort();
+    assert.deepEqual(await aborted, [], "it ends while it connects");
+
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    const late = new AbortController();
+    const stream = watchBlocks(client, 1, { signal: late.signal });
+    const reconnecting = new Promise<StreamStatus>((resolve) => stream.status.subscribe((status) => status.state === "reconnecting" && resolve(status)));
+    const waiting = take(stream, 1);
+    await once(silent, "connection");
+    t.mock.timers.tick(20_000);
+    const status = await reconnecting;
+    assert.match(String(status.state === "reconnecting" && status.cause), /did not answer in time/);
+    late.abort();
+    assert.deepEqual(await waiting, []);
+  });
+
+  test(`blocks come over ${name}`, async (t) => {
+    const { url, client } = await startNode(t, "--block-time", "0");
+    await client.call("dev_mine", 2);
+    const blocks = await take(watchBlocks(createClient(url, { WebSocket }), 1), 2);
+    assert.deepEqual(blocks.map(({ height }) => height), [1, 2]);
+  });
 }
 
 test("blocks come from history and live, without their transactions where these are not wanted", async (t) => {

@@ -1,3 +1,4 @@
+import { retryAfter } from "../client.js";
 import { HttpError, RpcError } from "../errors.js";
 import type { Hash } from "../hex.js";
 import type { Job } from "./job.js";
@@ -6,19 +7,13 @@ import { transient } from "./prepare.js";
 /** PLACES are refusals that say that a nonce is not what it was taken for. */
 export const PLACES = ["nonce_too_low", "nonce_too_high", "held", "replacement_underpriced"];
 
-/** The most that a node is believed that asks to wait, in seconds. */
-const LONGEST_WAIT = 3600;
+/** UNTAKEN are HTTP statuses of a request that the node refused before it looked at what is in it. */
+export const UNTAKEN = [401, 403, 413, 415, 429];
 
 /** backoff is how long to wait for a node after a number of failures, in milliseconds. */
 export function backoff(error: unknown, failures: number): number {
-  const asked = error instanceof HttpError ? error.retryAfter : undefined;
-  return asked ? Math.min(asked, LONGEST_WAIT) * 1000 : Math.min(200 * 2 ** (failures - 1), 10_000);
-}
-
-/** retryAfter is how long the node asks to wait that refused a transaction, in milliseconds. */
-function retryAfter({ data: { retryAfterSeconds: seconds } }: RpcError): number {
-  const said = typeof seconds === "number" && Number.isSafeInteger(seconds) && seconds >= 0;
-  return said ? Math.min(seconds, LONGEST_WAIT) * 1000 : 1000;
+  const asked = retryAfter(error);
+  return asked ? asked * 1000 : Math.min(200 * 2 ** (failures - 1), 10_000);
 }
 
 /** Answer is what an answer to a job's bytes means: at most one of accepted and refused; neither where they may be with somebody. */
@@ -37,7 +32,11 @@ export function readAnswer(job: Job, answer: unknown, now: number): Answer {
   const reason = answer instanceof RpcError ? answer.reason : undefined;
   if (reason === "already_known") return { accepted: job.latest.hash };
   if (answer instanceof RpcError && reason !== undefined && reason !== "time" && transient.includes(reason)) {
-    job.due = now + retryAfter(answer);
+    job.due = now + (retryAfter(answer) ?? 1) * 1000;
+    return {};
+  }
+  if (answer instanceof HttpError && UNTAKEN.includes(answer.status)) {
+    job.due = now + backoff(answer, 1);
     return {};
   }
   if (reason === undefined || reason === "primary_unreachable" || reason === "time") { // no word on whether it has the bytes

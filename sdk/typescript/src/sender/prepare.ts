@@ -6,7 +6,6 @@ import type { Receipt, rpc } from "../index.js";
 import { toHex, type Account } from "../hex.js";
 import { encodeTransaction, type Payload, type SignedTransaction } from "../transaction.js";
 import { InsufficientForFee, type Job } from "./job.js";
-import { MAX_BATCH } from "./queue.js";
 
 /** Terms are what a transaction is signed with beside its nonce. */
 export interface Terms {
@@ -17,12 +16,12 @@ export interface Terms {
 }
 
 /** transient are the reasons to ask again later: nothing is wrong with what was asked. */
-export const transient = ["mempool_full", "storage", "rate", "busy", "time"];
+export const transient = ["mempool_full", "storage", "rate", "busy", "time", "request_gas"];
 
-/** prepare finds fees and gas of jobs with one request: for each its terms, or the error that it cannot be sent for. */
+/** prepare finds fees and gas of jobs together: for each its terms, or the error that it cannot be sent for. */
 export async function prepare(
   client: Client, chainId: bigint, sender: Account, jobs: Job[], cap: (job: Job) => bigint | undefined,
-): Promise<(Terms | RpcError)[]> {
+): Promise<(Terms | Error)[]> {
   const calls: Call[] = [{ method: "svc_gasPrice", params: [] }];
   const asked = jobs.map((job) => {
     const call = question(job.payload!, chainId, sender);
@@ -34,8 +33,7 @@ export async function prepare(
   return jobs.map((job, i) => {
     const index = asked[i];
     const answer = index === undefined ? job.options.gasLimit : answers[index];
-    if (answer instanceof RpcError) return answer;
-    if (answer instanceof Error) throw answer;
+    if (answer instanceof Error) return answer;
     const gasLimit = job.payload!.type === "transfer" && index !== undefined ? transferGas(answer as bigint) : (answer as bigint | undefined);
     return { payload: job.payload!, gasLimit: gasLimit ?? intrinsicGas(job.payload!), ...fees(prices as rpc.GasPriceInfo, cap(job)) };
   });
@@ -91,20 +89,31 @@ export function nothing(old: SignedTransaction, prices: rpc.GasPriceInfo, cap: b
   return { payload, gasLimit: intrinsicGas(payload), maxFeePerGas, maxPriorityFeePerGas };
 }
 
-/** receiptsOf are those of the jobs that have one, of whichever version. */
-export async function receiptsOf(client: Client, jobs: Job[]): Promise<Map<Job, Receipt>> {
+/** Receipts are what one request for the receipts of jobs found: of whichever version, which jobs have none, and why some are not known. */
+interface Receipts {
+  receipts: Map<Job, Receipt>;
+  absent: Job[];
+  failed: Error | undefined;
+}
+
+/** receiptsOf asks for the receipts of jobs with one request. */
+export async function receiptsOf(client: Client, jobs: Job[]): Promise<Receipts> {
   const versions = jobs.flatMap((job) => job.versions.map((version) => ({ job, version })));
-  const found = new Map<Job, Receipt>();
-  for (let at = 0; at < versions.length; at += MAX_BATCH) {
-    const some = versions.slice(at, at + MAX_BATCH);
-    const calls = some.map(({ version }): Call => ({ method: "svc_getTransactionReceipt", params: [version.hash] }));
+  const answers = await client.post(versions.map(({ version }): Call => ({ method: "svc_getTransactionReceipt", params: [version.hash] })));
+  const receipts = new Map<Job, Receipt>();
+  const unknown = new Set<Job>();
+  let failed: Error | undefined;
+  for (const [i, answer] of answers.entries()) {
+    const { job, version } = versions[i]!;
     // a node that keeps a part of the chain cannot know of what it has pruned, as one that is behind
-    const answers = (await client.post(calls)).map((answer) => answer instanceof RpcError && answer.is("pruned") ? null : answer);
-    for (const [i, receipt] of values<(Receipt | null)[]>(answers).entries()) {
-      if (receipt?.transactionHash === some[i]!.version.hash) found.set(some[i]!.job, receipt);
-    }
+    if (answer instanceof RpcError && answer.is("pruned")) continue;
+    if (answer instanceof Error) {
+      unknown.add(job);
+      failed ??= answer;
+    } else if ((answer as Receipt | null)?.transactionHash === version.hash) receipts.set(job, answer as Receipt);
   }
-  return found;
+  const absent = jobs.filter((job) => !receipts.has(job) && !unknown.has(job));
+  return { receipts, absent, failed };
 }
 
 /** usedBy is the transaction in a block that used an account's nonce; undefined where the node knows none. */

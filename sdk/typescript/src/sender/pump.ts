@@ -6,7 +6,7 @@ import { Signal } from "../signal.js";
 import { decodeTransaction, signTransaction, type Payload, type Signer, type Transaction } from "../transaction.js";
 import { Job, OWN_IDS, SenderError, Settled, digestOf, restore, type Done } from "./job.js";
 import type { Journal } from "./journal.js";
-import { PLACES, backoff, readAnswer } from "./answer.js";
+import { PLACES, UNTAKEN, backoff, readAnswer } from "./answer.js";
 import { least, nothing, prepare, raised, receiptsOf, sweep, sweepAgain, transient, usedBy, values, type Terms } from "./prepare.js";
 import { realTime, type SenderOptions, type SenderStatus, type Time } from "./options.js";
 import { MAX_BATCH, Queue, fitting } from "./queue.js";
@@ -165,7 +165,7 @@ export class Pump {
     try {
       answers = await this.client.post(batch.map((job): Call => ({ method: "svc_sendRawTransaction", params: [toHex(job.latest.raw)] })));
     } catch (error) {
-      const untaken = error instanceof HttpError && [401, 403, 413, 415, 429].includes(error.status);
+      const untaken = error instanceof HttpError && UNTAKEN.includes(error.status);
       if (!untaken) for (const job of batch) job.out = true;
       throw error;
     }
@@ -225,9 +225,14 @@ export class Pump {
         : await prepare(this.client, this.chainId, this.account, jobs, (job) => this.#cap(job));
       for (const [i, job] of jobs.entries()) {
         const found = terms[i]!;
-        if (!(found instanceof RpcError)) ready.push([job, found]);
-        else if (found.reason === undefined || transient.includes(found.reason)) throw found;
-        else this.#reject(job, found);
+        if (!(found instanceof Error)) ready.push([job, found]);
+        else if (found instanceof RpcError && found.reason !== undefined && !transient.includes(found.reason)) this.#reject(job, found);
+        else if (ready.length === 0) throw found;
+        else { // those before it go on; it and those after it keep their order
+          this.#queue.jobs.unshift(...jobs.slice(i));
+          this.#queue.holdUntil = this.#time.now() + backoff(found, 1);
+          break;
+        }
       }
       return ready;
     } catch (error) {
@@ -317,14 +322,17 @@ export class Pump {
     if (base < this.#slots.base) this.#resyncAt = this.#time.now(); // a development chain went back, or another node answers
     this.#slots.moveTo(base);
     this.#height = height;
-    const used = this.#slots.used();
-    for (let at = 0; at < used.length; at += MAX_BATCH) await this.#conclude(used.slice(at, at + MAX_BATCH));
+    for (let used = this.#slots.used(); used.length > 0; ) {
+      let [versions, count] = [0, 0];
+      while (count < used.length && (versions += used[count]!.versions.length) <= MAX_BATCH) count++;
+      await this.#conclude(used.splice(0, count));
+    }
     await this.#replace();
   }
 
-  /** conclude finds the receipts of jobs whose nonces blocks have used. */
+  /** conclude finds the receipts of jobs whose nonces blocks have used, with one request. What is answered is kept if some is not. */
   async #conclude(jobs: Job[]): Promise<void> {
-    const receipts = await receiptsOf(this.client, jobs);
+    const { receipts, absent, failed } = await receiptsOf(this.client, jobs);
     const [cancelled, found] = [[] as Job[], [] as [Job, Receipt][]];
     for (const [job, receipt] of receipts) {
       if (job.has(receipt.transactionHash, true)) cancelled.push(job);
@@ -340,10 +348,25 @@ export class Pump {
       this.jobs.delete(job.id);
       if (!job.own) this.done.set(job.id, entries[i]!);
       job.accepted.resolve(receipt.transactionHash);
-      job.receipt.resolve(receipt);
+      this.#sweepRest(job, receipt) ?? job.receipt.resolve(receipt);
     }
     await this.#withdraw(cancelled);
-    for (const job of jobs) if (!receipts.has(job)) await this.#displaced(job);
+    if (failed) throw failed;
+    for (const job of absent) await this.#displaced(job);
+  }
+
+  /**
+   * sweepRest sweeps what a sweep has left that did not use all of its gas, as another had made the recipient's entry meanwhile. Its caller
+   * is told after that. It gives undefined where nothing is left.
+   */
+  #sweepRest(job: Job, receipt: Receipt): Job | undefined {
+    if (job.sweepTo === undefined || receipt.status !== 1n || receipt.gasUsed >= job.latest.tx.gasLimit) return undefined;
+    const rest = new Job(`${OWN_IDS}rest:${crypto.randomUUID()}`, job.digest, undefined, job.options, job.sweepTo);
+    const told = (): void => job.receipt.resolve(receipt);
+    void rest.receipt.promise.then(told, told);
+    this.jobs.set(rest.id, rest);
+    this.#queue.jobs.unshift(rest);
+    return rest;
   }
 
   /**

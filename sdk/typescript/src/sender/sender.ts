@@ -1,23 +1,20 @@
 import type { Client } from "../client.js";
-import type { Receipt, rpc } from "../index.js";
+import type { Receipt } from "../generated.js";
 import { from32, toHex, type Account } from "../hex.js";
 import type { Signal } from "../signal.js";
 import type { Payload, Signer } from "../transaction.js";
 import { Job, OWN_IDS, SenderError, TooLate, digestOf, type Done, type SendOptions } from "./job.js";
 import { Journal } from "./journal.js";
 import type { Sent, SenderOptions, SenderStatus } from "./options.js";
-import { values } from "./prepare.js";
 import { Pump } from "./pump.js";
 import { MemoryStore } from "./store.js";
 
 /**
  * createSender makes the sender of a signer's account; there must be one only of an account. It takes up what the store's journal has
- * open. It rejects where the node cannot be asked for its chain, or the store is another's.
+ * open. A node that is away is waited for as long as the client's option `retry` says; then it rejects, and where the store is another's.
  */
 export async function createSender(client: Client, signer: Signer, options: SenderOptions = {}): Promise<Sender> {
-  const [chainId, info] = values<[bigint, rpc.NodeInfo]>(await client.post([
-    { method: "svc_chainId", params: [] }, { method: "svc_getNodeInfo", params: [] },
-  ]));
+  const [chainId, info] = await Promise.all([client.call("svc_chainId"), client.call("svc_getNodeInfo")]);
   const store = options.store ?? new MemoryStore();
   const entries = await store.open({ genesis: info.genesisHash, account: signer.account });
   try {
@@ -54,7 +51,10 @@ export class Sender {
     return this.#enqueue(options, digestOf({ payload }), (id, digest) => new Job(id, digest, payload, options));
   }
 
-  /** sendAll sweeps the account to the last unit, once what was sent before it is in blocks. What comes after it waits. */
+  /**
+   * sendAll sweeps the account to the last unit, once what was sent before it is in blocks. What comes after it waits. If another creates
+   * the recipient's entry meanwhile, what its gas would have cost is left, and is swept by a second transfer before `receipt` resolves.
+   */
   sendAll(to: Account, options: Pick<SendOptions, "id"> = {}): Sent {
     const account = toHex(from32(to));
     return this.#enqueue(options, digestOf({ sweepTo: account }), (id, digest) => new Job(id, digest, undefined, options, account));

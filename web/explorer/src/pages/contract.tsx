@@ -202,7 +202,7 @@ export function parseField(type: string, text: string, abi: AbiForm = {}): unkno
     case "bool":
       return /^(true|yes|1)$/i.test(text.trim());
     case "account":
-      return parseAccount(text.trim(), network());
+      return parseAccount(text.trim(), network(), { contract: true });
     case "hash":
       return text.trim().toLowerCase();
   }

@@ -1,0 +1,90 @@
+// The SDKs for Go and TypeScript offer the same under the same names. Where they differ, the tables say what stands for it, and why.
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { test } from "node:test";
+import * as sdk from "cairn-sdk";
+import * as sender from "cairn-sdk/sender";
+
+const repository = new URL("../../../", import.meta.url);
+
+/** declared are the names that a pattern finds in the Go files of a directory, without those of tests. */
+function declared(directory: string, pattern: RegExp): string[] {
+  const files = readdirSync(new URL(directory, repository)).filter((name) => name.endsWith(".go") && !name.endsWith("_test.go"));
+  const names = files.flatMap((name) => [...readFileSync(new URL(directory + name, repository), "utf8").matchAll(pattern)].map((m) => m[1]!));
+  return [...new Set(names)].sort();
+}
+
+const methods = (type: { prototype: object }): string[] => Object.getOwnPropertyNames(type.prototype).filter((name) => name !== "constructor");
+const lower = (name: string): string => name[0]!.toLowerCase() + name.slice(1);
+
+/** What Go has under another name: in TypeScript one word for things of several types, or a function for what Go has a type for. */
+const renamed: Record<string, string> = {
+  New: "createClient", NewSigner: "signTransaction", Invoke: "call", Raw: "call", Add: "batch",
+  WaitReceipt: "receipt", WaitProven: "proven", BlockByNumber: "block", BlockByHash: "block", ProofBundle: "proof", RangeProof: "proof",
+  SubscribeBlocks: "watchBlocks", SubscribeEvents: "watchEvents", SubscribePending: "watchPending", SubscribeRangeProofs: "watchRangeProofs",
+  SubscribeSyncStatus: "watchSyncStatus", Payments: "watchPayments", Failure: "succeeded", View: "contract", ErrNobody: "checkRecipient",
+};
+
+/** What is one method of the node: TypeScript types all of them by `call`. */
+const byCall: Record<string, string> = {
+  AccessList: "svc_getAccessList", AccountProof: "svc_getAccountProof", BlockNumber: "svc_blockNumber", BlockReceipts: "svc_getBlockReceipts",
+  BlockTransactions: "svc_getBlockTransactions", Blocks: "svc_getBlocks", ChainID: "svc_chainId", Code: "svc_getCode",
+  Contract: "svc_getContract", ContractABI: "svc_getContractAbi", ContractCode: "svc_getContractCode", Contracts: "svc_listContracts",
+  EstimateGas: "svc_estimateGas", Events: "svc_getEvents", FeeHistory: "svc_getFeeHistory", FeeMarket: "svc_getFeeMarket",
+  GasPrice: "svc_gasPrice", Genesis: "svc_getGenesis", MempoolStats: "svc_getMempoolStats", NodeInfo: "svc_getNodeInfo",
+  Parameters: "svc_getParameters", PaymentPage: "svc_getPayments", PendingTransactions: "svc_getPendingTransactions", Proof: "svc_getProof",
+  Receipt: "svc_getTransactionReceipt", RecentTransactions: "svc_listRecentTransactions", ResolveAddress: "svc_resolveAddress",
+  Run: "svc_call", StateProof: "svc_getStateProof", StateSnapshot: "svc_getStateSnapshot", StorageAt: "svc_getStorageAt",
+  StorageProof: "svc_getStorageProof", SyncStatus: "svc_getSyncStatus", TokenBalance: "svc_getTokenBalance", TokenHolders: "svc_getTokenHolders",
+  Trace: "svc_traceTransaction", TraceWithPlaces: "svc_traceTransaction", Transaction: "svc_getTransactionByHash",
+  TransactionByNonce: "svc_getTransactionByNonce", TransactionsOf: "svc_getTransactionsByAddress", VerifyProof: "svc_verifyProof",
+  ViewProof: "svc_getViewProof", Views: "svc_batchViewCall", Dev: "dev_mine",
+};
+
+/** What Go alone has, and why. */
+const goOnly: Record<string, string> = {
+  Close: "connections are the runtime's in JavaScript", Download: "files for nodes", AccessListFile: "files for nodes",
+  EncodedBlocks: "files for nodes", OfferedSnapshot: "files for nodes", Source: "the archive of a contract's sources, for its verification",
+  CallAs: "for tests of contracts", SubscribeProofs: "proofs are waited for with `proven`, or read by verifyChain", Call: "a payload is an object literal",
+  Transfer: "a payload is an object literal", Configure: "a payload is an object literal", Outbid: "senders replace by themselves",
+  Shortfall: "error.is types the data of cannot_pay",
+};
+
+/** The options of a client in Go, and those in TypeScript. */
+const options: Record<string, string> = {
+  WithToken: "key", WithTokenSource: "key", WithTransport: "fetch", WithRetry: "retry", WithFallback: "fallback", WithTimeout: "timeout",
+  WithWait: "", WithoutReconnect: "", // for tests, and for nodes
+};
+
+/** What TypeScript alone has, and why. */
+const tsOnly: Record<string, string> = {
+  url: "a property of the options in Go", with: "a context in Go", failed: "within the package in Go", post: "Batch.SendOnce",
+};
+
+test("what the SDK for Go offers is in the one for TypeScript", () => {
+  const typed = readFileSync(new URL("sdk/typescript/src/generated.ts", repository), "utf8"); // the methods of call
+  const here = new Set([...methods(sdk.Client), ...Object.keys(sdk)]);
+  const offered = [...declared("client/", /^func \(c \*Client\) ([A-Z]\w*)\(/gm), ...declared("client/", /^func ([A-Z]\w*)[[(]/gm)];
+  assert.ok(offered.length > 60, `${offered.length} names were found`);
+  for (const name of offered) {
+    const known = here.has(lower(name)) || here.has(renamed[name] ?? "") || typed.includes(`  ${byCall[name]}: {`) || name in goOnly || name in options;
+    assert.ok(known, `${name} of Go: got nothing for it, want ${lower(name)} in TypeScript, or a line in the table that says why not`);
+  }
+  for (const name of Object.keys({ ...byCall, ...goOnly, ...options })) assert.ok(offered.includes(name), `${name} is in the table, and Go has none`);
+  const declaredOptions = readFileSync(new URL("sdk/typescript/src/client.ts", repository), "utf8");
+  for (const name of Object.values(options)) assert.match(declaredOptions, new RegExp(`^  ${name}\\??:|^$`, "m"), name);
+});
+
+test("what the client for TypeScript offers is in the one for Go", () => {
+  const offered = [...declared("client/", /^func \(c \*Client\) ([A-Z]\w*)\(/gm), ...declared("client/", /^func ([A-Z]\w*)[[(]/gm)].map(lower);
+  for (const name of methods(sdk.Client)) {
+    const known = offered.includes(name) || Object.values(renamed).includes(name) || name in tsOnly;
+    assert.ok(known, `${name} of TypeScript: got nothing for it in Go`);
+  }
+});
+
+test("both senders offer the same", () => {
+  const offered = declared("client/sender/", /^func \(s \*Sender\) ([A-Z]\w*)\(/gm).map(lower);
+  const other = ["status"]; // Options.OnConnection in Go
+  assert.deepEqual(methods(sender.Sender).filter((name) => !other.includes(name)).sort(), offered);
+});
