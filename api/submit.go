@@ -13,7 +13,8 @@ var (
 		"Runs a transaction on the latest state without sending it, and gives its output. Nonce and fees are not asked.",
 		callErrors...)
 	EstimateGas = define[RawTransactionParams, Quantity]("svc_estimateGas",
-		"The gas limit that a transaction needs on the latest state, with a reserve of 5 %.", callErrors...)
+		"The gas limit with which a transaction does on the latest state what it does with ample gas, its inner calls included, "+
+			"with room for one more new account and one more storage entry, and 5 %.", callErrors...)
 )
 
 // RawTransactionParams are the parameters of the methods that take an encoded transaction.

@@ -8,7 +8,18 @@ var (
 		"What an included transaction did, call by call; null when it is not included, pruned where the node does not have "+
 			"all blocks and cannot know. Its block is executed again up to it.",
 		ErrPruned, ErrBusy, ErrTimeUp, ErrNoState)
+	TraceUnsent = define[TraceUnsentParams, *Trace]("svc_traceCall",
+		"What a transaction would do on the latest state, call by call, without sending it; also one that fails. It may use "+
+			"as much gas as svc_call, and nonce and fees are not asked.",
+		callErrors...)
 )
+
+// TraceUnsentParams are the parameters of [TraceUnsent].
+type TraceUnsentParams struct {
+	Transaction LooseData `json:"transaction" doc:"bincode(SignedTransaction); without the signature's 64 bytes if none is needed"`
+	View        bool      `json:"view" jsonrpc:"optional" doc:"whether to make its call in view context, as svc_viewCall does for the zero account; false by default"`
+	Places      bool      `json:"places" jsonrpc:"optional" doc:"whether to say where in their code calls failed, for which the codes are compiled anew; false by default"`
+}
 
 // TraceParams are the parameters of [TraceTransaction].
 type TraceParams struct {
@@ -16,7 +27,7 @@ type TraceParams struct {
 	Places bool       `json:"places" jsonrpc:"optional" doc:"whether to say where in their code calls failed, for which the codes are compiled anew; false by default"`
 }
 
-// Trace is what a transaction did: the result of [TraceTransaction].
+// Trace is what a transaction did, or would do: the result of [TraceTransaction] and [TraceUnsent].
 type Trace struct {
 	GasUsed Quantity `json:"gasUsed" doc:"the gas that the transaction used"`
 	Status  Status   `json:"status" doc:"success or failed"`

@@ -150,6 +150,12 @@ func (c *Client) Trace(ctx context.Context, id types.TxID) (*api.Trace, error) {
 	return Invoke(ctx, c, api.TraceTransaction, api.TraceParams{Hash: id})
 }
 
+// TraceUnsent is what a transaction would do on the latest state, call by call, without sending it. In view context its
+// call is made as by [Client.View]; with places it says where in their code calls failed.
+func (c *Client) TraceUnsent(ctx context.Context, tx types.Transaction, view, places bool) (*api.Trace, error) {
+	return Invoke(ctx, c, api.TraceUnsent, api.TraceUnsentParams{Transaction: tx.Encode(), View: view, Places: places})
+}
+
 // TraceWithPlaces is [Client.Trace] that also says where in their code calls failed ([api.TraceCall].StoppedAt). It
 // takes the node longer, and may more often be more than the node has time for.
 func (c *Client) TraceWithPlaces(ctx context.Context, id types.TxID) (*api.Trace, error) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/cairn-chain/cairn/api"
@@ -68,6 +69,10 @@ type TxFields struct {
 	GasLimit *types.Gas    // else svc_estimateGas
 	MaxFee   *types.Amount // per gas, in smallest units; else svc_gasPrice
 	Priority *types.Amount // per gas, in smallest units; else svc_gasPrice, at most MaxFee
+
+	// GasMargin is added to what svc_estimateGas says, for a call that may do more by the time it is in a block: what is
+	// not used is given back.
+	GasMargin types.Gas
 }
 
 // Build makes a transaction that is ready to be signed, with the sender's nonce, fees and gas limit from the node where
@@ -164,7 +169,8 @@ func (c *Client) gasLimit(ctx context.Context, tx types.Transaction, fields TxFi
 	if fields.GasLimit != nil {
 		return *fields.GasLimit, nil
 	}
-	return c.EstimateGas(ctx, tx)
+	gas, err := c.EstimateGas(ctx, tx)
+	return gas + min(fields.GasMargin, math.MaxUint64-gas), err
 }
 
 // cannotPay is [api.ErrCannotPay] with the figures.

@@ -49,6 +49,7 @@ func TestBuild(t *testing.T) {
 		{"all from the node", TxFields{}, 5, 21_000, 22, 2},
 		{"nonce", TxFields{Nonce: number(0)}, 0, 21_000, 22, 2},
 		{"gas limit", TxFields{GasLimit: gas(50_000)}, 5, 50_000, 22, 2},
+		{"gas margin", TxFields{GasMargin: 4_000}, 5, 25_000, 22, 2},
 		{"max fee", TxFields{MaxFee: price(30)}, 5, 21_000, 30, 2},
 		{"max fee under the suggested priority fee", TxFields{MaxFee: price(1)}, 5, 21_000, 1, 1},
 		{"priority fee", TxFields{Priority: price(100)}, 5, 21_000, 120, 100},

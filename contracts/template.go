@@ -45,11 +45,14 @@ var languages = map[string]language{
 		files: map[string]string{
 			"package.json": packageManifest, ".npmrc": "ignore-scripts=true\n", ".gitignore": "node_modules/\nbuild/\n",
 		},
-		next:   []string{"npm install", "cairn contract test", "cairn contract build"},
+		next:   []string{"npm install", "cairn contract test --init '" + scriptInit + "'", "cairn contract build"},
 		module: "build/NAME.wasm",
-		init:   `{"start":0}`,
+		init:   scriptInit,
 	},
 }
+
+// scriptInit are the arguments of the counter in AssemblyScript.
+const scriptInit = `{"start":0}`
 
 const rustManifest = `[package]
 name = "NAME"

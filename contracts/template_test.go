@@ -35,6 +35,11 @@ func TestNewProject(t *testing.T) {
 		if takes := lang == "assemblyscript"; takes != (p.Init != "") {
 			t.Errorf("%s: the deploy's arguments are %q", lang, p.Init)
 		}
+		for _, command := range p.Next {
+			if strings.HasPrefix(command, "cairn contract test") && p.Init != "" && !strings.Contains(command, p.Init) {
+				t.Errorf("%s: got the command %q, want one with the arguments %s of init", lang, command, p.Init)
+			}
+		}
 		if !strings.Contains(p.Module, "tally.wasm") {
 			t.Errorf("the module is %s", p.Module)
 		}

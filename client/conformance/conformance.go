@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/cairn-chain/cairn/abi"
 	"github.com/cairn-chain/cairn/types"
@@ -23,6 +24,15 @@ type Chain interface {
 	// Deploy deploys a contract of the check's own. It gives the error of [NotTested] on a chain that is not taken back
 	// after the check: there a contract stays, and what it got.
 	Deploy(ctx context.Context, from types.Account, code []byte) (types.ContractID, error)
+	// TakesBack tells whether Aside takes back what it ran, and Pass lets time pass: not on a chain that others use.
+	TakesBack() bool
+	// Aside runs f and takes the chain back to where it was, time included, if TakesBack; else it only runs f.
+	Aside(ctx context.Context, f func() error) error
+	// Pass lets time pass before the next block.
+	Pass(ctx context.Context, by time.Duration) error
+	// Called tells whether the token called another contract, or tried to, in the last transaction that succeeded. It
+	// gives the error of [NotTested] where the chain cannot tell.
+	Called(ctx context.Context) (bool, error)
 }
 
 // Outcome is what a call did.
@@ -107,20 +117,30 @@ type rule[C any] interface {
 	}
 }
 
-// broken is what a token did against a rule, leftOut why a rule does not apply.
+// broken is what a token did against a rule, leftOut why a rule does not apply, limited what a rule that was kept could
+// not show.
 type (
 	broken  string
 	leftOut string
+	limited string
 )
 
-func (b broken) Error() string  { return string(b) }
+func (b broken) Error() string { return string(b) }
+
+// Broken tells that a token did something against a rule, where another error is a fault of the chain.
+func (b broken) Broken() string { return string(b) }
+
 func (l leftOut) Error() string { return string(l) }
+func (l limited) Error() string { return string(l) }
 
 // Breaks is the error of a token that breaks a rule.
 func Breaks(format string, args ...any) error { return broken(fmt.Sprintf(format, args...)) }
 
 // NotTested is the error of a rule that does not apply to the token.
 func NotTested(reason string) error { return leftOut(reason) }
+
+// Limited is the error of a rule that the token keeps as far as was tried, with what was not.
+func Limited(format string, args ...any) error { return limited(fmt.Sprintf(format, args...)) }
 
 // Run tests the rules in their order, with the checker that they take; told hears of each result as it is known, and
 // may be nil. A token that breaks rules is no error.
@@ -138,6 +158,8 @@ func Run[C any, R rule[C]](token types.ContractID, rules []R, checker C, told fu
 			result.Verdict, result.Detail = Fail, err.Error()
 		case leftOut:
 			result.Verdict, result.Detail = LeftOut, err.Error()
+		case limited:
+			result.Detail = err.Error()
 		default:
 			return report, fmt.Errorf("rule %s: %w", r.Name, err)
 		}

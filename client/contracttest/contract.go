@@ -10,6 +10,7 @@ import (
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/trace"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -47,6 +48,10 @@ type Result struct {
 	// Stops are where contracts stood whose calls failed, the first to fail first, also where the caller went on: on a
 	// chain that is covered ([Chain.Cover]).
 	Stops []Stop
+	// Faults are the calls that ended by a fault of the code, the innermost first, also where the caller went on.
+	Faults []Fault
+
+	says string // what a revert says by the ABI of the contract that it comes from; empty of one without a typed error
 }
 
 // Err is nil for what succeeded, else says how it failed.
@@ -55,7 +60,10 @@ func (r Result) Err() error {
 		return nil
 	}
 	text := r.Reason
-	if len(r.Output) > 0 {
+	switch {
+	case r.says != "":
+		text += ": " + r.says
+	case len(r.Output) > 0:
 		text += fmt.Sprintf(": %q", r.Output)
 	}
 	if r.Detail != "" {
@@ -107,6 +115,9 @@ func (c *Chain) TryDeploy(from Account, code []byte, args any, options ...Option
 	c.must(err)
 	c.prepareCover(code)
 	id, result := c.send(from, payload, o.Gas)
+	if a, err := abi.FromCode(code); err == nil {
+		result.says = c.says(a, result)
+	}
 	label := o.Name
 	if label == "" {
 		label = "contract"
@@ -137,6 +148,7 @@ func (k *Contract) Call(from Account, function string, args any, options ...Opti
 	payload, err := callOf(k.ID, function, args, o.Value)
 	k.chain.must(err)
 	_, result := k.chain.send(from, payload, o.Gas)
+	result.says = k.chain.says(k.ABI, result)
 	k.chain.gas.add(k.Name, function, result)
 	return result
 }
@@ -174,7 +186,33 @@ func (k *Contract) View(function string, args any) Result {
 	k.chain.t.Helper()
 	payload, err := callOf(k.ID, function, args, 0)
 	k.chain.must(err)
-	return k.chain.simulate(types.Transaction{Payload: payload}, true)
+	result := k.chain.simulate(types.Transaction{Payload: payload}, true)
+	result.says = k.chain.says(k.ABI, result)
+	return result
+}
+
+// says is a typed error by its name and fields: one of a contract, or one that it passed on from another.
+func (c *Chain) says(of abi.ABI, r Result) string {
+	if r.Reason != string(exec.Reverted) {
+		return ""
+	}
+	revert := of.Revert(r.Output)
+	if by := revert.By; by != nil {
+		record, err := state.DecodeContract(c.state[string(state.ContractKey(types.ContractID(*by)))])
+		if err != nil {
+			return "" // whoever says so is no contract
+		}
+		other, err := abi.FromCode(c.codes[record.CodeHash])
+		if err != nil {
+			return ""
+		}
+		revert = other.Revert(r.Output[1+len(by):])
+		revert.By = by
+	}
+	if revert.Name == "" {
+		return ""
+	}
+	return revert.String()
 }
 
 // Storage is the value under a key of the contract's storage, nil where there is none.
@@ -206,11 +244,11 @@ func (c *Chain) send(from Account, payload types.Payload, gas types.Gas) (*types
 	if verified[0] == nil {
 		c.t.Fatal("the signature of a test account is not valid")
 	}
-	heard := &listener{Tracer: trace.New()}
+	heard := listen(gas)
 	var receipt types.Receipt
 	var reason exec.Reason
 	stops := c.watched(func() { receipt, reason = c.block(verified[0], heard) })
-	result := Result{Output: receipt.Output, Events: receipt.Logs, Debug: heard.debug, Stops: stops}
+	result := Result{Output: receipt.Output, Events: receipt.Logs, Debug: heard.debug, Stops: stops, Faults: heard.faults}
 	if reason == exec.ModuleRefused {
 		result.Detail = c.simulate(tx, false).Detail // which the chain does not keep
 	}
@@ -226,7 +264,7 @@ func (c *Chain) simulate(tx types.Transaction, view bool) Result {
 	if tx.GasLimit == 0 {
 		tx.GasLimit = p.GasLimit
 	}
-	heard := &listener{Tracer: trace.New()}
+	heard := listen(tx.GasLimit)
 	var outcome exec.Outcome
 	var err error
 	stops := c.watched(func() {
@@ -235,6 +273,7 @@ func (c *Chain) simulate(tx types.Transaction, view bool) Result {
 	c.must(err)
 	result := Result{
 		Output: outcome.Output, Events: outcome.Logs, Debug: heard.debug, Detail: outcome.Detail, Stops: stops,
+		Faults: heard.faults,
 	}
 	c.finish(&result, heard.Trace(outcome.GasUsed, outcome.Reason))
 	return result
@@ -254,8 +293,37 @@ func (c *Chain) finish(r *Result, t *api.Trace) {
 // listener is a tracer that also keeps what contracts say in the order in which they say it.
 type listener struct {
 	*trace.Tracer
+	watcher
 	debug []string
 }
+
+func listen(gas types.Gas) *listener {
+	return &listener{Tracer: trace.New(), watcher: watcher{limit: gas}}
+}
+
+// Enter implements [exec.Tracer].
+func (l *listener) Enter(c exec.CallInfo) {
+	l.watcher.Enter(c)
+	l.Tracer.Enter(c)
+}
+
+// Exit implements [exec.Tracer].
+func (l *listener) Exit(reason exec.Reason, output []byte, used types.Gas) {
+	l.watcher.Exit(reason, output, used)
+	l.Tracer.Exit(reason, output, used)
+}
+
+// Charge implements [exec.Tracer].
+func (l *listener) Charge(part exec.Part, gas types.Gas) { l.Tracer.Charge(part, gas) }
+
+// Host implements [exec.Tracer].
+func (l *listener) Host(function vm.Function, took types.Gas) { l.Tracer.Host(function, took) }
+
+// Storage implements [exec.Tracer].
+func (l *listener) Storage(key, old, new []byte) { l.Tracer.Storage(key, old, new) }
+
+// Event implements [exec.Tracer].
+func (l *listener) Event(log types.Log) { l.Tracer.Event(log) }
 
 // Debug implements [exec.Tracer].
 func (l *listener) Debug(message []byte) {

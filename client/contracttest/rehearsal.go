@@ -70,6 +70,8 @@ func (r *Rehearsal) play(from types.Account, call types.Call, view bool) Result 
 	r.chain.t.Helper()
 	var outcome exec.Outcome
 	var err error
+	heard := &watcher{limit: r.gas}
+	r.stage.Trace(heard)
 	stops := r.chain.watched(func() {
 		outcome, err = r.stage.Play(types.Transaction{
 			Version:  types.TransactionVersion,
@@ -87,6 +89,7 @@ func (r *Rehearsal) play(from types.Account, call types.Call, view bool) Result 
 		Events:  outcome.Logs,
 		GasUsed: outcome.GasUsed,
 		Stops:   stops,
+		Faults:  heard.faults,
 	}
 }
 

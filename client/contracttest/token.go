@@ -3,8 +3,10 @@ package contracttest
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/cairn-chain/cairn/abi"
+	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client/conformance"
 	"github.com/cairn-chain/cairn/client/nep11"
 	"github.com/cairn-chain/cairn/client/nep20"
@@ -33,7 +35,7 @@ func (k *Contract) check(holder Account, check func(
 	defer k.chain.Revert(before)
 	a, b := k.chain.Account("nep20 a"), k.chain.Account("nep20 b")
 	accounts := map[types.Account]Account{holder.Account: holder, a.Account: a, b.Account: b}
-	report, err := check(context.Background(), token{k, accounts}, k.ID, conformance.Accounts{
+	report, err := check(context.Background(), &token{Contract: k, accounts: accounts}, k.ID, conformance.Accounts{
 		Holder: holder.Account, A: a.Account, B: b.Account,
 	}, nil)
 	k.chain.must(err)
@@ -44,26 +46,47 @@ func (k *Contract) check(holder Account, check func(
 type token struct {
 	*Contract
 	accounts map[types.Account]Account
+	last     *api.Trace // of the transaction that was sent last
 }
 
-func (t token) ABI(context.Context) (*abi.ABI, error) {
+func (t *token) ABI(context.Context) (*abi.ABI, error) {
 	if len(t.Contract.ABI.Functions) == 0 {
 		return nil, nil
 	}
 	return &t.Contract.ABI, nil
 }
 
-func (t token) View(_ context.Context, function string, args []byte) (conformance.Outcome, error) {
+func (t *token) View(_ context.Context, function string, args []byte) (conformance.Outcome, error) {
 	return outcome(t.Contract.View(function, json.RawMessage(args))), nil
 }
 
-func (t token) Send(_ context.Context, from types.Account, function string, args []byte) (conformance.Outcome, error) {
-	return outcome(t.Call(t.accounts[from], function, json.RawMessage(args))), nil
+func (t *token) Send(_ context.Context, from types.Account, function string, args []byte) (conformance.Outcome, error) {
+	result := t.Call(t.accounts[from], function, json.RawMessage(args))
+	t.last = result.Trace
+	return outcome(result), nil
 }
 
-func (t token) Deploy(_ context.Context, from types.Account, code []byte) (types.ContractID, error) {
+func (t *token) Deploy(_ context.Context, from types.Account, code []byte) (types.ContractID, error) {
 	t.chain.t.Helper()
 	return t.chain.Deploy(t.accounts[from], code, nil).ID, nil
+}
+
+func (t *token) TakesBack() bool { return true }
+
+func (t *token) Aside(_ context.Context, f func() error) error {
+	before := t.chain.Snapshot()
+	defer t.chain.Revert(before)
+	return f()
+}
+
+func (t *token) Pass(_ context.Context, by time.Duration) error {
+	t.chain.Advance(by)
+	t.chain.Mine(1)
+	return nil
+}
+
+func (t *token) Called(context.Context) (bool, error) {
+	return t.last.Root != nil && t.last.Root.HostGas["call"] > 0, nil // an attempt that ends at once costs gas too
 }
 
 func outcome(r Result) conformance.Outcome {

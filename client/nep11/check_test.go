@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cairn-chain/cairn/abi"
 	"github.com/cairn-chain/cairn/client/conformance"
@@ -333,6 +334,14 @@ func (m *model) Deploy(_ context.Context, from types.Account, code []byte) (type
 	}
 	return receiver, m.noDeploy
 }
+
+func (m *model) TakesBack() bool { return false }
+
+func (m *model) Aside(_ context.Context, f func() error) error { return f() }
+
+func (m *model) Pass(context.Context, time.Duration) error { return m.noDeploy }
+
+func (m *model) Called(context.Context) (bool, error) { return false, m.noDeploy }
 
 // tell is onNEP11Payment of the receiver.
 func (m *model) tell(from types.Account, id string, data *tokenID) error {

@@ -55,7 +55,26 @@ func Check(
 	if err != nil {
 		return Report{Token: token}, err
 	}
-	return conformance.Run(token, rules, &checker{accounts, calls}, told)
+	return conformance.Run(token, independent(rules), &checker{accounts, calls}, told)
+}
+
+// independent are the rules, each tested aside: what a broken one leaves behind breaks no other.
+func independent(rules []rule) []rule {
+	aside := make([]rule, len(rules))
+	for i, r := range rules {
+		aside[i] = r
+		aside[i].Test = func(c *checker) (verdict error) {
+			fault := c.Chain.Aside(c.Ctx, func() error {
+				verdict = r.Test(c)
+				return nil
+			})
+			if fault != nil {
+				return fault
+			}
+			return verdict
+		}
+	}
+	return aside
 }
 
 func (c *checker) balance(of types.Account) (uint64, error) {
@@ -76,9 +95,15 @@ func (c *checker) supply() (uint64, error) {
 // does calls a function that must succeed, return true and emit exactly one event.
 func (c *checker) does(from types.Account, function string, args object, event expected) error {
 	outcome, encoded, err := c.Send(from, function, args)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	return c.did(function, encoded, outcome, event)
+}
+
+// did is what is wrong with a call that had to succeed, return true and emit exactly one event.
+func (c *checker) did(function string, encoded []byte, outcome Outcome, event expected) error {
+	switch {
 	case !outcome.OK:
 		return conformance.Breaks("%s%s failed: %s", function, encoded, outcome.Why())
 	case string(outcome.Output) != "true":

@@ -7,13 +7,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cairn-chain/cairn/abi"
+	"github.com/cairn-chain/cairn/client/conformance"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -59,6 +62,7 @@ type model struct {
 	allowances map[[2]types.Account]uint64
 	logs       []Log
 	fault      error // what the chain fails with
+	shared     bool  // whether others use the chain, which is never taken back
 }
 
 var (
@@ -152,21 +156,39 @@ func (m *model) View(_ context.Context, function string, args []byte) (Outcome, 
 }
 
 func (m *model) Deploy(context.Context, types.Account, []byte) (types.ContractID, error) {
-	return types.ContractID{}, errors.New("NEP-20 needs no contract beside the token")
+	if m.shared {
+		return types.ContractID{}, conformance.NotTested("it would stay")
+	}
+	return types.ContractID{7}, nil
+}
+
+func (m *model) TakesBack() bool { return !m.shared }
+
+func (m *model) Pass(context.Context, time.Duration) error { return nil }
+
+func (m *model) Called(context.Context) (bool, error) { return false, nil }
+
+func (m *model) Aside(_ context.Context, f func() error) error {
+	if m.shared {
+		return f()
+	}
+	before := m.copied()
+	defer func() { *m = before }()
+	return f()
+}
+
+// copied is the model as it is now.
+func (m *model) copied() model {
+	c := *m
+	c.balances, c.allowances = maps.Clone(m.balances), maps.Clone(m.allowances)
+	return c
 }
 
 func (m *model) Send(_ context.Context, from types.Account, function string, args []byte) (Outcome, error) {
 	if m.fault != nil {
 		return Outcome{}, m.fault
 	}
-	before := *m
-	before.balances, before.allowances = map[types.Account]uint64{}, map[[2]types.Account]uint64{}
-	for k, v := range m.balances {
-		before.balances[k] = v
-	}
-	for k, v := range m.allowances {
-		before.allowances[k] = v
-	}
+	before := m.copied()
 	m.logs = nil
 	err := m.run(from, function, args)
 	if err == nil {
@@ -317,10 +339,18 @@ func checked(t *testing.T, m *model) Report {
 }
 
 func TestSoundToken(t *testing.T) {
-	m := newModel(none)
-	report := checked(t, m)
-	if !report.Conforms() || report.Count(Pass) != len(rules) {
+	if report := checked(t, newModel(none)); report.Count(Pass) != len(rules) {
 		t.Errorf("%+v", report.Results)
+	}
+}
+
+// TestOnAChainOfOthers: what cannot be taken back is not tried, and what is moved comes back.
+func TestOnAChainOfOthers(t *testing.T) {
+	m := newModel(none)
+	m.shared = true
+	report := checked(t, m)
+	if got, want := report.Count(LeftOut), 4; !report.Conforms() || got != want {
+		t.Errorf("got %d rules left out, want %d: %+v", got, want, report.Results)
 	}
 	if m.supply != 1_000 || m.balances[holder] != 900 || m.balances[actors.A]+m.balances[actors.B] != 0 {
 		t.Errorf("after the check: %+v", m)

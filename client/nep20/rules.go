@@ -12,8 +12,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// rules are tested in this order: later ones use what earlier ones have shown, and each leaves balances and allowances
-// as it found them where the token keeps it.
+// rules are tested in this order: later ones use what earlier ones have shown. Each leaves balances and allowances as it
+// found them where the token keeps it, for chains that are not taken back.
 var rules = []rule{
 	{"interface", "the ABI declares the nine functions and two events of the standard", (*checker).declares},
 	{"metadata", "name, symbol and decimals are two strings and a u32", (*checker).metadata},
@@ -50,6 +50,19 @@ var rules = []rule{
 	},
 	{"no_infinity", "an allowance of 2^64 - 1 is spent like any other", (*checker).noInfinity},
 	{"view_context", "transfer does not work in view context", (*checker).viewContext},
+	{
+		"sizes", "a transfer gives what it takes, to the unit: of 1, of a part and of all, between accounts that own nothing else",
+		(*checker).sizes,
+	},
+	{"sizes_from", "transferFrom gives what it takes in the same sizes", (*checker).sizesFrom},
+	{"everything", "a holder can move all that it is said to have", (*checker).everything},
+	{"contracts", "a contract gets tokens as any account does", (*checker).contracts},
+	{"calls_nobody", "transfer, approve and transferFrom call no other contract", (*checker).callsNobody},
+	{"time", "balances stay as they are, and tokens move, a day and ten years later", (*checker).time},
+	{
+		"other_functions", "no other function takes tokens of others, spends for them, or stops them from moving",
+		(*checker).otherFunctions,
+	},
 	{
 		"mint",
 		"mint is the owner's, adds to supply and balance, emits Transfer from the zero account, and does not overflow",

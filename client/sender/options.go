@@ -85,6 +85,9 @@ type Job struct {
 	ID string
 	// GasLimit is the most gas to use; 0: as the node estimates.
 	GasLimit types.Gas
+	// GasMargin is added to what the node estimates, for a call that may do more by the time it is in a block: what is not
+	// used is given back.
+	GasMargin types.Gas
 	// MaxFee is the most that it may pay per gas, replacements included, in smallest units; 0: [Options].MaxFee.
 	MaxFee types.Amount
 }

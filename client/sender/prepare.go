@@ -2,6 +2,7 @@ package sender
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/cairn-chain/cairn/api"
@@ -86,7 +87,8 @@ func (p *pump) askGas(b *client.Batch, j *job) func() (types.Gas, error) {
 	known := func(gas types.Gas) func() (types.Gas, error) {
 		return func() (types.Gas, error) { return gas, nil }
 	}
-	if said := p.s.said(j); said.GasLimit != 0 {
+	said := p.s.said(j)
+	if said.GasLimit != 0 {
 		return known(said.GasLimit)
 	}
 	transfer, isTransfer := j.payload.(types.Transfer)
@@ -108,7 +110,7 @@ func (p *pump) askGas(b *client.Batch, j *job) func() (types.Gas, error) {
 	estimate := client.Add(b, api.EstimateGas, api.RawTransactionParams{Transaction: tx.Encode()})
 	return func() (types.Gas, error) {
 		gas, err := estimate.Result()
-		return types.Gas(gas), err
+		return types.Gas(gas) + min(said.GasMargin, math.MaxUint64-types.Gas(gas)), err
 	}
 }
 

@@ -35,7 +35,7 @@ var rows = map[string][]string{
 
 	// A token's test, and the chain in memory that contracts are tested on: the protocol and the engine themselves.
 	"client/conformance": {"abi", "types"},
-	"client/nep20":       {"abi", "types", "client/conformance"},
+	"client/nep20":       {"abi", "contracts", "types", "client/conformance"},
 	"client/nep11":       {"abi", "contracts", "types", "client/conformance"},
 	"client/sender":      {"api", "client", "types", "internal/protocol/fees", "internal/protocol/params"},
 	"client/bind":        {"abi", "api", "client", "codec", "types"},
@@ -269,7 +269,7 @@ var testRows = map[string][]string{
 	"client/contracttest":      {"contracts", "internal/testkit/wasmgen"},
 	"client/contracttest/fuzz": {"internal/testkit/wasmgen"},
 	"internal/cli/argument":    {"wallet"},
-	"contracts/rust":           {"abi", "client/contracttest", "client/contracttest/fuzz", "types"},
+	"contracts/rust":           {"abi", "client/conformance", "client/contracttest", "client/contracttest/fuzz", "types"},
 	"contracts/assemblyscript": {"types", "crypto", "internal/engine/wasm", "internal/protocol/..."},
 	"deploy":                   {"api", "crypto", "internal/datadir", "internal/engine/cluster/link", "internal/node", "types"},
 	"internal/engine/cluster":  {"crypto", "internal/testkit/wasmgen"},

@@ -53,6 +53,9 @@ Rust takes the toolchain of Debian 12, AssemblyScript npm's assemblyscript of th
 		if err != nil {
 			return err
 		}
+		if err := contractbuild.CheckStorage(source); err != nil {
+			return err
+		}
 		from, err := filepath.Abs(dir)
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -33,6 +34,7 @@ type viewedFunction struct {
 	Function string           `json:"function"`
 	Result   json.RawMessage  `json:"result"` // null where nothing was returned, or no JSON
 	Output   api.Data         `json:"output"`
+	Trace    *readTrace       `json:"trace,omitempty"`
 }
 
 // calledFunction is the result of a call by a transaction that was waited for.
@@ -51,7 +53,7 @@ func (a *app) newCall() *cobra.Command {
 says. The function's parameters are flags: "cairn call CONTRACT FUNCTION --help" lists them. An account may be named as
 everywhere, a list has commas between its elements or is JSON. A parameter whose name is that of another flag, such as
 from, has the flag --arg-from.`,
-		Example: `  cairn call counter increment --from dev0
+		Example: `  cairn call counter add --amount 1 --from dev0
   cairn call gold balanceOf --address dev1
   cairn call gold transfer --to dev1 --amount 5 --from dev0 --trace
   cairn call gold transfer --args '{"to":"dev1","amount":5}' --from dev0`,
@@ -61,7 +63,7 @@ from, has the flag --arg-from.`,
 	set.StringVar(&flags.args, "args", "", "the arguments as one JSON object, instead of flags")
 	set.StringVar(&flags.value, "value", "0u", "coins that go to the contract")
 	set.BoolVar(&flags.view, "view", false, "make a view call, whatever the ABI says")
-	set.BoolVar(&flags.trace, "trace", false, "show what the transaction did, call by call")
+	set.BoolVar(&flags.trace, "trace", false, "show what the call did, call by call, also of a view, a dry run or a call that would fail")
 	registerSources(command, &flags.sources)
 	flags.register(command)
 	flags.registerGasLimit(command)
@@ -164,15 +166,13 @@ func (f *calling) encode(s *session, t target, given map[string]string) ([]byte,
 
 // call calls the function with encoded arguments.
 func (f *calling) call(ctx context.Context, s *session, command *cobra.Command, t target, args []byte) error {
-	if f.view || t.function.Mode == abi.Read {
-		if f.traced() {
-			return output.Usage(errors.New("a view call leaves no trace: only transactions do"))
-		}
-		return t.reverted(s.view(ctx, t, args))
-	}
 	sources, err := s.readSources(ctx, f.sources)
 	if err != nil {
 		return err
+	}
+	traced := tracedCall{f.isTraced(), sources, command.ErrOrStderr()}
+	if f.view || t.function.Mode == abi.Read {
+		return t.reverted(s.view(ctx, t, args, traced))
 	}
 	value, err := argument.ParseAmount(f.value)
 	if err != nil {
@@ -186,15 +186,19 @@ func (f *calling) call(ctx context.Context, s *session, command *cobra.Command, 
 		return output.Usage(err)
 	}
 	payload := types.Call{Amount: value, Contract: t.contract, Function: t.function.Name, Args: args}
+	f.submission.traced = traced
 	receipt, err := f.send(ctx, s, command, from.ID, payload, s.keyOf(ctx, from))
-	if f.traced() && f.gasLimit == 0 && errors.Is(err, api.ErrExecutionFailed) {
-		s.Note("It would fail and was not sent: there is no trace. With --gas-limit it is sent all the same, and traced.")
+	if f.isTraced() && f.gasLimit == 0 && errors.Is(err, api.ErrExecutionFailed) {
+		tx := types.Transaction{
+			Version: types.TransactionVersion, ChainID: t.chain.ID, Sender: from.ID, Payload: payload,
+		}
+		return t.reverted(s.failedUnsent(ctx, tx, false, traced, err))
 	}
 	if receipt == nil || err != nil {
 		return t.reverted(err)
 	}
 	var trace *readTrace
-	if f.traced() {
+	if f.isTraced() {
 		if trace, err = s.trace(ctx, receipt.TransactionHash, sources, command.ErrOrStderr()); err != nil {
 			return err
 		}
@@ -202,19 +206,63 @@ func (f *calling) call(ctx context.Context, s *session, command *cobra.Command, 
 	return t.reverted(s.called(ctx, t, *receipt, trace))
 }
 
-// traced tells whether a trace is to be shown.
-func (f *calling) traced() bool { return f.trace || len(f.sources) > 0 }
+// isTraced tells whether a trace is to be shown.
+func (f *calling) isTraced() bool { return f.trace || len(f.sources) > 0 }
 
-// view makes a view call and writes its result.
-func (s *session) view(ctx context.Context, t target, args []byte) error {
-	ctx, cancel := s.patience(ctx)
+// tracedCall is whether a trace of a call is asked for, and with what it is shown.
+type tracedCall struct {
+	wanted  bool
+	sources []givenSource
+	log     io.Writer
+}
+
+// view makes a view call and writes its result, with its trace where that is asked for.
+func (s *session) view(ctx context.Context, t target, args []byte, traced tracedCall) error {
+	asking, cancel := s.patience(ctx)
 	defer cancel()
-	result, err := s.client.View(ctx, t.contract, t.function.Name, args, api.Latest())
+	tx := types.Transaction{
+		Version: types.TransactionVersion, ChainID: t.chain.ID,
+		Payload: types.Call{Contract: t.contract, Function: t.function.Name, Args: args},
+	}
+	result, err := s.client.View(asking, t.contract, t.function.Name, args, api.Latest())
+	if err != nil && traced.wanted {
+		return s.failedUnsent(ctx, tx, true, traced, err)
+	}
 	if err != nil {
 		return err
 	}
 	view := viewedFunction{Contract: t.contract, Function: t.function.Name, Result: t.result(result), Output: result}
-	return s.Result(view, func(text *output.Text) { text.Line("%s", t.shown(result)) })
+	if traced.wanted {
+		if view.Trace, err = s.traceUnsent(ctx, tx, true, traced.sources, traced.log); err != nil {
+			return err
+		}
+	}
+	return s.Result(view, func(text *output.Text) {
+		text.Line("%s", t.shown(result))
+		if view.Trace != nil {
+			text.Line("\n%s", s.traceText(*view.Trace))
+		}
+	})
+}
+
+// failedUnsent shows what a call did that would fail and was not sent, and gives its failure.
+func (s *session) failedUnsent(
+	ctx context.Context, tx types.Transaction, view bool, traced tracedCall, failed error,
+) error {
+	trace, err := s.traceUnsent(ctx, tx, view, traced.sources, traced.log)
+	var failure *client.Error
+	switch {
+	case err != nil:
+		s.Note("It would fail; the node gives no trace of it: %v", err)
+	case s.JSON() && errors.As(failed, &failure):
+		if failure.Data == nil {
+			failure.Data = map[string]any{}
+		}
+		failure.Data["trace"] = trace
+	default:
+		s.Note("%s", s.traceText(*trace))
+	}
+	return failed
 }
 
 // called writes the result of a call that is in a block, with its trace unless that is nil.

@@ -155,8 +155,7 @@ func TestWrongUsage(t *testing.T) {
 			" transfer --to dev1 --amount",
 		"call " + gold + " transfer --to dev1 --args {} --from dev0", "call " + gold +
 			" transfer --args {} --from dev0", "call " + bare + " f --args { --from dev0",
-		"call " + gold + " balanceOf --address dev1 --trace", "call " + gold +
-			" stop --from dev0 --no-wait --dry-run", "call " + gold + " stop --from dev0 --value x",
+		"call " + gold + " stop --from dev0 --no-wait --dry-run", "call " + gold + " stop --from dev0 --value x",
 		"deploy", "deploy $HOME/none.wasm --from dev0", "deploy $HOME/gold.wasm --from dev0",
 		"deploy $HOME/gold.wasm --args {} --from dev0",
 		"deploy $HOME/bare.wasm --args {", "deploy $HOME/bare.wasm --from dev0 --alias alice",

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -188,6 +189,30 @@ func TestCallTakesParametersAsFlags(t *testing.T) {
 		if call.Contract.String() != gold || call.Function != test.function || string(call.Args) != test.args ||
 			(call.Amount != 0) != (test.function == "stop") {
 			t.Errorf("%s: called %s with %s and %d", test.words, call.Function, call.Args, call.Amount)
+		}
+	}
+}
+
+// TestTraceOfWhatIsNotSent: a view and a dry run have a trace where one is asked for, and a dry run says what it would cost.
+func TestTraceOfWhatIsNotSent(t *testing.T) {
+	d := newDesk(t, startNode(t))
+	view := result[viewedFunction](t, d.run(t, "call", gold, "balanceOf", "--address", "dev1", "--trace", "--json"))
+	if view.Trace == nil || view.Trace.GasUsed != 20_000 {
+		t.Errorf("a view: got the trace %+v, want one of 20000 gas", view.Trace)
+	}
+	approve := []string{"call", gold, "approve", "--spender", "dev1", "--amount", "5", "--from", "dev0", "--dry-run"}
+	for _, traced := range []bool{false, true} {
+		words := approve
+		if traced {
+			words = append(slices.Clone(approve), "--trace")
+		}
+		plan := result[plannedTransaction](t, d.run(t, append(words, "--json")...))
+		if got := plan.Trace != nil; got != traced || plan.LikelyGas != 20_000 || plan.LikelyCost == 0 || plan.LikelyCost >= plan.MaxCost {
+			t.Errorf("traced %t: got %+v, want its likely cost below the bound", traced, plan)
+		}
+		if o := d.run(t, words...); !strings.Contains(o.out, "Costs likely") ||
+			strings.Contains(o.out, "20000 gas; no contract ran") != traced {
+			t.Errorf("traced %t: got %q", traced, o.out)
 		}
 	}
 }

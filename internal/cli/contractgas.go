@@ -17,6 +17,7 @@ import (
 
 	"github.com/cairn-chain/cairn/abi"
 	"github.com/cairn-chain/cairn/client/contracttest"
+	"github.com/cairn-chain/cairn/contracts"
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/contractbuild"
 	"github.com/cairn-chain/cairn/types"
@@ -29,6 +30,7 @@ type contractGas struct {
 	init, calls   string
 	check, update bool
 	tolerance     float64
+	setup         setup
 }
 
 // gasCall is a line of the file of calls.
@@ -68,7 +70,7 @@ a chain in memory, where alice deploys the contract. A line of the file is a cal
   ` + exampleCall + `
 
 "name" sets two calls of one function apart, "coins" go with it, "fails" says that it is to fail, "seconds" pass before it.
-Accounts are alice, bob and carol, or hex. With --check a difference is exit code 1; --update writes the file.`,
+Accounts are alice, bob and carol, the contracts of testdata/setup.json by their names, or hex. With --check a difference is exit code 1; --update writes the file.`,
 		Example: "  cairn contract gas --update\n  cairn contract gas --check --tolerance 1\n" +
 			"  cairn contract gas --init '{\"owner\":\"bob\"}'",
 		Args: cobra.MaximumNArgs(1),
@@ -79,6 +81,9 @@ Accounts are alice, bob and carol, or hex. With --check a difference is exit cod
 		}
 		o.build.Log = command.ErrOrStderr()
 		if o.givenModule, err = readModule(ctx, source, &o.build); err != nil {
+			return err
+		}
+		if o.setup, err = readSetup(ctx, o.dir, o.build); err != nil {
 			return err
 		}
 		measured, err := o.measure()
@@ -169,6 +174,15 @@ func (g *contractGas) make(
 		actors[name] = chain.Account(name)
 		accounts[name] = actors[name].Account
 	}
+	g.setup.begin(accounts)
+	g.setup.add(stranger, chain.Deploy(actors[testActors[0]], contracts.Adversary(), nil))
+	deploy := func(
+		from contracttest.Account, _ string, code []byte, args any, o ...contracttest.Options,
+	) *contracttest.Contract {
+		return chain.Deploy(from, code, args, o...)
+	}
+	notSearched := func(*contracttest.Contract) {}
+	g.setup.play(t, chain, false, deploy, notSearched)
 	declared, err := abi.FromCode(g.module)
 	if err != nil {
 		return nil, err
@@ -181,18 +195,14 @@ func (g *contractGas) make(
 	if err := deployed.Err(); err != nil {
 		return nil, fmt.Errorf("init: %w", err)
 	}
+	g.setup.add(g.name, k)
+	g.setup.play(t, chain, true, deploy, notSearched)
 	for _, call := range calls {
 		from, ok := actors[call.From]
 		if !ok {
 			return nil, fmt.Errorf("%s: there is no account %q to call from", call.Name, call.From)
 		}
-		args, err := argumentsOf(declared, call.Call, string(call.Args), accounts)
-		if given, ok := args.(json.RawMessage); ok && err == nil {
-			f, _ := declared.Function(call.Call)
-			var sent []byte
-			sent, err = declared.Arguments(f.Args, given)
-			args = json.RawMessage(sent)
-		}
+		args, err := sentArguments(declared, call.Call, call.Args, accounts)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", call.Name, err)
 		}

@@ -40,6 +40,7 @@ type contractTest struct {
 	config     fuzz.Config
 	log        func(string, ...any)
 	coverage   string // the file that it is written to; empty: none is taken
+	setup      setup
 }
 
 // testActors call the contract.
@@ -53,8 +54,13 @@ func (a *app) newContractTest() *cobra.Command {
 		Short: "Run a contract's tests, and search for calls that break its invariants",
 		Long: `Run the tests that the project in a directory has, with the toolchain that contracts are compiled with, whichever
 cargo is the first in PATH. Then compile it, or take a module, and search for sequences of calls after which one of the
-invariants does not hold that the source declares (docs/contracts.md, "Fuzzing"), or that trap. alice deploys it; alice, bob, carol and
-a contract of no good intentions call it, which answers to the functions that --callback names.
+invariants does not hold that the source declares (docs/contracts.md, "Fuzzing"), and for calls that trap, panic or run out
+of gas, also within others. alice deploys it; alice, bob, carol and a contract of no good intentions call it, which is named
+stranger and answers to the functions that --callback names. Other contracts that it needs are in testdata/setup.json, a line each:
+
+  ` + exampleSetup + `
+
+A line with "call" and "to" is a call; "after" plays a line after the deploy, "searched" has the search call the contract too.
 
 What is found is shrunk to few calls and kept in testdata/fuzz below the directory, which every later run plays first. The
 same seed makes the same calls. A failure is exit code 1.`,
@@ -75,24 +81,32 @@ same seed makes the same calls. A failure is exit code 1.`,
 			return err
 		}
 		o.log = s.Note
-		tested, failure, err := o.search()
+		if o.invariants == nil {
+			s.Note("no invariants are declared (docs/contracts.md, \"Fuzzing\"): " +
+				"only calls that trap, panic or run out of gas are found")
+		}
+		var err error
+		if o.setup, err = readSetup(ctx, o.dir, o.build); err != nil {
+			return err
+		}
+		tested, failures, err := o.search()
 		if err != nil {
 			return err
 		}
 		if err := o.cover(ctx, &tested); err != nil {
 			return err
 		}
-		if failure == nil {
+		if len(failures) == 0 {
 			return s.Result(tested, tested.people)
 		}
-		return o.tell(ctx, s, tested, failure)
+		return o.tell(ctx, s, tested, failures)
 	})
 	set := command.Flags()
 	set.BoolVar(&noTests, "no-tests", false, "do not run the tests of the project")
 	set.DurationVar(&o.config.Time, "fuzz", 0, "how long to search (default 20,000 calls)")
 	set.Uint64Var(&o.config.Seed, "seed", 1, "what is tried")
 	set.IntVar(&o.config.Depth, "depth", fuzz.DefaultDepth, "calls of a sequence, at most")
-	set.StringVar(&o.init, "init", "", "the arguments of init as JSON, accounts by the names of who calls")
+	set.StringVar(&o.init, "init", "", "the arguments of init as JSON, accounts by the names of who calls, of stranger, or of the setup")
 	set.StringVar(&o.coverage, "coverage", "",
 		"write which functions, branches and lines ran to a `FILE` in the format of lcov, and tell it in short")
 	set.StringArrayVar(&o.callbacks, "callback", nil,
@@ -100,25 +114,55 @@ same seed makes the same calls. A failure is exit code 1.`,
 	return command
 }
 
+// foundFailure is a failure with the lines of source in which its last call failed.
+type foundFailure struct {
+	Says          string      `json:"says"`
+	Moves         []fuzz.Move `json:"moves"`
+	File          string      `json:"file"`
+	StoppedAt     []stoppedAt `json:"stoppedAt"`
+	*fuzz.Failure `json:"-"`
+	stopped       bool // whether its last call failed, or one within it
+}
+
 // tell tells what was found, and gives it as the command's error.
-func (c *contractTest) tell(ctx context.Context, s *session, tested testedContract, failure *fuzz.Failure) error {
-	broken := fmt.Errorf("the invariant %q does not hold: %w", failure.Invariant, failure.Err)
-	var last contracttest.Result
-	err := outside(c.log, func(t testing.TB) { last = failure.Again(t, func(w *fuzz.World) { c.setUp(w) }) })
-	if err != nil {
-		return errors.Join(broken, err)
+func (c *contractTest) tell(ctx context.Context, s *session, tested testedContract, failures []*fuzz.Failure) error {
+	found := make([]foundFailure, len(failures))
+	broken := fmt.Errorf("the invariant %q does not hold: %w", failures[0].Invariant, failures[0].Err)
+	if len(failures) > 1 {
+		broken = fmt.Errorf("%d failures were found, the first: %w", len(failures), broken)
 	}
-	at, err := c.stopped(ctx, c.build, last.Stops)
-	if err != nil {
-		return errors.Join(broken, err)
+	for i, failure := range failures {
+		found[i] = foundFailure{Says: failure.Err.Error(), Moves: failure.Moves, File: failure.File, Failure: failure}
+	}
+	for i, failure := range failures {
+		var last contracttest.Result
+		err := outside(c.log, func(t testing.TB) { last = failure.Again(t, func(w *fuzz.World) { c.setUp(w) }) })
+		if found[i].stopped = len(last.Stops) > 0; err == nil {
+			found[i].StoppedAt, err = c.stopped(ctx, c.build, last.Stops)
+		}
+		if err != nil {
+			return errors.Join(broken, err)
+		}
 	}
 	if s.JSON() {
-		return output.WithData(broken, map[string]any{"moves": failure.Moves, "file": failure.File, "stoppedAt": at})
+		first := found[0]
+		return output.WithData(broken, map[string]any{
+			"moves": first.Moves, "file": first.File, "stoppedAt": first.StoppedAt, "failures": found,
+		})
 	}
-	err = s.Result(tested, func(t *output.Text) {
-		failurePeople(t, failure)
-		if len(at) > 0 {
-			t.Line("\nThe last call stopped at%s", stoppedText(at))
+	err := s.Result(tested, func(t *output.Text) {
+		for _, f := range found {
+			if len(found) > 1 {
+				t.Line("%s", f.Says)
+			}
+			failurePeople(t, f.Failure)
+			switch {
+			case len(f.StoppedAt) > 0:
+				t.Line("The last call stopped at%s", stoppedText(f.StoppedAt))
+			case c.source != nil && f.stopped:
+				t.Line("The last call stopped in the SDK or in code of the compiler: no line of the contract is known.")
+			}
+			t.Line("")
 		}
 	})
 	return cmp.Or(err, broken)
@@ -161,6 +205,9 @@ func readModule(ctx context.Context, from string, o *contractbuild.Options) (tak
 	if err != nil {
 		return taken, err
 	}
+	if err := contractbuild.CheckStorage(source); err != nil {
+		return taken, err
+	}
 	if o.From, err = filepath.Abs(from); err != nil {
 		return taken, err
 	}
@@ -182,13 +229,13 @@ func declaresInvariants(s contractbuild.Source) bool {
 }
 
 // search runs the fuzzer. What is wrong with the contract, its arguments or the corpus is an error.
-func (c *contractTest) search() (tested testedContract, failure *fuzz.Failure, err error) {
+func (c *contractTest) search() (tested testedContract, failures []*fuzz.Failure, err error) {
 	c.config.FailOnTrap = true
 	err = outside(c.log, func(t testing.TB) {
-		report, found := fuzz.Search(t, c.config, func(w *fuzz.World) { tested.Invariants = c.setUp(w) })
-		tested.Calls, tested.Functions, failure = report.Calls, report.Functions, found
+		report, found := fuzz.SearchAll(t, c.config, func(w *fuzz.World) { tested.Invariants = c.setUp(w) })
+		tested.Calls, tested.Functions, failures = report.Calls, report.Functions, found
 	})
-	return tested, failure, err
+	return tested, failures, err
 }
 
 // setUp gives the names of the invariants.
@@ -205,18 +252,22 @@ func (c *contractTest) setUp(w *fuzz.World) []string {
 		w.T.Fatalf("the contract begins with %s: give the arguments with --init, accounts as %s; block 0 is of %d", init,
 			strings.Join(testActors, ", "), contracttest.GenesisTime)
 	}
+	if c.coverage != "" {
+		w.Chain.Cover()
+	}
+	accounts[stranger] = w.Adversary(stranger, c.adversary(w.T))
+	c.setup.begin(accounts)
+	target := func(k *contracttest.Contract) { w.Target(k) }
+	c.setup.play(w.T, w.Chain, false, w.Deploy, target)
 	given, err := argumentsOf(declared, abi.InitFunction, c.init, accounts)
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	if c.coverage != "" {
-		w.Chain.Cover()
-	}
 	k := w.Deploy(w.Chain.Account(testActors[0]), c.name, c.module, given)
 	w.Target(k)
-	w.Adversary("stranger", c.adversary(w.T))
+	c.setup.add(c.name, k)
+	c.setup.play(w.T, w.Chain, true, w.Deploy, target)
 	if c.invariants == nil {
-		c.log("no invariants are declared (docs/contracts.md, \"Fuzzing\"): only calls that trap are found")
 		return []string{}
 	}
 	return w.InvariantsOf(k, c.invariants)
@@ -269,10 +320,10 @@ func (c testedContract) people(t *output.Text) {
 		c.Coverage.people(t)
 	}
 	if len(c.Invariants) == 0 {
-		t.Line("\nNo call trapped.")
+		t.Line("\nNo call trapped, panicked or ran out of gas.")
 		return
 	}
-	t.Line("\nNo call trapped, and these held: %s", strings.Join(c.Invariants, ", "))
+	t.Line("\nNo call trapped, panicked or ran out of gas, and these held: %s", strings.Join(c.Invariants, ", "))
 }
 
 // outsideTest is a test for who runs none: what ends it unwinds as a [testEnd].

@@ -44,6 +44,55 @@ func TestContractTest(t *testing.T) {
 	}
 }
 
+// TestSetup: the contracts and calls of testdata/setup.json are there for the search, its coverage and the gas, and
+// arguments have their names and the adversary's.
+func TestSetup(t *testing.T) {
+	d := newDesk(t, nil)
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "testdata"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	init := `{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":1000}`
+	setup := `{"deploy":"silver","wasm":"../gold.wasm","from":"alice","args":` + init + `,"searched":true}
+{"call":"transfer","to":"silver","from":"alice","args":{"to":"stranger","amount":7}}
+{"call":"approve","to":"gold","from":"alice","args":{"spender":"silver","amount":5},"after":true}
+`
+	calls := `{"from":"alice","call":"transfer","args":{"to":"silver","amount":1}}`
+	for file, content := range map[string]string{
+		"gold.wasm": string(contracts.Token()), "testdata/setup.json": setup, "testdata/calls.json": calls,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gold := filepath.Join(dir, "gold.wasm")
+	tested := d.run(t, "contract", "test", gold, "--init", init, "--coverage", filepath.Join(dir, "c.info"), "--json")
+	var found testedContract
+	if err := json.Unmarshal(tested.document(t).Result, &found); err != nil || tested.exit != 0 {
+		t.Fatalf("%+v, %v", tested, err)
+	}
+	if found.Functions["silver.transfer"] == nil || found.Functions["gold.transfer"] == nil {
+		t.Errorf("got %+v, want calls of both contracts", found.Functions)
+	}
+	if o := d.run(t, "contract", "gas", gold, "--init", init, "--update"); o.exit != 0 {
+		t.Errorf("gas: %+v", o)
+	}
+	for line, want := range map[string]string{
+		`{"deploy":"x","from":"alice"}`:               `needs "wasm"`,
+		`{"call":"f","from":"alice"}`:                 `needs "to"`,
+		`{"call":"f","to":"none","from":"alice"}`:     "no contract",
+		`{"from":"alice"}`:                            `needs "deploy" or "call"`,
+		`{"call":"f","to":"x","from":"a","nope":"x"}`: "unknown field",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "testdata", "setup.json"), []byte(line), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if o := d.run(t, "contract", "test", gold, "--init", init); o.exit == 0 || !strings.Contains(o.err, want) {
+			t.Errorf("%s: got %+v, want %q", line, o, want)
+		}
+	}
+}
+
 // TestCoverageOfAModule has no sources: functions and blocks are counted, and there are no lines.
 func TestCoverageOfAModule(t *testing.T) {
 	d := newDesk(t, nil)

@@ -79,7 +79,7 @@ func (c *contractTest) cover(ctx context.Context, tested *testedContract) error 
 
 // playCalls makes the calls of the project's file, if it has one: they count too.
 func (c *contractTest) playCalls() error {
-	g := contractGas{givenModule: c.givenModule, init: c.init}
+	g := contractGas{givenModule: c.givenModule, init: c.init, setup: c.setup}
 	_, err := g.measure()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -191,7 +191,11 @@ func spans(numbers []int) string {
 }
 
 func (c coverage) people(t *output.Text) {
-	t.Line("\nRan: %s functions, %s blocks, %s lines (%s)", c.Functions, c.Blocks, c.Lines, c.File)
+	lines := c.Lines.String() + " lines"
+	if c.Lines.Of == 0 {
+		lines = "lines unknown without the source"
+	}
+	t.Line("\nRan: %s functions, %s blocks, %s (%s)", c.Functions, c.Blocks, lines, c.File)
 	for _, line := range c.Missed {
 		t.Line("Never ran: %s", line)
 	}

@@ -15,7 +15,7 @@ var groups = []struct {
 	{"look", "Look at the chain:", []string{
 		"status", "block", "tx", "events", "proof", "fees", "mempool", "watch", "rpc",
 	}},
-	{"contracts", "Contracts:", []string{"contract", "deploy", "call"}},
+	{"contracts", "Contracts:", []string{"contract", "deploy", "call", "encode", "decode"}},
 	{"node", "Run a node:", []string{"dev", "init", "node", "prove", "doctor", "snapshot", "db", "quarantine", "bench"}},
 	{"network", "Run a network:", []string{"cluster", "signer", "promote", "configure"}},
 	{"program", "This program:", []string{"help", "version", "completion"}},

@@ -199,6 +199,9 @@ func (n *fakeNode) blocks() []jsonrpc.Method {
 
 func (n *fakeNode) sending() []jsonrpc.Method {
 	return []jsonrpc.Method{
+		method(api.TraceUnsent, func(api.TraceUnsentParams) (*api.Trace, error) {
+			return &api.Trace{GasUsed: 20_000, Status: api.StatusSuccess, Parts: map[string]api.Quantity{}}, nil
+		}),
 		method(api.EstimateGas, func(api.RawTransactionParams) (api.Quantity, error) { return 21_000, nil }),
 		method(api.SendRawTransaction, func(p api.RawTransactionParams) (types.TxID, error) {
 			tx, err := n.take(p.Transaction)

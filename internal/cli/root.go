@@ -41,7 +41,7 @@ func (a *app) root() *cobra.Command {
 	})
 	root.AddCommand(
 		a.newKeys(), a.newFund(), a.newSend(), a.newCancel(),
-		a.newDeploy(), a.newCall(), a.newToken(), a.newContract(), a.newConfigure(), a.newPromote(),
+		a.newDeploy(), a.newCall(), a.newEncode(), a.newDecode(), a.newToken(), a.newContract(), a.newConfigure(), a.newPromote(),
 		a.newAccount(), a.newTx(), a.newBlock(), a.newEvents(), a.newProof(), a.newFees(), a.newMempool(), a.newStatus(),
 		a.newWatch(), a.newRPC(), a.newBench(),
 		a.newVersion(), a.newMan(), newCompletion(),

@@ -47,7 +47,7 @@ func linesAt(
 	source contractbuild.Source, lines *contractbuild.SourceMap, places []contracttest.Place,
 ) (list []stoppedAt) {
 	add := func(at contractbuild.Position, near bool) {
-		if source.IsOwn(at) {
+		if source.IsOwn(at) && at.Line > 0 { // the compiler gives 0 to what it made itself
 			list = append(list, stoppedAt{at.File, at.Line, near, lineOf(source.Files[at.File], at.Line)})
 		}
 	}

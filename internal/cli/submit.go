@@ -20,13 +20,16 @@ import (
 
 // submission are the flags of the commands that send a transaction.
 type submission struct {
-	gasLimit, maxFee, priorityFee, nonce uint64
-	noWait, dryRun                       bool
+	gasLimit, gasMargin, maxFee, priorityFee, nonce uint64
+	noWait, dryRun                                  bool
+
+	traced tracedCall // whether a dry run shows what the transaction would do
 }
 
 // The flags of a transaction's fields, which the node is asked for where they are not given.
 const (
 	gasLimitFlag    = "gas-limit"
+	gasMarginFlag   = "gas-margin"
 	maxFeeFlag      = "max-fee"
 	priorityFeeFlag = "priority-fee"
 	nonceFlag       = "nonce"
@@ -53,12 +56,15 @@ func (f *submission) registerSending(command *cobra.Command) {
 // registerGasLimit declares the flag of the gas limit.
 func (f *submission) registerGasLimit(command *cobra.Command) {
 	command.Flags().Uint64Var(&f.gasLimit, gasLimitFlag, 0, "the most gas to use (default: as the node estimates)")
+	command.Flags().Uint64Var(&f.gasMargin, gasMarginFlag, 0,
+		"gas to add to what the node estimates; what is not used is given back")
+	command.MarkFlagsMutuallyExclusive(gasLimitFlag, gasMarginFlag)
 }
 
 // fields are the fields that were given on the command line.
 func (f *submission) fields(command *cobra.Command) client.TxFields {
 	given := func(name string) bool { return command.Flags().Changed(name) }
-	var fields client.TxFields
+	fields := client.TxFields{GasMargin: types.Gas(f.gasMargin)}
 	if given(nonceFlag) {
 		fields.Nonce = &f.nonce
 	}
@@ -89,8 +95,11 @@ type plannedTransaction struct {
 	GasLimit             api.Quantity      `json:"gasLimit"`
 	MaxFeePerGas         api.Quantity      `json:"maxFeePerGas"`
 	MaxPriorityFeePerGas api.Quantity      `json:"maxPriorityFeePerGas"`
-	MaxCost              api.Quantity      `json:"maxCost"`  // value + gasLimit × maxFeePerGas
-	Unsigned             api.Data          `json:"unsigned"` // bincode(Transaction)
+	MaxCost              api.Quantity      `json:"maxCost"`              // value + gasLimit × maxFeePerGas
+	Unsigned             api.Data          `json:"unsigned"`             // bincode(Transaction)
+	LikelyGas            api.Quantity      `json:"likelyGas,omitempty"`  // what it would use now
+	LikelyCost           api.Quantity      `json:"likelyCost,omitempty"` // value + likelyGas × what is paid per gas now
+	Trace                *readTrace        `json:"trace,omitempty"`
 }
 
 // acceptedTransaction is the result of sending without waiting.
@@ -151,7 +160,7 @@ func (f *submission) sendWith(
 		return nil, err
 	}
 	if f.dryRun {
-		return nil, s.planned(building, tx)
+		return nil, f.planned(ctx, s, tx)
 	}
 	private, err := key()
 	if err != nil {
@@ -226,10 +235,11 @@ func (s *session) mayBeIn(ctx context.Context, err error, id types.TxID, known s
 	return output.WithData(explained{text, err}, map[string]any{"hash": id})
 }
 
-func (s *session) planned(ctx context.Context, tx types.Transaction) error {
+// planOf is a transaction for people; the ABI is that of the contract that it calls, nil where it is not known.
+func planOf(tx types.Transaction, declared *abi.ABI) (plannedTransaction, error) {
 	cost, err := tx.Cost()
 	if err != nil {
-		return err
+		return plannedTransaction{}, err
 	}
 	plan := plannedTransaction{
 		ChainID:              tx.ChainID,
@@ -256,14 +266,50 @@ func (s *session) planned(ctx context.Context, tx types.Transaction) error {
 		plan.Contract = new(types.NewContractID(tx.Sender, tx.Nonce))
 		plan.Args = new(argumentsText(&declared, abi.InitFunction, payload.InitArgs))
 	case types.Call:
-		declared, err := s.client.ContractABI(ctx, payload.Contract)
-		if err != nil {
-			return err
-		}
 		plan.Contract, plan.Function = &payload.Contract, &payload.Function
 		plan.Args = new(argumentsText(declared, payload.Function, payload.Args))
 	}
-	return s.Result(plan, plan.people)
+	return plan, nil
+}
+
+// planned writes the result of a dry run.
+func (f *submission) planned(ctx context.Context, s *session, tx types.Transaction) error {
+	ctx, cancel := s.patience(ctx)
+	defer cancel()
+	var declared *abi.ABI
+	var err error
+	if call, ok := tx.Payload.(types.Call); ok {
+		if declared, err = s.client.ContractABI(ctx, call.Contract); err != nil {
+			return err
+		}
+	}
+	plan, err := planOf(tx, declared)
+	if err != nil {
+		return err
+	}
+	trace, err := s.traceUnsent(ctx, tx, false, f.traced.sources, f.traced.log)
+	if err != nil {
+		return err
+	}
+	if f.traced.wanted {
+		plan.Trace = trace
+	}
+	price, err := s.client.GasPrice(ctx)
+	if err != nil {
+		return err
+	}
+	base := min(types.Amount(price.BaseFee), tx.MaxFeePerGas)
+	likely, err := types.Gas(trace.GasUsed).Cost(base + min(tx.MaxPriorityFeePerGas, tx.MaxFeePerGas-base))
+	if err != nil {
+		return err
+	}
+	plan.LikelyGas, plan.LikelyCost = trace.GasUsed, plan.Value+api.Quantity(likely)
+	return s.Result(plan, func(t *output.Text) {
+		plan.people(t)
+		if plan.Trace != nil {
+			t.Line("\n%s", s.traceText(*plan.Trace))
+		}
+	})
 }
 
 // argumentsText are a function's arguments as JSON, by the ABI if they fit it; others are made readable.
@@ -305,13 +351,19 @@ func (p plannedTransaction) people(t *output.Text) {
 				Name: "New producer", Value: c.Producer,
 			}, output.Field{Name: "New fee recipient", Value: c.FeeRecipient})
 	}
-	t.Fields(append(fields,
+	fields = append(fields,
 		output.Field{Name: "Value", Value: coins(p.Value)}, output.Field{Name: "Nonce", Value: uint64(p.Nonce)},
 		output.Field{
 			Name: "Gas limit", Value: uint64(p.GasLimit),
 		}, output.Field{Name: "Max fee", Value: perGas(p.MaxFeePerGas)},
 		output.Field{Name: "Priority fee", Value: perGas(p.MaxPriorityFeePerGas)},
-		output.Field{Name: "Costs at most", Value: coins(p.MaxCost)})...)
+		output.Field{Name: "Costs at most", Value: coins(p.MaxCost)})
+	if p.LikelyGas > 0 {
+		fields = append(fields, output.Field{
+			Name: "Costs likely", Value: fmt.Sprintf("%s, of %d gas", coins(p.LikelyCost), uint64(p.LikelyGas)),
+		})
+	}
+	t.Fields(fields...)
 }
 
 // include completes a receipt by what the transaction meant for its sender.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -68,7 +69,9 @@ func (a *app) newTokenCheck() *cobra.Command {
 		Use:   "check TOKEN",
 		Short: "Test a token against its standard, NEP-20 or NEP-11",
 		Long: `Test a deployed token against the NEP-20 standard: its functions and events, conservation of the supply, the rules of
-allowances, overflow, the zero account, and transfers to oneself. A contract that has ownerOf is tested against NEP-11, tokens
+allowances, overflow, the zero account, and transfers to oneself. Up to half of the holding moves between accounts that own
+nothing else, so that fees show. On a development chain all of it does, time passes, a contract gets tokens, and each other
+function of the token is called: none may take what others have, or stop it from moving. A contract that has ownerOf is tested against NEP-11, tokens
 of one each: who may move a token, approvals, lists in pages, IDs, mint and burn, and that contracts are told of what they
 get.
 
@@ -150,6 +153,7 @@ type checkedToken struct {
 	id          types.ContractID
 	development bool // blocks are made for each transaction
 	signers     map[types.Account]client.Signer
+	last        types.TxID // of the last call that was included
 }
 
 // checked is what is to be checked, and by whom.
@@ -165,7 +169,10 @@ func (s *session) checkToken(
 	ctx context.Context, held standard, c checked,
 ) (report conformance.Report, err error) {
 	holder := c.holder.Account()
-	t := checkedToken{s, c.id, c.chain.ID == api.DevelopmentChainID, map[types.Account]client.Signer{holder: c.holder}}
+	t := &checkedToken{
+		session: s, id: c.id, development: c.chain.ID == api.DevelopmentChainID,
+		signers: map[types.Account]client.Signer{holder: c.holder},
+	}
 	accounts := conformance.Accounts{Holder: holder}
 	for _, account := range []*types.Account{&accounts.A, &accounts.B} {
 		signer, err := newSigner()
@@ -207,7 +214,7 @@ func newSigner() (client.Signer, error) {
 }
 
 // giveBack sends the tokens and the coins of the two accounts to the holder.
-func (t checkedToken) giveBack(ctx context.Context, held standard, accounts conformance.Accounts) error {
+func (t *checkedToken) giveBack(ctx context.Context, held standard, accounts conformance.Accounts) error {
 	var failures []error
 	for _, from := range []types.Account{accounts.A, accounts.B} {
 		give := t.giveTokensBack
@@ -219,7 +226,7 @@ func (t checkedToken) giveBack(ctx context.Context, held standard, accounts conf
 	return errors.Join(failures...)
 }
 
-func (t checkedToken) giveTokensBack(ctx context.Context, from, to types.Account) error {
+func (t *checkedToken) giveTokensBack(ctx context.Context, from, to types.Account) error {
 	balance, err := t.client.TokenBalance(ctx, t.id, from, api.Latest())
 	if err != nil || balance.Balance == 0 {
 		return err
@@ -233,7 +240,7 @@ func (t checkedToken) giveTokensBack(ctx context.Context, from, to types.Account
 }
 
 // giveItemsBack is giveTokensBack of tokens of one each. Of a contract that lists none, none are known.
-func (t checkedToken) giveItemsBack(ctx context.Context, from, to types.Account) error {
+func (t *checkedToken) giveItemsBack(ctx context.Context, from, to types.Account) error {
 	args, err := json.Marshal(map[string]any{"owner": from, "start": 0, "count": 10})
 	if err != nil {
 		return err
@@ -259,7 +266,7 @@ func (t checkedToken) giveItemsBack(ctx context.Context, from, to types.Account)
 }
 
 // giveCoinsBack sends what is left after the gas of sending it.
-func (t checkedToken) giveCoinsBack(ctx context.Context, from, to types.Account) error {
+func (t *checkedToken) giveCoinsBack(ctx context.Context, from, to types.Account) error {
 	balance, err := t.client.Balance(ctx, from, api.Latest())
 	if err != nil || balance == 0 {
 		return err
@@ -281,7 +288,7 @@ func (t checkedToken) giveCoinsBack(ctx context.Context, from, to types.Account)
 const transferGas = 21_000
 
 // send sends a transaction and waits for its receipt.
-func (t checkedToken) send(
+func (t *checkedToken) send(
 	ctx context.Context, from types.Account, payload types.Payload, fields client.TxFields,
 ) (api.Receipt, error) {
 	ctx, cancel := t.patience(ctx)
@@ -308,12 +315,12 @@ func (t checkedToken) send(
 }
 
 // ABI is [conformance.Chain].ABI.
-func (t checkedToken) ABI(ctx context.Context) (*abi.ABI, error) {
+func (t *checkedToken) ABI(ctx context.Context) (*abi.ABI, error) {
 	return t.client.ContractABI(ctx, t.id)
 }
 
 // View is [conformance.Chain].View.
-func (t checkedToken) View(ctx context.Context, function string, args []byte) (conformance.Outcome, error) {
+func (t *checkedToken) View(ctx context.Context, function string, args []byte) (conformance.Outcome, error) {
 	result, err := t.client.View(ctx, t.id, function, args, api.Latest())
 	if err != nil {
 		return failed(err)
@@ -322,7 +329,7 @@ func (t checkedToken) View(ctx context.Context, function string, args []byte) (c
 }
 
 // Send is [conformance.Chain].Send. A call that the estimate of its gas shows to fail is not sent.
-func (t checkedToken) Send(
+func (t *checkedToken) Send(
 	ctx context.Context, from types.Account, function string, args []byte,
 ) (conformance.Outcome, error) {
 	receipt, err := t.send(ctx, from, types.Call{Contract: t.id, Function: function, Args: args}, client.TxFields{})
@@ -332,6 +339,7 @@ func (t checkedToken) Send(
 	if err != nil {
 		return failed(err)
 	}
+	t.last = receipt.TransactionHash
 	o := conformance.Outcome{OK: true, Output: receipt.ReturnData}
 	for _, log := range receipt.Logs {
 		l := conformance.Log{Contract: log.Address, Name: log.EventName, Data: log.Data}
@@ -347,7 +355,7 @@ func (t checkedToken) Send(
 }
 
 // Deploy is [conformance.Chain].Deploy.
-func (t checkedToken) Deploy(ctx context.Context, from types.Account, code []byte) (id types.ContractID, err error) {
+func (t *checkedToken) Deploy(ctx context.Context, from types.Account, code []byte) (id types.ContractID, err error) {
 	if !t.development {
 		return id, conformance.NotTested("it needs a contract of its own, which would stay: check a development chain")
 	}
@@ -363,6 +371,47 @@ func (t checkedToken) Deploy(ctx context.Context, from types.Account, code []byt
 		return id, errors.Join(errors.New("the contract of the check was not deployed"), err)
 	}
 	return *receipt.ContractAddress, nil
+}
+
+// TakesBack is [conformance.Chain].TakesBack.
+func (t *checkedToken) TakesBack() bool { return t.development }
+
+// Aside is [conformance.Chain].Aside.
+func (t *checkedToken) Aside(ctx context.Context, f func() error) (err error) {
+	if !t.development {
+		return f()
+	}
+	snapshot, err := t.client.Dev().Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.client.Dev().Revert(context.WithoutCancel(ctx), snapshot)) }()
+	return f()
+}
+
+// Pass is [conformance.Chain].Pass.
+func (t *checkedToken) Pass(ctx context.Context, by time.Duration) error {
+	if !t.development {
+		return conformance.NotTested("time passes on a development chain only")
+	}
+	if _, err := t.client.Dev().IncreaseTime(ctx, by); err != nil {
+		return err
+	}
+	_, err := t.client.Dev().Mine(ctx, 1)
+	return err
+}
+
+// Called is [conformance.Chain].Called.
+func (t *checkedToken) Called(ctx context.Context) (bool, error) {
+	made, err := t.client.Trace(ctx, t.last)
+	var refused *client.Error
+	if errors.As(err, &refused) || err == nil && made == nil {
+		return false, conformance.NotTested("the node has no trace of the transaction")
+	}
+	if err != nil {
+		return false, err
+	}
+	return made.Root != nil && made.Root.HostGas["call"] > 0, nil // an attempt that ends at once costs gas too
 }
 
 // failed is the outcome of a call that failed in its execution; any other error stays one.

@@ -68,6 +68,28 @@ func (s *session) trace(
 	if trace == nil {
 		return nil, fmt.Errorf("no block has the transaction %s", id)
 	}
+	return s.withLines(ctx, trace, sources, log)
+}
+
+// traceUnsent is trace of a transaction that is not sent, or of its call in view context.
+func (s *session) traceUnsent(
+	ctx context.Context, tx types.Transaction, view bool, sources []givenSource, log io.Writer,
+) (*readTrace, error) {
+	asking, cancel := s.patience(ctx)
+	defer cancel()
+	trace, err := s.client.TraceUnsent(asking, tx, view, len(sources) > 0)
+	if err != nil {
+		return nil, err
+	}
+	return s.withLines(ctx, trace, sources, log)
+}
+
+// withLines reads a trace with the contracts' ABIs and with sources.
+func (s *session) withLines(
+	ctx context.Context, trace *api.Trace, sources []givenSource, log io.Writer,
+) (*readTrace, error) {
+	asking, cancel := s.patience(ctx)
+	defer cancel()
 	read, err := s.readTrace(asking, trace)
 	if err != nil || len(sources) == 0 {
 		return read, err

@@ -53,7 +53,6 @@ func TestTraceWithoutLines(t *testing.T) {
 		"--source " + filepath.Join(d.home, "none") + ": stat": {
 			"tx", "trace", hash("02"), "--source", filepath.Join(d.home, "none"),
 		},
-		"a view call leaves no trace": {"call", gold, "balanceOf", "--address", "dev0", "--source", archive},
 	} {
 		if o := d.run(t, args...); o.exit == 0 || !strings.Contains(o.err, want) || node.places != asked {
 			t.Errorf("%q: %+v", args, o)

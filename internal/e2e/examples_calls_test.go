@@ -36,6 +36,7 @@ func (c *exampleChain) chain() {
 		Contract: c.token(), Function: "transfer", Args: argsOf("to", c.account(1), "amount", 1_500),
 	})
 	c.show("the output of a call that is not sent", "svc_call", call)
+	c.show("what it would do", "svc_traceCall", call)
 	c.post("svc_sendRawTransaction", call)
 	c.block()
 	c.history(types.TransactionID(transfer), types.TransactionID(call))

@@ -67,14 +67,16 @@ func (w *World) read(file string) ([]Move, error) {
 	return k.Moves, nil
 }
 
-// keep writes what was found to the corpus: a failure, and, of a search for a time, the sequences that did what none
+// keep writes what was found to the corpus: failures, and, of a search for a time, the sequences that did what none
 // did before.
-func (s *search) keep(failure *Failure) (err error) {
+func (s *search) keep(found []*Failure) (err error) {
 	if s.Corpus == "" {
 		return nil
 	}
-	if failure != nil {
-		failure.File, err = write(filepath.Join(s.Corpus, failures), kept{s.Seed, failure.Moves})
+	for _, failure := range found {
+		var fault error
+		failure.File, fault = write(filepath.Join(s.Corpus, failures), kept{s.Seed, failure.Moves})
+		err = errors.Join(err, fault)
 	}
 	if s.until.IsZero() || err != nil {
 		return err

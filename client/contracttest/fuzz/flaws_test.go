@@ -127,3 +127,52 @@ func trapping(w *fuzz.World) {
 	code := append(m.Encode(), wasmgen.Section(0, described)...)
 	w.Target(w.Deploy(w.Actor("alice"), "trap", code, nil))
 }
+
+// sealedBy is a function open(key u64) in the binary form that does what opened says if the key is that number.
+func sealedBy(key int64, opened ...byte) []byte {
+	m := wasmgen.Contract(1, 1)
+	read := m.AddImport(wasmgen.HostImport{Name: "args_read", Params: []byte("\x7f")})
+	const i64Eq = 0x51
+	m.Export("open", wasmgen.FunctionKind, m.AddFunction(m.AddType(nil, 0), nil, wasmgen.Concat(
+		wasmgen.Const(wasmgen.I32, 7), wasmgen.Call(read), // the number is behind the byte that marks the form
+		wasmgen.Const(wasmgen.I32, 8), []byte{wasmgen.I64Load, 3, 0}, wasmgen.Const(wasmgen.I64, key),
+		[]byte{i64Eq, wasmgen.IfOp, wasmgen.Empty}, opened, []byte{wasmgen.End})...))
+	described := append(wasmgen.Name("cairn_abi"),
+		`{"functions":[{"name":"open","mode":"write","args":[{"name":"key","type":"u64"}]}],"binary":true}`...)
+	return append(m.Encode(), wasmgen.Section(0, described)...)
+}
+
+// careless has functions that panic and stop, and one that goes on whatever the first does.
+func careless(w *fuzz.World) {
+	w.T.Helper()
+	alice := w.Actor("alice")
+	m := wasmgen.Contract(1, 1)
+	const panics = "the contract panicked"
+	m.Data = [][]byte{wasmgen.Data(0, panics), wasmgen.Data(64, "panics"), wasmgen.Data(80, "no")}
+	revert := m.AddImport(wasmgen.HostImport{Name: "revert", Params: []byte("\x7f\x7f")})
+	call := m.AddImport(wasmgen.HostImport{
+		Name: "call", Params: []byte("\x7f\x7f\x7f\x7f\x7f\x7e\x7e"), Result: wasmgen.I32,
+	})
+	read := m.AddImport(wasmgen.HostImport{Name: "args_read", Params: []byte("\x7f")})
+	i32 := func(values ...int64) (b []byte) {
+		for _, v := range values {
+			b = append(b, wasmgen.Const(wasmgen.I32, v)...)
+		}
+		return b
+	}
+	export := func(name string, code ...[]byte) {
+		m.Export(name, wasmgen.FunctionKind, m.AddFunction(m.AddType(nil, 0), nil, wasmgen.Concat(code...)...))
+	}
+	export("panics", i32(0, int64(len(panics))), wasmgen.Call(revert))
+	export("refuses", i32(80, 2), wasmgen.Call(revert))
+	export("stops", []byte{wasmgen.Unreachable})
+	const drop = 0x1A
+	export("tries", i32(127), wasmgen.Call(read), i32(128, 64, 6, 0, 0), wasmgen.Const(wasmgen.I64, 0),
+		wasmgen.Const(wasmgen.I64, -1), wasmgen.Call(call), []byte{drop})
+	described := append(wasmgen.Name("cairn_abi"), `{"functions":[{"name":"panics","mode":"write"},`+
+		`{"name":"refuses","mode":"write"},{"name":"stops","mode":"write"},`+
+		`{"name":"tries","mode":"write","args":[{"name":"of","type":"account"}]}],"binary":true}`...)
+	code := append(m.Encode(), wasmgen.Section(0, described)...)
+	w.Deploy(alice, "inner", code, nil)
+	w.Target(w.Deploy(alice, "outer", code, nil), "refuses", "tries", "stops")
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/abi"
 	"github.com/cairn-chain/cairn/client/contracttest"
 	"github.com/cairn-chain/cairn/client/contracttest/fuzz"
+	"github.com/cairn-chain/cairn/internal/testkit/wasmgen"
 )
 
 var seeds = flag.Uint64("seeds", 1, "how many seeds the flawed contracts are searched with")
@@ -240,7 +241,7 @@ func TestReport(t *testing.T) {
 // TestTraps: a call that traps is a failure where that is asked for.
 func TestTraps(t *testing.T) {
 	_, failure := fuzz.Search(t, fuzz.Config{FailOnTrap: true}, trapping)
-	if failure == nil || failure.Invariant != "no call traps" || len(failure.Moves) != 1 {
+	if failure == nil || failure.Invariant != "no call traps, panics or runs out of gas" || len(failure.Moves) != 1 {
 		t.Fatalf("%v", failure)
 	}
 	if again := failure.Again(t, trapping); again.Reason != "trap" || len(again.Stops) != 1 {
@@ -248,6 +249,35 @@ func TestTraps(t *testing.T) {
 	}
 	if _, failure = fuzz.Search(t, fuzz.Config{Calls: 100}, trapping); failure != nil {
 		t.Error(failure)
+	}
+}
+
+// TestFindsPanicsWhateverTheyPass: each fault of the code is found, also one within a call that succeeds. A refusal is none.
+func TestFindsPanicsWhateverTheyPass(t *testing.T) {
+	_, failures := fuzz.SearchAll(t, fuzz.Config{FailOnTrap: true, Calls: 1_000}, careless)
+	var got []string
+	for _, f := range failures {
+		got = append(got, f.Err.Error())
+		if len(f.Moves) != 1 {
+			t.Errorf("%v: got %d moves, want the shortest, 1", f.Err, len(f.Moves))
+		}
+	}
+	slices.Sort(got)
+	want := []string{`inner.panics ended by panic: "the contract panicked"`, "outer.stops ended by trap"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestTriesTheNumbersOfTheCode: what is behind a comparison with a number of the code, or with the sum of two, is found.
+func TestTriesTheNumbersOfTheCode(t *testing.T) {
+	for seed := range uint64(4) {
+		_, failure := fuzz.Search(t, fuzz.Config{Seed: seed + 1, FailOnTrap: true}, func(w *fuzz.World) {
+			w.Target(w.Deploy(w.Actor("alice"), "sealed", sealedBy(8_123_457_123_457, wasmgen.Unreachable), nil))
+		})
+		if failure == nil || len(failure.Moves) != 1 {
+			t.Errorf("seed %d: got %v, want the call with the number", seed+1, failure)
+		}
 	}
 }
 

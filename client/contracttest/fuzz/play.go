@@ -18,6 +18,7 @@ type Failure struct {
 	// Calls are how many calls it took to find it, and Plays how often sequences were played to shrink it.
 	Calls, Plays int
 	Minimal      bool   // shrinking came to its end
+	fault        string // which one of the code, of [Config].FailOnTrap
 	File         string // that the moves are kept in; empty where there is no corpus
 }
 
@@ -62,7 +63,9 @@ func (p *play) move(m Move) (r contracttest.Result, err error) {
 		}
 	}
 	*p.calls++
-	return p.stage.Call(from, id, m.Call, args, types.Amount(m.Coins)), nil
+	r = p.stage.Call(from, id, m.Call, args, types.Amount(m.Coins))
+	p.spent += r.GasUsed
+	return r, nil
 }
 
 // call is the contract that a move calls, and the arguments as they are sent.
@@ -82,23 +85,36 @@ func (w *World) call(m Move) (id types.ContractID, args []byte, err error) {
 	return k.ID, args, err
 }
 
-// trapped is the invariant of [Config].FailOnTrap.
-const trapped = "no call traps"
+// sound is the invariant of [Config].FailOnTrap.
+const sound = "no call traps, panics or runs out of gas"
 
-// judge is what is wrong after a call.
-func (p *play) judge(r contracttest.Result) *Failure {
-	switch {
-	case r.OK:
-		return p.broken()
-	case p.failOnTrap && r.Reason == "trap":
-		return &Failure{Invariant: trapped, Err: r.Err()}
-	default:
-		return nil
+// judge is what is wrong after a call: a fault of the code that passed over is to tell of, also where its caller went
+// on, else an invariant that does not hold.
+func (p *play) judge(r contracttest.Result, known map[string]bool) *Failure {
+	if p.failOnTrap {
+		for _, f := range r.Faults {
+			name, ok := p.named.names[types.Account(f.Contract)]
+			if !ok || p.adversary != nil && name == p.adversary.name {
+				continue // it may do as it likes
+			}
+			fault := fmt.Sprintf("%s.%s %s", name, f.Function, f.Reason)
+			if !known[fault] {
+				text := f.Reason
+				if f.Text != "" {
+					text += fmt.Sprintf(": %q", f.Text)
+				}
+				return &Failure{Invariant: sound, Err: fmt.Errorf("%s ended by %s", name+"."+f.Function, text), fault: fault}
+			}
+		}
 	}
+	if r.OK {
+		return p.broken()
+	}
+	return nil
 }
 
-// replay plays moves up to the first that breaks something, and gives nil if none does.
-func (w *World) replay(moves []Move, calls *int) (*Failure, error) {
+// replay plays moves up to the first that breaks something, known faults of the code apart, and gives nil if none does.
+func (w *World) replay(moves []Move, calls *int, known map[string]bool) (*Failure, error) {
 	p := w.begin(calls)
 	for i, m := range moves {
 		r, err := p.move(m)
@@ -108,7 +124,7 @@ func (w *World) replay(moves []Move, calls *int) (*Failure, error) {
 		if m.Call == "" {
 			continue
 		}
-		if f := p.judge(r); f != nil {
+		if f := p.judge(r, known); f != nil {
 			f.Moves = moves[:i+1]
 			return f, nil
 		}

@@ -45,7 +45,7 @@ func Replay(t testing.TB, setup func(*World), moves string) {
 		t.Fatal(err)
 	}
 	var calls int
-	failure, err := w.replay(parsed, &calls)
+	failure, err := w.replay(parsed, &calls, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

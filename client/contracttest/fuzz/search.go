@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -20,7 +21,8 @@ type Config struct {
 	// Corpus is the directory of sequences that are played first and kept; empty: none. [Run] has testdata/fuzz/ and the
 	// test's name.
 	Corpus string
-	// FailOnTrap makes a call that traps a failure too: a contract should say why it refuses.
+	// FailOnTrap makes a call a failure too that traps, panics or runs out of gas, whatever its caller does then: a
+	// contract should say why it refuses. Calls of the adversary are none.
 	FailOnTrap bool
 }
 
@@ -44,10 +46,29 @@ type search struct {
 	calls  int
 	report Report
 	until  time.Time // zero: Calls count
+	all    bool      // whether to go on after a fault of the code
+	known  map[string]bool
+	faults []*Failure // that were found, if all are to be
 }
 
 // Search makes a world and looks for a failure; nil if it finds none. What is wrong with the setup ends the test.
 func Search(t testing.TB, c Config, setup func(*World)) (Report, *Failure) {
+	t.Helper()
+	report, failures := searchFor(t, c, setup, false)
+	if len(failures) == 0 {
+		return report, nil
+	}
+	return report, failures[0]
+}
+
+// SearchAll is [Search] that goes on after a fault of the code ([Config].FailOnTrap): it gives one failure for each
+// function and kind of fault, and at last the invariant that does not hold, which ends it.
+func SearchAll(t testing.TB, c Config, setup func(*World)) (Report, []*Failure) {
+	t.Helper()
+	return searchFor(t, c, setup, true)
+}
+
+func searchFor(t testing.TB, c Config, setup func(*World), all bool) (Report, []*Failure) {
 	t.Helper()
 	if c.Seed == 0 {
 		c.Seed = 1
@@ -67,6 +88,8 @@ func Search(t testing.TB, c Config, setup func(*World)) (Report, *Failure) {
 		seen:   newDictionary(w),
 		news:   map[string]bool{},
 		report: newReport(w),
+		all:    all,
+		known:  map[string]bool{},
 	}
 	if c.Time > 0 {
 		s.until = time.Now().Add(c.Time)
@@ -75,26 +98,45 @@ func Search(t testing.TB, c Config, setup func(*World)) (Report, *Failure) {
 		t.Fatalf("the invariant %q does not hold after the setup: %v", f.Invariant, f.Err)
 	}
 	s.lookAround()
-	failure := s.run()
+	found := s.run()
 	s.report.Calls = s.calls
-	if failure != nil {
-		failure.Seed, failure.Calls = c.Seed, s.calls
-		failure = w.shrink(failure)
+	failures := s.faults
+	if found != nil {
+		found.Calls = s.calls
+		failures = append(failures, found)
 	}
-	if err := s.keep(failure); err != nil && failure == nil {
+	for i, failure := range failures {
+		failure.Seed = c.Seed
+		failures[i] = w.shrink(failure, s.known)
+	}
+	if err := s.keep(failures); err != nil && len(failures) == 0 {
 		t.Fatal(err)
 	} else if err != nil {
-		t.Logf("the failure is not kept: %v", err) // it must be told all the same
+		t.Logf("what failed is not kept: %v", err) // it must be told all the same
 	}
-	return s.report, failure
+	return s.report, failures
+}
+
+// passedOver notes a fault of the code, if all are to be found, and tells whether to go on after it.
+func (s *search) passedOver(f *Failure) bool {
+	if !s.all || f.fault == "" {
+		return false
+	}
+	s.known[f.fault] = true
+	f.Calls, f.Moves = s.calls, cloneMoves(f.Moves)
+	s.faults = append(s.faults, f)
+	return true
 }
 
 // run plays what is kept, then makes sequences until one fails or the search ends.
 func (s *search) run() *Failure {
 	for _, moves := range s.kept() {
-		f, err := s.world.replay(moves, &s.calls)
+		f, err := s.world.replay(moves, &s.calls, s.known)
 		if err != nil {
 			s.world.T.Logf("a sequence of %s is passed over: %v", s.Corpus, err)
+			continue
+		}
+		if f != nil && s.passedOver(f) {
 			continue
 		}
 		if f != nil {
@@ -134,6 +176,10 @@ func (s *search) sequence() *Failure {
 		} else {
 			m = g.move()
 		}
+		// What runs out of gas takes as long as all other calls together.
+		if s.known[m.To+"."+m.Call+" out_of_gas"] && s.rand.IntN(64) > 0 {
+			continue
+		}
 		r, err := p.move(m)
 		if err != nil {
 			s.world.T.Fatalf("a move that was made cannot be played, %+v: %v", m, err)
@@ -144,7 +190,7 @@ func (s *search) sequence() *Failure {
 		if m.Call == "" {
 			continue
 		}
-		if f := s.judge(p, m, r, &moves); f != nil {
+		if f := s.judge(p, m, r, moves); f != nil && !s.passedOver(f) {
 			return f
 		}
 		if isNew := s.happened(m, r, last); isNew && r.OK {
@@ -159,15 +205,14 @@ func (s *search) sequence() *Failure {
 }
 
 // judge tells whether a call broke something.
-func (s *search) judge(p *play, m Move, r contracttest.Result, moves *[]Move) *Failure {
-	f := p.judge(r)
+func (s *search) judge(p *play, m Move, r contracttest.Result, moves []Move) *Failure {
+	f := p.judge(r, s.known)
 	if f == nil {
 		return nil
 	}
-	if !r.OK {
-		*moves = append(*moves, m)
+	if f.Moves = moves; !r.OK {
+		f.Moves = append(slices.Clone(moves), m)
 	}
-	f.Moves = *moves
 	return f
 }
 

@@ -2,12 +2,18 @@ package fuzz
 
 import (
 	"encoding/json"
+	"maps"
 	"math/big"
 	"slices"
+
+	"github.com/cairn-chain/cairn/types"
 )
 
-// maxPlays bounds what shrinking takes.
-const maxPlays = 5_000
+// Bounds of what shrinking takes.
+const (
+	maxPlays           = 5_000
+	maxGas   types.Gas = 100_000_000_000 // of calls that run out of gas each takes a block's
+)
 
 // shrinker makes a failing sequence smaller while the same invariant fails.
 type shrinker struct {
@@ -15,27 +21,32 @@ type shrinker struct {
 	found *Failure
 	moves []Move // changed in place; they fail
 	calls int
+	until types.Gas       // that the world's calls may have spent
+	known map[string]bool // faults of the code that are not this one
 }
 
 // shrink gives the smallest failing sequence that it comes to.
-func (w *World) shrink(found *Failure) *Failure {
-	s := &shrinker{world: w, found: found, moves: cloneMoves(found.Moves)}
-	for changed := true; changed && found.Plays < maxPlays; {
+func (w *World) shrink(found *Failure, known map[string]bool) *Failure {
+	s := &shrinker{world: w, found: found, moves: cloneMoves(found.Moves), known: maps.Clone(known), until: w.spent + maxGas}
+	delete(s.known, found.fault)
+	for changed := true; changed && s.mayPlay(); {
 		changed = s.dropMoves()
 		changed = s.simplify() || changed
 	}
-	found.Moves, found.Minimal = s.moves, found.Plays < maxPlays
+	found.Moves, found.Minimal = s.moves, s.mayPlay()
 	return found
 }
 
+func (s *shrinker) mayPlay() bool { return s.found.Plays < maxPlays && s.world.spent < s.until }
+
 // fails tells whether the moves as they are now fail.
 func (s *shrinker) fails(moves []Move) bool {
-	if s.found.Plays >= maxPlays {
+	if !s.mayPlay() {
 		return false
 	}
 	s.found.Plays++
-	f, err := s.world.replay(moves, &s.calls)
-	if err != nil || f == nil || f.Invariant != s.found.Invariant {
+	f, err := s.world.replay(moves, &s.calls, s.known)
+	if err != nil || f == nil || f.Invariant != s.found.Invariant || f.fault != s.found.fault {
 		return false
 	}
 	s.found.Err = f.Err

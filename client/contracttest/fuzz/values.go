@@ -3,8 +3,10 @@ package fuzz
 import (
 	"encoding/hex"
 	"encoding/json"
+	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,6 +26,7 @@ type dictionary struct {
 	accounts []name
 	good     map[string][]any // values of calls that succeeded, by the parameter's name and type
 	next     int              // that is forgotten when there are too many
+	i32, i64 []*big.Int       // constants of the contracts' codes
 }
 
 func newDictionary(w *World) *dictionary {
@@ -35,6 +38,7 @@ func newDictionary(w *World) *dictionary {
 	for _, given := range w.given {
 		d.json(given)
 	}
+	d.i32, d.i64 = worthwhile(w.i32), worthwhile(w.i64)
 	return d
 }
 
@@ -222,7 +226,17 @@ func integerType(t abi.Type) (integer, bool) {
 // integer makes one: near a boundary, near one that was seen, or any of a random size.
 func (m maker) integer(i integer) json.Number {
 	n := new(big.Int)
-	switch kind := m.IntN(4); {
+	switch kind := m.IntN(5); {
+	case kind == 4 && len(m.constants(i)) > 0:
+		n.Set(pick(m.Rand, m.constants(i)))
+		switch m.IntN(6) {
+		case 0:
+			n.Add(n, one)
+		case 1:
+			n.Sub(n, one)
+		case 2:
+			n.Add(n, pick(m.Rand, m.constants(i)))
+		}
 	case kind == 0:
 		switch m.IntN(4) {
 		case 0:
@@ -253,6 +267,25 @@ func (m maker) integer(i integer) json.Number {
 		n.Set(i.most)
 	}
 	return json.Number(n.String())
+}
+
+// constants are numbers in code that an integer of this size may be compared with.
+func (m maker) constants(i integer) []*big.Int {
+	if i.bits > 32 {
+		return m.seen.i64
+	}
+	return m.seen.i32
+}
+
+// worthwhile are constants without those that are tried anyway, and each once.
+func worthwhile(constants []uint64) (numbers []*big.Int) {
+	slices.Sort(constants)
+	for _, n := range slices.Compact(constants) {
+		if n > 2 && n < math.MaxUint64-2 {
+			numbers = append(numbers, new(big.Int).SetUint64(n))
+		}
+	}
+	return numbers
 }
 
 // vary changes a number that was seen, or leaves it.

@@ -26,7 +26,9 @@ type World struct {
 	invariants []invariant
 	writes     []target // of all contracts, once they are asked for
 	failOnTrap bool
-	given      [][]byte // the arguments of deploys, as JSON
+	spent      types.Gas // by all calls
+	given      [][]byte  // the arguments of deploys, as JSON
+	i32, i64   []uint64  // constants of the deployed codes
 }
 
 // directory has the accounts of a world by their names, which are of one account each.
@@ -106,6 +108,11 @@ func (w *World) Deploy(
 	if given, err := json.Marshal(args); err == nil { // what is no JSON has no numbers to learn
 		w.given = append(w.given, given)
 	}
+	constants, err := contracttest.ConstantsOf(code)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	w.i32, w.i64 = append(w.i32, constants.I32...), append(w.i64, constants.I64...)
 	w.naming(name, k.Account())
 	w.contracts[name] = k
 	return k

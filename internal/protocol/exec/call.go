@@ -21,6 +21,7 @@ func Call(
 	p types.Parameters, parent state.Reader, seed types.Header, tx types.Transaction, s Simulation,
 ) (Outcome, error) {
 	r := Rehearse(p, parent, seed, s.Machine)
-	r.derivation.tracer, r.derivation.stop = s.Tracer, s.Stop
+	r.Trace(s.Tracer)
+	r.derivation.stop = s.Stop
 	return r.Play(tx, s.View)
 }

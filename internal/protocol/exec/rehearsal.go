@@ -54,6 +54,9 @@ func (r *Rehearsal) Play(tx types.Transaction, view bool) (Outcome, error) {
 	return outcome, nil
 }
 
+// Trace has a tracer hear what is played from now on; nil for none.
+func (r *Rehearsal) Trace(t Tracer) { r.derivation.tracer = t }
+
 // Header is that of the block in which transactions are played, as far as contracts see it.
 func (r *Rehearsal) Header() types.Header { return r.derivation.header }
 

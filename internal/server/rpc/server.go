@@ -140,20 +140,21 @@ func (s *Server) addGroups(c Config, genesis types.Genesis) {
 	ranges := &blockHandlers{blockReader: blocks, files: files, followers: followers}
 	payments := &paymentReader{chain: c.Chain, network: genesis.Network, reverts: c.Developer != nil}
 	s.feed = &Feed{blocks, c.Proofs, chain, payments, events}
+	submit := &submitHandlers{
+		liveness:     live,
+		simulator:    simulator,
+		transactions: transactions,
+		chain:        c.Chain,
+		sender:       c.Sender,
+		pool:         c.Pool,
+		errors:       s.errors,
+		developer:    c.Developer,
+	}
 	s.groups = []group{
 		chain,
 		ranges,
 		&transactionHandlers{transactionReader: transactions, cursors: cursors, pool: c.Pool, network: genesis.Network},
-		&submitHandlers{
-			liveness:     live,
-			simulator:    simulator,
-			transactions: transactions,
-			chain:        c.Chain,
-			sender:       c.Sender,
-			pool:         c.Pool,
-			errors:       s.errors,
-			developer:    c.Developer,
-		},
+		submit,
 		&feeHandlers{ledger: c.Ledger, blocks: blocks, tips: tipCache{limit: maxCachedTips}},
 		&poolHandlers{pool: c.Pool, network: genesis.Network},
 		views,
@@ -161,7 +162,9 @@ func (s *Server) addGroups(c Config, genesis types.Genesis) {
 		&viewProofHandlers{prover: prover, views: views, chain: c.Chain},
 		events,
 		&paymentHandlers{payments},
-		&traceHandlers{transactions: transactions, ledger: c.Ledger, engines: c.Engines, traces: c.Admission.Long().Kind(1, 0)},
+		&traceHandlers{
+			transactions: transactions, ledger: c.Ledger, engines: c.Engines, traces: c.Admission.Long().Kind(1, 0), unsent: submit,
+		},
 		&tokenHandlers{viewHandlers: views, codes: c.Chain, network: genesis.Network},
 		proofs,
 		&snapshotHandlers{c.Chain, c.Snapshots},

@@ -9,7 +9,6 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/fees"
-	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/jsonrpc"
@@ -21,8 +20,6 @@ const (
 	receiptWait = 30 * time.Second
 	// DefaultViewGas is the execution gas of a call that is not sent.
 	DefaultViewGas types.Gas = 200_000_000
-	// estimateReserve is the part of an estimate that is added to it: 1/20 = 5 %.
-	estimateReserve = 20
 )
 
 // submitHandlers send transactions, and simulate them.
@@ -240,8 +237,11 @@ func decodeCall(encoded []byte) (types.Transaction, error) {
 	return tx.Signed().Transaction, nil
 }
 
-// run runs the transaction as long as the request has gas left; the last run may take more than that.
-func (m *simulation) run(ctx context.Context, gasLimit types.Gas) (outcome exec.Outcome, err error) {
+// run runs the transaction as long as the request has gas left; the last run may take more than that. The tracer may be
+// nil.
+func (m *simulation) run(
+	ctx context.Context, gasLimit types.Gas, tracer exec.Tracer,
+) (outcome exec.Outcome, err error) {
 	if m.request.GasLeft() <= 0 {
 		return outcome, withData(api.ErrRequestGas, "limit", request.Gas)
 	}
@@ -249,7 +249,7 @@ func (m *simulation) run(ctx context.Context, gasLimit types.Gas) (outcome exec.
 	tx.GasLimit = gasLimit
 	over := m.executions.run(ctx, m.request, func(stop func() error) {
 		how := m.how
-		how.Stop = stop
+		how.Stop, how.Tracer = stop, tracer
 		outcome, err = exec.Call(m.parameters, m.state, m.seed, tx, how)
 	})
 	m.request.SpendGas(outcome.GasUsed)
@@ -262,14 +262,8 @@ func (h *submitHandlers) call(ctx context.Context, p api.RawTransactionParams) (
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, m.state.Close()) }()
-	most := min(m.parameters.GasLimit, fees.IntrinsicGas(m.tx.Payload)+h.gas)
-	gas, capped := m.tx.GasLimit, false
-	if gas == 0 {
-		gas = most
-	} else if gas > most && gas <= m.parameters.GasLimit {
-		gas, capped = most, true
-	}
-	outcome, err := m.run(ctx, gas)
+	gas, capped := h.gasOf(&m)
+	outcome, err := m.run(ctx, gas, nil)
 	switch {
 	case err != nil:
 		return nil, h.callRefusal(&m, err)
@@ -279,6 +273,20 @@ func (h *submitHandlers) call(ctx context.Context, p api.RawTransactionParams) (
 		return nil, failed(outcome)
 	}
 	return outcome.Output, nil
+}
+
+// gasOf is the gas limit of a transaction that is tried, and whether it is less than the transaction's own, for what a
+// call may use that is not sent.
+func (h *submitHandlers) gasOf(m *simulation) (gas types.Gas, capped bool) {
+	most := min(m.parameters.GasLimit, fees.IntrinsicGas(m.tx.Payload)+h.gas)
+	switch gas := m.tx.GasLimit; {
+	case gas == 0:
+		return most, false
+	case gas > most && gas <= m.parameters.GasLimit:
+		return most, true
+	default:
+		return gas, false
+	}
 }
 
 func (h *submitHandlers) callRefusal(m *simulation, err error) error {
@@ -300,61 +308,4 @@ func failed(outcome exec.Outcome) error {
 	reason := string(outcome.Reason)
 	return jsonrpc.NewError(api.CodeExecutionFailed, "the execution failed: "+api.FailureText(reason, outcome.Output),
 		"reason", reason, "gasUsed", api.Quantity(outcome.GasUsed), "revertData", api.Data(outcome.Output))
-}
-
-func (h *submitHandlers) estimateGas(
-	ctx context.Context, p api.RawTransactionParams,
-) (estimate api.Quantity, err error) {
-	m, err := h.simulate(ctx, p.Transaction)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, m.state.Close()) }()
-	most := m.parameters.GasLimit
-	outcome, err := m.run(ctx, most)
-	switch {
-	case err != nil:
-		return 0, h.callRefusal(&m, err)
-	case outcome.Reason != exec.Success:
-		return 0, failed(outcome)
-	}
-	least, err := m.leastGas(ctx, outcome.GasUsed, most)
-	return api.Quantity(min(least+(least+estimateReserve-1)/estimateReserve, most)), err
-}
-
-// leastGas is a gas limit from used to most with which the transaction succeeds, at most 1/128 over the smallest. With
-// most it succeeds. With used it does unless it must have gas that it does not use. That is what a look-up in storage
-// may take, and 1/63 of it for each level of nested calls.
-func (m *simulation) leastGas(ctx context.Context, used, most types.Gas) (types.Gas, error) {
-	var fault error
-	succeeds := func(gas types.Gas) bool {
-		if fault != nil {
-			return true
-		}
-		var outcome exec.Outcome
-		if outcome, fault = m.run(ctx, gas); fault != nil {
-			return true
-		}
-		return outcome.Reason == exec.Success
-	}
-	if succeeds(used) {
-		return used, fault
-	}
-	step := used/128 + 1
-	fails, enough := used, most
-	for more := params.Schedule1.StorageReserve; fails+more < most; more *= 2 {
-		if succeeds(fails + more) {
-			enough = fails + more
-			break
-		}
-		fails += more
-	}
-	for enough-fails > step && fault == nil {
-		if middle := fails + (enough-fails)/2; succeeds(middle) {
-			enough = middle
-		} else {
-			fails = middle
-		}
-	}
-	return enough, fault
 }

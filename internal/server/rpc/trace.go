@@ -19,12 +19,38 @@ type traceHandlers struct {
 	ledger       Ledger
 	engines      Engines
 	traces       *admission.Lane // each executes as much as a block
+	unsent       *submitHandlers
 }
 
 func (h *traceHandlers) methods(e *clientErrors) []method {
 	return []method{
 		bind(e, api.TraceTransaction, h.traceTransaction).in(h.traces),
+		bind(e, api.TraceUnsent, h.traceUnsent).in(h.traces),
 	}
+}
+
+// traceUnsent runs a transaction as svc_call does, or its call as svc_viewCall does, and tells what it did.
+func (h *traceHandlers) traceUnsent(ctx context.Context, p api.TraceUnsentParams) (_ *api.Trace, err error) {
+	m, err := h.unsent.simulate(ctx, p.Transaction)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, m.state.Close()) }()
+	t := trace.New()
+	if m.how.View = p.View; p.Places {
+		noting, shut, failed := h.noting(t, m.tx.Payload)
+		if failed != nil {
+			return nil, failed
+		}
+		defer func() { err = errors.Join(err, shut()) }()
+		m.how.Engine = noting
+	}
+	gas, _ := h.unsent.gasOf(&m)
+	outcome, err := m.run(ctx, gas, t)
+	if err != nil {
+		return nil, h.unsent.callRefusal(&m, err)
+	}
+	return t.Trace(outcome.GasUsed, outcome.Reason), nil
 }
 
 func (h *traceHandlers) traceTransaction(ctx context.Context, p api.TraceParams) (_ *api.Trace, err error) {

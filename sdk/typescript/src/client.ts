@@ -42,7 +42,10 @@ export interface ClientOptions {
 }
 
 /** TxFields are the fields of a transaction that the node is asked for where they are left out. */
-export type TxFields = Partial<Pick<Transaction, "nonce" | "gasLimit" | "maxFeePerGas" | "maxPriorityFeePerGas">>;
+export type TxFields = Partial<Pick<Transaction, "nonce" | "gasLimit" | "maxFeePerGas" | "maxPriorityFeePerGas">> & {
+  /** gasMargin is added to what svc_estimateGas says, for a call that may do more by the time it is in a block. */
+  gasMargin?: bigint;
+};
 
 /** Call is one call of a request that {@link Client.post} makes. */
 export interface Call {
@@ -168,7 +171,7 @@ export class Client {
     const maxFeePerGas = fields.maxFeePerGas ?? (tip === undefined ? prices.suggested_max_fee : 2n * prices.base_fee + tip);
     const suggested = prices.suggested_priority_fee < maxFeePerGas ? prices.suggested_priority_fee : maxFeePerGas;
     const tx = { version: 1 as const, chainId, sender, nonce, gasLimit: 0n, maxFeePerGas, maxPriorityFeePerGas: tip ?? suggested, payload };
-    return { ...tx, gasLimit: fields.gasLimit ?? (await this.call("svc_estimateGas", toHex(encodeTransaction(tx)))) };
+    return { ...tx, gasLimit: fields.gasLimit ?? (await this.call("svc_estimateGas", toHex(encodeTransaction(tx)))) + (fields.gasMargin ?? 0n) };
   }
   /** checkRecipient rejects with an AddressError `nobody` if an account is neither a key that somebody may have nor a contract. */
   async checkRecipient(account: Account): Promise<void> {

@@ -991,7 +991,7 @@ export interface Methods {
   svc_call: { params: [transaction: Hex]; result: Hex };
   /** The chain id that transactions are signed for. */
   svc_chainId: { params: []; result: bigint };
-  /** The gas limit that a transaction needs on the latest state, with a reserve of 5 %. */
+  /** The gas limit with which a transaction does on the latest state what it does with ample gas, its inner calls included, with room for one more new account and one more storage entry, and 5 %. */
   svc_estimateGas: { params: [transaction: Hex]; result: bigint };
   /** What to pay per gas now. */
   svc_gasPrice: { params: []; result: GasPriceInfo };
@@ -1079,6 +1079,8 @@ export interface Methods {
   svc_sendRawTransactionSync: { params: [transaction: Hex]; result: Receipt };
   /** Over WebSocket (/ws): begins to send a topic as notifications of the method svc_subscription, and gives the subscription's id, which is the connection's own. Each has params {subscription, result}. The result is of newBlocks a Block with hashes, of newPendingTransactions a hash, of events an Event, of syncStatus a SyncStatus, of proofs a ProofNotice, of payments a PaymentPage. Of rangeProofs it is an array of RangeProofs, and of events with progress an EventProgress too. */
   svc_subscribe: { params: [topic: "newBlocks" | "newPendingTransactions" | "events" | "syncStatus" | "proofs" | "rangeProofs" | "payments", filter?: SubscriptionFilter | null]; result: bigint };
+  /** What a transaction would do on the latest state, call by call, without sending it; also one that fails. It may use as much gas as svc_call, and nonce and fees are not asked. */
+  svc_traceCall: { params: [transaction: Hex, view?: boolean | null, places?: boolean | null]; result: Trace | null };
   /** What an included transaction did, call by call; null when it is not included, pruned where the node does not have all blocks and cannot know. Its block is executed again up to it. */
   svc_traceTransaction: { params: [hash: Hash, places?: boolean | null]; result: Trace | null };
   /** Over WebSocket (/ws): ends a subscription of the connection; false if it has none of that id. */
@@ -1246,6 +1248,7 @@ export const results: Record<string, string> = {
   svc_listRecentTransactions: "[Transaction",
   svc_sendRawTransactionSync: "Receipt",
   svc_subscribe: "q",
+  svc_traceCall: "Trace",
   svc_traceTransaction: "Trace",
   svc_verifyProof: "ProofVerdict",
 };

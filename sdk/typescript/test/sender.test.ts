@@ -150,3 +150,18 @@ test("a journal that no sender wrote is refused", async () => {
     assert.ok(closed, `${what}: the journal is left to others`);
   }
 });
+
+test("a margin is added to what the node estimates, and to nothing else", async () => {
+  const call: Payload = { type: "call", value: 0n, contract: account, function: "f", args: new Uint8Array() };
+  const limits: bigint[] = [];
+  const { client } = node((c) => {
+    if (c.method === "svc_sendRawTransaction") limits.push(decodeTransaction(fromHex(c.params[0])).gasLimit);
+    return undefined;
+  });
+  const sender = await createSender(client, signer, { time: clock() });
+  await sender.send(call, { gasMargin: 4_000n }).accepted;
+  await sender.send(call, { gasLimit: 30_000n, gasMargin: 4_000n }).accepted;
+  await sender.send(call, {}).accepted;
+  assert.deepEqual(limits, [25_000n, 30_000n, 21_000n]);
+  await sender.close();
+});

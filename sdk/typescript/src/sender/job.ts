@@ -66,6 +66,8 @@ export interface SendOptions {
   id?: string;
   /** instead of what the node estimates */
   gasLimit?: bigint;
+  /** added to what the node estimates, for a call that may do more by the time it is in a block; what is not used is given back */
+  gasMargin?: bigint;
   /** the most that it may pay per gas, replacements included; the lower of it and maxFeeCap counts */
   maxFee?: bigint;
 }

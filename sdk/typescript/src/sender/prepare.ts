@@ -34,9 +34,16 @@ export async function prepare(
     const index = asked[i];
     const answer = index === undefined ? job.options.gasLimit : answers[index];
     if (answer instanceof Error) return answer;
-    const gasLimit = job.payload!.type === "transfer" && index !== undefined ? transferGas(answer as bigint) : (answer as bigint | undefined);
-    return { payload: job.payload!, gasLimit: gasLimit ?? intrinsicGas(job.payload!), ...fees(prices as rpc.GasPriceInfo, cap(job)) };
+    return { payload: job.payload!, gasLimit: gasLimitOf(job, index === undefined ? undefined : (answer as bigint)), ...fees(prices as rpc.GasPriceInfo, cap(job)) };
   });
+}
+
+/** gasLimitOf is what a job says, else what follows from the answer to its question. */
+function gasLimitOf(job: Job, answer: bigint | undefined): bigint {
+  const { gasLimit, gasMargin = 0n } = job.options;
+  if (gasLimit !== undefined) return gasLimit;
+  if (answer === undefined) return intrinsicGas(job.payload!);
+  return job.payload!.type === "transfer" ? transferGas(answer) : least(answer + gasMargin, MAX_U64);
 }
 
 /** question is what to ask the node for a payload's gas; undefined where it is known. */

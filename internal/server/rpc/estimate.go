@@ -1,0 +1,205 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"hash"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/fees"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/protocol/state"
+	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/types"
+)
+
+const (
+	// estimateReserve is the part of the least gas limit that an estimate adds to it: 1/20 = 5 %.
+	estimateReserve = 20
+	// The storage entry that an estimate leaves room for has a key and a value of so many bytes.
+	roomKeyBytes, roomValueBytes = 64, 256
+	// returned is the divisor of the gas that a nested call leaves to its caller, less one: of 64 parts it gets 63.
+	returned = 63
+)
+
+// room is the gas of what a transaction may have to do more in its block than on the latest state, because others came
+// before it: make an account that is gone by then, and write a storage entry that was there.
+var room = func(s *params.Schedule) types.Gas {
+	entry := s.StorageRead + s.StorageWrite + s.StorageNewKey +
+		roomKeyBytes*(s.StorageReadKeyByte+s.StorageWriteKeyByte) + roomValueBytes*s.StorageWriteValueByte
+	return s.NewAccount + entry
+}(&params.Schedule1)
+
+func (h *submitHandlers) estimateGas(
+	ctx context.Context, p api.RawTransactionParams,
+) (estimate api.Quantity, err error) {
+	m, err := h.simulate(ctx, p.Transaction)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, m.state.Close()) }()
+	most := m.parameters.GasLimit
+	did := newEffects()
+	outcome, err := m.run(ctx, most, did)
+	switch {
+	case err != nil:
+		return 0, h.callRefusal(&m, err)
+	case outcome.Reason != exec.Success:
+		return 0, failed(outcome)
+	}
+	least := outcome.GasUsed
+	if did.deepest > 0 {
+		if least, err = m.leastGas(ctx, did, outcome.GasUsed, most); err != nil {
+			return 0, err
+		}
+		least += atDepth(room, did.deepest)
+	} else if least, err = m.withRecipient(least); err != nil {
+		return 0, err
+	}
+	return api.Quantity(min(least+(least+estimateReserve-1)/estimateReserve, most)), nil
+}
+
+// withRecipient is the gas of a transfer if its recipient has no entry in the state by then. An account that has sent
+// keeps its entry; one that has not, such as a contract's, loses it with its last coin.
+func (m *simulation) withRecipient(used types.Gas) (types.Gas, error) {
+	transfer, ok := m.tx.Payload.(types.Transfer)
+	if !ok || transfer.Amount == 0 {
+		return used, nil
+	}
+	encoded, err := m.state.Get(state.AccountKey(transfer.To))
+	if err != nil {
+		return used, err
+	}
+	recipient, err := state.DecodeAccount(encoded)
+	if err != nil || recipient.Nonce > 0 {
+		return used, err
+	}
+	return fees.IntrinsicGas(transfer) + params.Schedule1.NewAccount, nil
+}
+
+// atDepth is the gas that the outermost call must have for a call so many levels down to have some: each level keeps a
+// 64th.
+func atDepth(gas types.Gas, levels int) types.Gas {
+	for range levels - 1 {
+		gas += gas/returned + 1
+	}
+	return gas
+}
+
+// leastGas is a gas limit from used to most with which the transaction does what it did with most: its calls end as
+// they did, down to the innermost, with the same results, writes and events. Gas that is needed and not used is what a
+// look-up in storage must find left, and 1/63 of what each nested call has.
+func (m *simulation) leastGas(ctx context.Context, ample *effects, used, most types.Gas) (types.Gas, error) {
+	var fault error
+	run := func(gas types.Gas) (*effects, bool) {
+		if fault != nil {
+			return ample, true
+		}
+		did := newEffects()
+		var outcome exec.Outcome
+		if outcome, fault = m.run(ctx, gas, did); fault != nil {
+			return ample, true
+		}
+		return did, outcome.Reason == exec.Success
+	}
+	// A contract may return or store the gas that it has left. Then no limit gives what another gives, and only how the
+	// calls end is compared.
+	half := func() (*effects, bool) { return run(used + (most-used)/2) }
+	var varies, asked bool
+	enough := func(gas types.Gas) bool {
+		did, ok := run(gas)
+		if !ok || !did.sameCalls(ample) {
+			return false
+		}
+		if !varies && !asked && !did.sameDetails(ample) {
+			other, ok := half()
+			asked, varies = true, ok && other.sameCalls(ample) && !other.sameDetails(ample)
+		}
+		return varies || did.sameDetails(ample)
+	}
+	reserve := atDepth(params.Schedule1.StorageReserve, ample.deepest)
+	first := min(used+reserve, most)
+	if first == most || enough(first) {
+		return first, fault
+	}
+	tooLow, least := first, most
+	for more := reserve; tooLow+more < most; more *= 2 {
+		if enough(tooLow + more) {
+			least = tooLow + more
+			break
+		}
+		tooLow += more
+	}
+	for step := used/128 + 1; least-tooLow > step && fault == nil; {
+		if middle := tooLow + (least-tooLow)/2; enough(middle) {
+			least = middle
+		} else {
+			tooLow = middle
+		}
+	}
+	return least, fault
+}
+
+// effects is what a transaction did, in two hashes: which calls there were and how each ended; and all that they were
+// given, returned, wrote and emitted.
+type effects struct {
+	calls, details hash.Hash
+	depth, deepest int
+}
+
+func newEffects() *effects { return &effects{calls: sha256.New(), details: sha256.New()} }
+
+func (e *effects) sameCalls(other *effects) bool {
+	return bytes.Equal(e.calls.Sum(nil), other.calls.Sum(nil))
+}
+
+func (e *effects) sameDetails(other *effects) bool {
+	return bytes.Equal(e.details.Sum(nil), other.details.Sum(nil))
+}
+
+// note adds parts to a hash, each with its length.
+func note(h hash.Hash, parts ...[]byte) {
+	for _, part := range parts {
+		_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part)))) // never fails (hash.Hash)
+		_, _ = h.Write(part)
+	}
+}
+
+// Enter implements [exec.Tracer].
+func (e *effects) Enter(c exec.CallInfo) {
+	e.depth++
+	e.deepest = max(e.deepest, e.depth)
+	note(e.calls, c.Contract[:], []byte(c.Function))
+	note(e.details, c.Args, binary.BigEndian.AppendUint64(nil, uint64(c.Value)))
+}
+
+// Exit implements [exec.Tracer].
+func (e *effects) Exit(reason exec.Reason, output []byte, _ types.Gas) {
+	e.depth--
+	note(e.calls, nil, []byte(reason)) // no contract: the end of a call
+	note(e.details, output)
+}
+
+// Storage implements [exec.Tracer].
+func (e *effects) Storage(key, _, new []byte) { note(e.details, key, new) }
+
+// Event implements [exec.Tracer].
+func (e *effects) Event(log types.Log) {
+	note(e.details, []byte(log.Name), log.Data)
+	for _, topic := range log.Topics {
+		note(e.details, topic[:])
+	}
+}
+
+// Charge implements [exec.Tracer].
+func (*effects) Charge(exec.Part, types.Gas) {}
+
+// Host implements [exec.Tracer].
+func (*effects) Host(vm.Function, types.Gas) {}
+
+// Debug implements [exec.Tracer].
+func (*effects) Debug([]byte) {}
