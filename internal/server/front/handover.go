@@ -203,6 +203,7 @@ func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
 		request:    ctx,
 		ticket:     ticket,
 		encoded:    r.Header.Get("Content-Encoding") != "",
+		sent:       r.ContentLength != 0 && !h.upgrade && r.Header.Get("Expect") == "", // or nothing is, before 100
 	}
 	if refused == nil {
 		if most, extra := s.mostBody(r.ContentLength, body.encoded); !ticket.reserve(r.Context(), most, extra) {
@@ -215,6 +216,11 @@ func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
 			panic(http.ErrAbortHandler) // the connection is gone
 		}
 	}
+	ends := refused != nil && (refused.ends() || r.ContentLength > maxSkipped || h.chunked)
+	// Or net/http would read some of the body before an early answer, and no more of it. HTTP/1 has it.
+	if body.sent && (refused == nil || ends) && body.control.EnableFullDuplex() != nil {
+		panic(http.ErrAbortHandler)
+	}
 	s.allow(w.Header(), who.origin)
 	switch {
 	case who.origin != "" && r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" &&
@@ -224,23 +230,15 @@ func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
 		return
 	case refused != nil:
 		refused.counted()
-		ends := refused.ends() || r.ContentLength > maxSkipped || h.chunked
 		if ends {
 			w.Header().Set("Connection", "close")
 		}
 		if refused.name != "" {
 			w.Header().Set(refused.name, refused.value)
 		}
-		if !ends || r.ContentLength == 0 || r.Header.Get("Expect") != "" { // who waits for 100 sends nothing
-			http.Error(w, refused.sentence, refused.status)
-			return
-		}
-		if body.control.EnableFullDuplex() != nil { // or net/http would read some of the body first, and no more of it
-			panic(http.ErrAbortHandler) // HTTP/1 has it
-		}
 		http.Error(w, refused.sentence, refused.status)
-		if body.control.Flush() == nil {
-			c.skip(r.Body, body.control.SetReadDeadline)
+		if ends {
+			body.skip()
 		}
 		return
 	}
@@ -255,6 +253,7 @@ func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
 		w = &steadyWriter{ResponseWriter: w, control: body.control, server: s, ticket: ticket}
 	}
 	s.config.Fallback.ServeHTTP(w, r)
+	body.skip()
 }
 
 // exposed are the headers that a page may read beside those that it always may: when to come again.
@@ -313,7 +312,16 @@ type countedBody struct {
 	begin   time.Time     // of reading; zero where there is no deadline
 	allowed time.Duration // for what is to come next
 	encoded bool
+	sent    bool // by a client that may not read before it is
+	ended   bool
 	bytes   int
+}
+
+// skip reads what the client still sends of a body that was answered early.
+func (b *countedBody) skip() {
+	if b.sent && !b.ended && b.control.Flush() == nil {
+		b.conn.skip(b.ReadCloser, b.control.SetReadDeadline)
+	}
 }
 
 // Read implements io.Reader.
@@ -323,6 +331,7 @@ func (b *countedBody) Read(p []byte) (int, error) {
 	if err == nil {
 		return n, b.setDeadline()
 	}
+	b.ended = true
 	b.request.Begin(time.Now(), 0)
 	b.conn.begin()
 	if !b.begin.IsZero() {

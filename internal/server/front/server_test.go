@@ -155,6 +155,7 @@ func TestRefusalReachesWhoIsStillSending(t *testing.T) {
 		"no key":                 {keys, post(large), 401},
 		"no key to net/http":     {keys, post(large, odd), 401},
 		"no key and in chunks":   {keys, chunked, 401},
+		"answered by a handler":  {Config{}, strings.Replace(chunked, "POST / ", "POST /none ", 1), 404},
 		"another Host":           {Config{}, strings.Replace(post(large), "localhost", "evil.example", 1), 403},
 		"another Host in chunks": {Config{}, strings.Replace(chunked, "localhost", "evil.example", 1), 403},
 	} {
