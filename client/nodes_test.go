@@ -114,6 +114,16 @@ func TestWhatDidNotArriveIsSentAgain(t *testing.T) {
 	}
 }
 
+func TestSubscriptionWaitsForANode(t *testing.T) {
+	var pauses []time.Duration
+	c := patient(t, &pauses, nobody(t))
+	for _, err := range c.SubscribeSyncStatus(t.Context()) {
+		if !errors.Is(err, ErrUnreachable) || len(pauses) < 5 {
+			t.Errorf("got %v after %d pauses, want unreachable after some", err, len(pauses))
+		}
+	}
+}
+
 func TestNextNodeIsAsked(t *testing.T) {
 	var pauses []time.Duration
 	url, requests := replying(t, 0, 0, nil)

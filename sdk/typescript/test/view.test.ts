@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { Worker } from "node:worker_threads";
 import { CodecError, contractId, fromHex, toHex, type Account, type Client, type Hex, type rpc } from "cairn-sdk";
 import { createSender } from "cairn-sdk/sender";
-import { IncompleteError, UnansweredError, VerifyError, execute, readView, verifyView, type Question, type Trust } from "cairn-sdk/view";
+import { IncompleteError, UnansweredError, VerifyError, execute, readView, verified, verifyView, type Question, type Trust } from "cairn-sdk/view";
 import { workerRunner, type WorkerLike } from "cairn-sdk/view/worker";
 import { hashBytes, leaf, node as nodeDigest, permute, roundConstants } from "../dist/view/poseidon.js";
 import { witnessRoot } from "../dist/view/witness.js";
@@ -84,6 +84,15 @@ test("a view call is made here on what a real node proves, and lies are refused 
     const node = await client.call("svc_viewCall", token, question.function, toHex(question.args), Number(view.header.height));
     assert.deepEqual([view.outcome, toHex(view.data)], ["success", node]);
   }
+  const gold = verified({
+    functions: [
+      { name: "balanceOf", mode: "read", args: [{ name: "address", type: "account" }], returns: "u64" },
+      { name: "symbol", mode: "read", args: [], returns: "string" },
+    ],
+    events: [],
+  } as const, token, client, trust, runner);
+  const balance: bigint = (await gold.balanceOf({ address: devKey(1).account })).value;
+  assert.deepEqual([balance, (await gold.symbol()).value], [150n, "GLD"]);
   const outcome = async (question: Question): Promise<string> => (await readView(client, trust, question, runner)).outcome;
   assert.equal(await outcome(asked("nothing")), "no_such_function");
   assert.equal(await outcome(asked("init")), "no_such_function");

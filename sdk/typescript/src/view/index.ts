@@ -10,6 +10,7 @@ import { witnessRoot } from "./witness.js";
 
 export { IncompleteError, UnansweredError, VerifyError, execute };
 export { readAccount, readState, verifyState, type AccountRecord, type StateQuestion, type StateValue } from "./state.js";
+export { verified, type VerifiedContract, type VerifiedOptions } from "./contract.js";
 export type { Step, Trust } from "./trust.js";
 export type { Outcome, Verified };
 
