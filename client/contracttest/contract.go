@@ -50,6 +50,8 @@ type Result struct {
 	Stops []Stop
 	// Faults are the calls that ended by a fault of the code, the innermost first, also where the caller went on.
 	Faults []Fault
+	// Inner are the first 64 calls that contracts made, in the order in which they ended.
+	Inner []InnerCall
 
 	says string // what a revert says by the ABI of the contract that it comes from; empty of one without a typed error
 }
@@ -248,7 +250,7 @@ func (c *Chain) send(from Account, payload types.Payload, gas types.Gas) (*types
 	var receipt types.Receipt
 	var reason exec.Reason
 	stops := c.watched(func() { receipt, reason = c.block(verified[0], heard) })
-	result := Result{Output: receipt.Output, Events: receipt.Logs, Debug: heard.debug, Stops: stops, Faults: heard.faults}
+	result := Result{Output: receipt.Output, Events: receipt.Logs, Debug: heard.debug, Stops: stops, Faults: heard.faults, Inner: heard.inner}
 	if reason == exec.ModuleRefused {
 		result.Detail = c.simulate(tx, false).Detail // which the chain does not keep
 	}
@@ -273,7 +275,7 @@ func (c *Chain) simulate(tx types.Transaction, view bool) Result {
 	c.must(err)
 	result := Result{
 		Output: outcome.Output, Events: outcome.Logs, Debug: heard.debug, Detail: outcome.Detail, Stops: stops,
-		Faults: heard.faults,
+		Faults: heard.faults, Inner: heard.inner,
 	}
 	c.finish(&result, heard.Trace(outcome.GasUsed, outcome.Reason))
 	return result

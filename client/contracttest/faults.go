@@ -25,11 +25,23 @@ var panics = []string{
 	"Unexpected 'null' (not assigned or failed cast)", "out of memory",
 }
 
-// watcher is a tracer that notes faults, the innermost call first, also of calls whose caller goes on.
+// InnerCall is a call that a contract made, and how it ended.
+type InnerCall struct {
+	Caller   types.Account
+	Contract types.ContractID
+	Function string
+	Reason   string // why it failed; empty if it did not
+}
+
+// mostInner bounds the inner calls of a result.
+const mostInner = 64
+
+// watcher is a tracer that notes faults, the innermost call first, also of calls whose caller goes on, and inner calls.
 type watcher struct {
 	limit  types.Gas // of the transaction
 	open   []exec.CallInfo
 	faults []Fault
+	inner  []InnerCall
 }
 
 // enoughShare is the part of a transaction's gas limit with which a call that runs out of it is at fault: what had less
@@ -43,6 +55,9 @@ func (w *watcher) Enter(c exec.CallInfo) { w.open = append(w.open, c) }
 func (w *watcher) Exit(reason exec.Reason, output []byte, _ types.Gas) {
 	c := w.open[len(w.open)-1]
 	w.open = w.open[:len(w.open)-1]
+	if len(w.open) > 0 && len(w.inner) < mostInner {
+		w.inner = append(w.inner, InnerCall{c.Caller, c.Contract, c.Function, string(reason)})
+	}
 	f := Fault{Contract: c.Contract, Function: c.Function, Reason: string(reason)}
 	switch {
 	case reason == exec.Trap, reason == exec.StackOverflow, reason == exec.OutOfGas && c.Gas >= w.limit/enoughShare:

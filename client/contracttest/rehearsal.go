@@ -90,6 +90,7 @@ func (r *Rehearsal) play(from types.Account, call types.Call, view bool) Result 
 		GasUsed: outcome.GasUsed,
 		Stops:   stops,
 		Faults:  heard.faults,
+		Inner:   heard.inner,
 	}
 }
 

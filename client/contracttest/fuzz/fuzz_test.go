@@ -213,6 +213,19 @@ func TestReplay(t *testing.T) {
 	}
 }
 
+// TestCountsWhatTheAdversaryDid: the calls that it makes are told apart from those of actors, with how they ended.
+func TestCountsWhatTheAdversaryDid(t *testing.T) {
+	report, _ := fuzz.Search(t, fuzz.Config{Calls: 500}, func(w *fuzz.World) {
+		gold := token(w, w.Actor("alice"), "gold")
+		w.Target(gold, "approve")
+		w.Adversary("mallory", abi.ABI{})
+	})
+	approved, minted := report.Functions["mallory → gold.approve"], report.Functions["mallory → gold.mint"]
+	if approved == nil || approved.Succeeded == 0 || minted == nil || minted.Called == 0 || minted.Succeeded > 0 {
+		t.Errorf("got %+v and %+v of the calls that it makes, want some that succeed and some that fail", approved, minted)
+	}
+}
+
 // TestReport: functions that never succeeded are told, with the reasons.
 func TestReport(t *testing.T) {
 	report, failure := fuzz.Search(t, fuzz.Config{Calls: 500}, func(w *fuzz.World) {

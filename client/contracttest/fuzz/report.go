@@ -12,7 +12,7 @@ import (
 // Report is what a search did.
 type Report struct {
 	Calls     int                       // with those of sequences that were kept, without those of shrinking
-	Functions map[string]*FunctionCalls // that were called, by contract and name
+	Functions map[string]*FunctionCalls // that were called, by contract and name; "a → k.f" are those that the adversary made
 }
 
 // FunctionCalls is what became of the calls of a function.

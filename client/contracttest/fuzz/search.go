@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairn-chain/cairn/abi"
 	"github.com/cairn-chain/cairn/client/contracttest"
+	"github.com/cairn-chain/cairn/types"
 )
 
 // Config is how a search goes. A zero value takes its default.
@@ -220,6 +221,14 @@ func (s *search) judge(p *play, m Move, r contracttest.Result, moves []Move) *Fa
 func (s *search) happened(m Move, r contracttest.Result, last string) bool {
 	function := m.To + "." + m.Call
 	s.report.count(function, r.OK, s.world.reason(m.To, r))
+	if a := s.world.adversary; a != nil {
+		for _, inner := range r.Inner {
+			if inner.Caller == s.world.named.accounts[a.name] {
+				called := a.name + " → " + s.world.named.names[types.Account(inner.Contract)] + "." + inner.Function
+				s.report.count(called, inner.Reason == "", inner.Reason)
+			}
+		}
+	}
 	key := function + " " + r.Reason
 	if r.OK {
 		key = last + " " + function

@@ -145,7 +145,7 @@ func check(code []byte, covered bool) (*Module, error) {
 // read validates and rewrites code.
 func read(code []byte, covered bool) (*parsed, error) {
 	if len(code) > types.MaxCodeBytes {
-		return nil, &Refused{reasonSize, types.MaxCodeBytes}
+		return nil, &Refused{Reason: reasonSize, Offset: types.MaxCodeBytes}
 	}
 	p, err := parse(code, contractBounds, covered, 0)
 	if err != nil {
@@ -157,7 +157,7 @@ func read(code []byte, covered bool) (*parsed, error) {
 		}
 	}
 	if reason, offset := p.checkContract(); reason != "" {
-		return nil, &Refused{reason, offset}
+		return nil, &Refused{Reason: reason, Offset: offset, Import: p.refused}
 	}
 	return p, nil
 }
@@ -207,10 +207,14 @@ func (p *parsed) module() *Module {
 // items is how many things a fresh instance sets beside its memory.
 func (p *parsed) items() uint64 { return uint64(len(p.globals) + p.indices + p.dataCount) }
 
+// mostShown bounds what is shown of a name that a module gives.
+const mostShown = 64
+
 // checkContract applies the rules of contracts that parsing has not, and says which is broken and where.
 func (p *parsed) checkContract() (Reason, int) {
 	for _, i := range p.imports {
 		if reason := p.checkImport(&i); reason != "" {
+			p.refused = i.module + "." + i.name
 			return reason, i.offset
 		}
 	}

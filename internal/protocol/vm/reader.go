@@ -11,7 +11,7 @@ type reader struct {
 }
 
 // refuse ends the reading.
-func (r *reader) refuse(reason Reason) { panic(&Refused{reason, r.at}) }
+func (r *reader) refuse(reason Reason) { panic(&Refused{Reason: reason, Offset: r.at}) }
 
 func (r *reader) byte() byte {
 	if r.at >= r.end {

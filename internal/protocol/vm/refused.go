@@ -5,12 +5,17 @@ import "fmt"
 // Refused says why code is no contract.
 type Refused struct {
 	Reason Reason
-	Offset int // in bytes, about where it shows
+	Offset int    // in bytes, about where it shows
+	Import string // the module and name of the import that is refused; empty where it is something else
 }
 
 // Error gives the rule and the place.
 func (r *Refused) Error() string {
-	return fmt.Sprintf("module refused at byte %d: %s", r.Offset, r.Reason)
+	text := fmt.Sprintf("module refused at byte %d: %s", r.Offset, r.Reason)
+	if r.Import != "" {
+		text += fmt.Sprintf(": %q", r.Import[:min(len(r.Import), mostShown)])
+	}
+	return text
 }
 
 // Reason is the rule that a module breaks, in words.

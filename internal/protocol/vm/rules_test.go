@@ -649,3 +649,11 @@ func TestCut(t *testing.T) {
 		t.Errorf("%d beginnings of the module are accepted", accepted)
 	}
 }
+
+// TestRefusedImportIsNamed: who compiles C gets imports that nobody wrote, and must be told which.
+func TestRefusedImportIsNamed(t *testing.T) {
+	_, err := vm.Check(changed(func(m *Module) { m.Imports[0] = ImportFunction("env", "memcpy", 1) })())
+	if err == nil || !strings.HasSuffix(err.Error(), `it imports a function that is no host function: "env.memcpy"`) {
+		t.Errorf("got %v, want the import's name", err)
+	}
+}

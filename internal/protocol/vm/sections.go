@@ -73,6 +73,7 @@ type limits struct {
 type parsed struct {
 	reader
 	bounds   bounds
+	refused  string               // the import that is refused
 	contents [sectionCount][]byte // of the sections as they are, without the number of entries
 	declared
 	segments
