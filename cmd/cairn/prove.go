@@ -102,6 +102,7 @@ func runProver(ctx context.Context, node admin.Client, bits int, log *slog.Logge
 	command := exec.CommandContext(
 		ctx, program, "prove", "--admin", node.URL, "--admin-token-file", node.TokenFile,
 		"--proof-bits", strconv.Itoa(bits), "--while-input", "--quiet", "--log-format", logFormat,
+		"--admin-addr", "", // else CAIRN_ADMIN_ADDR, which the node has already
 	)
 	input, err := command.StdinPipe()
 	if err != nil {
