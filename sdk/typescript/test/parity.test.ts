@@ -36,7 +36,7 @@ const byCall: Record<string, string> = {
   Receipt: "svc_getTransactionReceipt", RecentTransactions: "svc_listRecentTransactions", ResolveAddress: "svc_resolveAddress",
   Run: "svc_call", StateProof: "svc_getStateProof", StateSnapshot: "svc_getStateSnapshot", StorageAt: "svc_getStorageAt",
   StorageProof: "svc_getStorageProof", SyncStatus: "svc_getSyncStatus", TokenBalance: "svc_getTokenBalance", TokenHolders: "svc_getTokenHolders",
-  Trace: "svc_traceTransaction", TraceWithPlaces: "svc_traceTransaction", Transaction: "svc_getTransactionByHash",
+  Trace: "svc_traceTransaction", TraceUnsent: "svc_traceCall", TraceWithPlaces: "svc_traceTransaction", Transaction: "svc_getTransactionByHash",
   TransactionByNonce: "svc_getTransactionByNonce", TransactionsOf: "svc_getTransactionsByAddress", VerifyProof: "svc_verifyProof",
   ViewProof: "svc_getViewProof", Views: "svc_batchViewCall", Dev: "dev_mine",
 };
