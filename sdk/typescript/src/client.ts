@@ -400,10 +400,11 @@ function sends(method: string): boolean {
   return method.startsWith("svc_sendRawTransaction") || method.startsWith("dev_");
 }
 
-/** connected reports whether a request may have arrived that failed with a cause; browsers do not tell. */
+/** connected reports whether a request may have arrived that failed with a cause; browsers do not tell, Bun and Deno in their own words. */
 function connected(cause: unknown): boolean {
-  const code = (cause as { cause?: { code?: unknown } } | undefined)?.cause?.code;
-  return !["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"].includes(String(code));
+  const { code, cause: inner } = (cause ?? {}) as { code?: unknown; cause?: { code?: unknown; message?: unknown } };
+  const never = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT", "ConnectionRefused"];
+  return !never.includes(String(inner?.code ?? code)) && !/connection refused/i.test(String(inner?.message));
 }
 
 /** isBound reports whether a call was refused because the request that it was in is too large: alone it may be answered. */
