@@ -202,16 +202,13 @@ export class Client {
     let { sender, nonce } = options;
     for (;;) {
       options.signal?.throwIfAborted();
-      const receipt = await client.call("svc_getTransactionReceipt", hash).catch((error: unknown) => {
-        if (error instanceof RpcError && error.is("pruned")) return null; // in no block that the node keeps, or not yet
-        throw error;
-      });
+      const receipt = await known(client.call("svc_getTransactionReceipt", hash));
       if (receipt) return receipt;
       if (sender === undefined || nonce === undefined) {
-        const pending = await client.call("svc_getTransactionByHash", hash);
+        const pending = await known(client.call("svc_getTransactionByHash", hash));
         if (pending) ({ from: sender, nonce } = pending);
       } else if (await client.nonce(sender) > nonce) {
-        const other = await client.call("svc_getTransactionByNonce", sender, nonce);
+        const other = await known(client.call("svc_getTransactionByNonce", sender, nonce));
         if (other && other.blockHash !== null && other.hash !== hash) throw displaced(hash, other.hash);
       }
       await wait(500, options.signal);
@@ -418,6 +415,16 @@ function isBound(error: unknown, method: string): boolean {
 export function retryAfter(error: unknown): number | undefined {
   const said = error instanceof HttpError ? error.retryAfter : error instanceof RpcError ? error.data["retryAfterSeconds"] : undefined;
   return typeof said === "number" && Number.isSafeInteger(said) && said >= 0 ? Math.min(said, 3600) : undefined;
+}
+
+/** known gives null where a node cannot know, as it has pruned blocks: a transaction is in none that it keeps, or in none yet. */
+async function known<T>(answer: Promise<T>): Promise<T | null> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof RpcError && error.is("pruned")) return null;
+    throw error;
+  }
 }
 
 /** displaced is the error of a transaction whose nonce another has used: no block will have it. */
