@@ -22,6 +22,7 @@ const (
 	wrongChain   = "-32002 wrong_chain"
 	nonceTooLow  = "-32003 nonce_too_low"
 	nonceTooHigh = "-32003 nonce_too_high"
+	held         = "-32003 held"
 	cannotPay    = "-32004 cannot_pay"
 	feeTooLow    = "-32005 fee_too_low"
 	underpriced  = "-32005 replacement_underpriced"
@@ -184,7 +185,7 @@ func wrongSignatures(ctx context.Context, s settings, generation int) (func(cont
 		lie := types.SignedTransaction{Transaction: transfer(liar, 0, transferGas, ampleFee, types.Amount(1+i))}
 		_, _ = rand.Read(lie.Signature[:]) // never fails (crypto/rand)
 		// Where the machine is slow, more waits for verification than may.
-		rights := slices.Repeat([][]string{{okay, poolFull, alreadyKnown, nonceTooLow, nonceTooHigh}}, good+1)
+		rights := slices.Repeat([][]string{{okay, poolFull, alreadyKnown, nonceTooLow, nonceTooHigh, held}}, good+1)
 		rights[place] = []string{badSignature, poolFull}
 		r := sending(slices.Insert(slices.Clone(mine), place, lie.Encode()), rights...)
 		r.fresh = true
@@ -223,7 +224,7 @@ func nonceGaps(ctx context.Context, s settings, generation int) (func(context.Co
 	for i := 0; i < len(encoded); i += sendBatch {
 		c := i / sendBatch % s.clients
 		requests[c] = append(requests[c], sending(encoded[i:i+sendBatch], []string{
-			okay, alreadyKnown, nonceTooHigh, poolFull,
+			okay, alreadyKnown, nonceTooHigh, held, poolFull,
 		}))
 	}
 	return eachSends(requests), nil
@@ -251,7 +252,7 @@ func replacements(ctx context.Context, s settings, generation int) (func(context
 		mine := encoded[c*perSigner : (c+1)*perSigner]
 		for i := 0; i < len(mine); i += sendBatch {
 			requests[c] = append(requests[c], sending(mine[i:min(i+sendBatch, len(mine))],
-				[]string{okay, underpriced, alreadyKnown, nonceTooLow, nonceTooHigh, poolFull}))
+				[]string{okay, underpriced, alreadyKnown, nonceTooLow, nonceTooHigh, held, poolFull}))
 		}
 	}
 	return eachSends(requests), nil
@@ -278,7 +279,7 @@ func fullPool(ctx context.Context, s settings, generation int) (func(context.Con
 	for i := 0; i < len(encoded); i += sendBatch {
 		c := i / perSigner % s.clients
 		requests[c] = append(requests[c], sending(encoded[i:i+sendBatch],
-			[]string{okay, alreadyKnown, nonceTooLow, nonceTooHigh, poolFull}))
+			[]string{okay, alreadyKnown, nonceTooLow, nonceTooHigh, held, poolFull}))
 		if len(requests[c])%16 == 0 {
 			requests[c] = append(requests[c], tooCheap)
 		}

@@ -5,10 +5,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"hash"
 
-	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/fees"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
@@ -33,35 +31,6 @@ var room = func(s *params.Schedule) types.Gas {
 		roomKeyBytes*(s.StorageReadKeyByte+s.StorageWriteKeyByte) + roomValueBytes*s.StorageWriteValueByte
 	return s.NewAccount + entry
 }(&params.Schedule1)
-
-func (h *submitHandlers) estimateGas(
-	ctx context.Context, p api.RawTransactionParams,
-) (estimate api.Quantity, err error) {
-	m, err := h.simulate(ctx, p.Transaction)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, m.state.Close()) }()
-	most := m.parameters.GasLimit
-	did := newEffects()
-	outcome, err := m.run(ctx, most, did)
-	switch {
-	case err != nil:
-		return 0, h.callRefusal(&m, err)
-	case outcome.Reason != exec.Success:
-		return 0, failed(outcome)
-	}
-	least := outcome.GasUsed
-	if did.deepest > 0 {
-		if least, err = m.leastGas(ctx, did, outcome.GasUsed, most); err != nil {
-			return 0, err
-		}
-		least += atDepth(room, did.deepest)
-	} else if least, err = m.withRecipient(least); err != nil {
-		return 0, err
-	}
-	return api.Quantity(min(least+(least+estimateReserve-1)/estimateReserve, most)), nil
-}
 
 // withRecipient is the gas of a transfer if its recipient has no entry in the state by then. An account that has sent
 // keeps its entry; one that has not, such as a contract's, loses it with its last coin.

@@ -110,6 +110,7 @@ func (s *scenario) examples() []example {
 		},
 		{name: "sendRawTransactionSync", method: "svc_sendRawTransactionSync", params: []any{encoded(s.transfer)}},
 		{name: "call", method: "svc_call", params: []any{unsigned}},
+		{name: "traceCall", method: "svc_traceCall", params: []any{unsigned}},
 		{name: "estimateGas", method: "svc_estimateGas", params: []any{unsigned}},
 		{name: "gasPrice", method: "svc_gasPrice", params: nil},
 		{

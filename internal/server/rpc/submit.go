@@ -309,3 +309,32 @@ func failed(outcome exec.Outcome) error {
 	return jsonrpc.NewError(api.CodeExecutionFailed, "the execution failed: "+api.FailureText(reason, outcome.Output),
 		"reason", reason, "gasUsed", api.Quantity(outcome.GasUsed), "revertData", api.Data(outcome.Output))
 }
+
+func (h *submitHandlers) estimateGas(
+	ctx context.Context, p api.RawTransactionParams,
+) (estimate api.Quantity, err error) {
+	m, err := h.simulate(ctx, p.Transaction)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, m.state.Close()) }()
+	most := m.parameters.GasLimit
+	did := newEffects()
+	outcome, err := m.run(ctx, most, did)
+	switch {
+	case err != nil:
+		return 0, h.callRefusal(&m, err)
+	case outcome.Reason != exec.Success:
+		return 0, failed(outcome)
+	}
+	least := outcome.GasUsed
+	if did.deepest > 0 {
+		if least, err = m.leastGas(ctx, did, outcome.GasUsed, most); err != nil {
+			return 0, err
+		}
+		least += atDepth(room, did.deepest)
+	} else if least, err = m.withRecipient(least); err != nil {
+		return 0, err
+	}
+	return api.Quantity(min(least+(least+estimateReserve-1)/estimateReserve, most)), nil
+}

@@ -45,10 +45,10 @@ var bugs = []planted{
 	{
 		name:   "signs without applying",
 		breaks: []Invariant{OneSignature, Decided},
-		in: []edit{{memberFile, "m.standing.soft = *rd.SoftState\n", `m.standing.soft = *rd.SoftState
-		if planted == "signs without applying" && m.standing.soft.RaftState == raft.StateLeader {
-			m.signLast()
-		}
+		in: []edit{{memberFile, "s.soft = *rd.SoftState\n", `s.soft = *rd.SoftState
+	if planted == "signs without applying" && s.soft.RaftState == raft.StateLeader {
+		m.signLast()
+	}
 `}},
 	},
 	{
