@@ -181,6 +181,9 @@ func (c *clusterOfNodes) checkIncluded(l *load, member string) {
 		if err != nil || nonce < uint64(len(ids)) {
 			c.t.Fatalf("%s: sender %d has nonce %d, %d were acknowledged; %v", member, s.number, nonce, len(ids), err)
 		}
+		s.mu.Lock()
+		s.included = nonce // so it may send more
+		s.mu.Unlock()
 	}
 }
 

@@ -187,7 +187,7 @@ func (l *load) request(ctx context.Context, c *client.Client, senders []*sender)
 		case full[sent.sender]: // all from the refused one on is offered again
 		// A nonce is too high while those before it are on their way to a producer that has just taken over.
 		case errors.Is(err, api.ErrMempoolFull), errors.Is(err, api.ErrNoPrimary), errors.Is(err, api.ErrBusy),
-			errors.Is(err, api.ErrNonceTooHigh):
+			errors.Is(err, api.ErrNonceTooHigh), errors.Is(err, api.ErrHeld):
 			full[sent.sender] = true
 		case err != nil && !errors.Is(err, api.ErrAlreadyKnown): // known: the answer to an earlier try was lost
 			return progress, fmt.Errorf("sender %d: %w", sent.sender.number, err)
