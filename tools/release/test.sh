@@ -115,6 +115,7 @@ if [ "$(id -u)" = 0 ]; then
 		mount -t proc proc "$1/merged/proc"
 		chroot "$1/merged" /usr/bin/cairn version
 		chroot "$1/merged" /usr/bin/cairn init /var/lib/cairn --alloc "$3=1000"
+		mkdir -m 700 "$1/merged/var/lib/cairn-locks" # as StateDirectory= does
 		command=$(sed -n "s/^ExecStart=//p" "$1/merged/usr/lib/systemd/system/cairn.service")
 		chroot "$1/merged" $command --rpc-addr 127.0.0.1:0 --admin-addr 127.0.0.1:0 --ready-file /ready.json &
 		node=$!
