@@ -127,3 +127,25 @@ func appendS64(b []byte, v int64) []byte {
 	}
 	return append(b, byte(v)&0x7F)
 }
+
+// immediates steps over what follows an opcode. Contracts have no floats.
+func (r *reader) immediates(opcode byte) {
+	var n uint32
+	switch opcode {
+	case opBlock, opLoop, opIf, opBr, opBrIf, opCall, opLocalGet, opLocalSet, opLocalTee, opGlobalGet, opGlobalSet,
+		opMemorySize, opMemoryGrow, opI32Const, opI64Const:
+		n = 1
+	case opCallIndirect:
+		n = 2
+	case opBrTable:
+		n = r.u32() + 1
+	default:
+		if instructions[opcode].shape == memoryAccess {
+			n = 2
+		}
+	}
+	for range n {
+		for r.byte() >= 0x80 {
+		}
+	}
+}

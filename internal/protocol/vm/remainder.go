@@ -95,28 +95,6 @@ func (d *divider) appendBody(out []byte, params uint32, end int) []byte {
 	return appendBody(out, append(b, d.body...))
 }
 
-// immediates steps over what follows an opcode. Contracts have no floats.
-func (d *divider) immediates(opcode byte) {
-	var n uint32
-	switch opcode {
-	case opBlock, opLoop, opIf, opBr, opBrIf, opCall, opLocalGet, opLocalSet, opLocalTee, opGlobalGet, opGlobalSet,
-		opMemorySize, opMemoryGrow, opI32Const, opI64Const:
-		n = 1
-	case opCallIndirect:
-		n = 2
-	case opBrTable:
-		n = d.u32() + 1
-	default:
-		if instructions[opcode].shape == memoryAccess {
-			n = 2
-		}
-	}
-	for range n {
-		for d.byte() >= 0x80 {
-		}
-	}
-}
-
 // width has the opcodes of a width of integers. That of the unsigned instruction follows the signed one's.
 type width struct {
 	value                                 ValueType
