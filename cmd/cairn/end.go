@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"syscall"
@@ -10,26 +9,14 @@ import (
 	"github.com/cairn-chain/cairn/internal/datadir"
 )
 
-// graceTime is how long a node that is told to end may take to start or to end, whatever its disk does.
+// graceTime is how long a node that is told to end may take to start or to end, whatever its disk does: longer than
+// [node.Node.Run] takes.
 const graceTime = 10 * time.Second
 
-// inTime returns what work returns, or an error once ctx has ended and over has come after it.
-func inTime(ctx context.Context, over func() <-chan time.Time, work func() error) error {
-	ended := make(chan error, 1)
-	go func() { ended <- work() }()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-	}
-	select {
-	case err := <-ended:
-		return err
-	case <-over():
-		return errors.New("the node was told to end and did not in time, perhaps for its disk: it was ended, and nothing that " +
-			"was acknowledged is lost. Start it again")
-	}
-}
+// aStart is what a node waits for that is told to end and has not begun to run.
+type aStart struct{}
+
+func (aStart) String() string { return "its start" }
 
 // adviseDisk says of the error of a data directory's disk whether something is lost, and what to do.
 func adviseDisk(dir string, err error) error {

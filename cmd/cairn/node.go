@@ -95,10 +95,10 @@ func newNode() *cobra.Command {
 		Example: "  cairn init ./mychain\n  cairn node --data-dir ./mychain\n  cairn node --data-dir ./replica --mode " +
 			"replica --upstream http://127.0.0.1:8777 --genesis-hash HASH",
 	}, &settings, func(command *cobra.Command) error {
+		ended := make(chan error, 1)
+		go func() { ended <- adviseDisk(settings.DataDir, runNode(command, settings)) }()
 		over := func() <-chan time.Time { return time.After(graceTime) }
-		return inTime(command.Context(), over, func() error {
-			return adviseDisk(settings.DataDir, runNode(command, settings))
-		})
+		return node.Await(command.Context(), ended, over, aStart{})
 	}))
 }
 

@@ -17,7 +17,7 @@ const (
 )
 
 // ErrAbandoned is the error of a node that did not end in order.
-var ErrAbandoned = errors.New("the node was ended before it had ended in order: nothing that was acknowledged is lost")
+var ErrAbandoned = errors.New("the node did not end in time and was abandoned: nothing that was acknowledged is lost, start it again")
 
 // stage is what an ending node waits for.
 type stage struct{ name atomic.Pointer[string] }
@@ -31,9 +31,9 @@ func (s *stage) String() string {
 	return "its parts"
 }
 
-// await returns the error that comes from ended, or, once running has ended and over has come after it, what ended it
-// with [ErrAbandoned].
-func await(running context.Context, ended <-chan error, over func() <-chan time.Time, at fmt.Stringer) error {
+// Await returns the error that comes from ended, or, once running has ended and over has come after it, what ended it
+// with [ErrAbandoned]. at says what was waited for then.
+func Await(running context.Context, ended <-chan error, over func() <-chan time.Time, at fmt.Stringer) error {
 	select {
 	case err := <-ended:
 		return err

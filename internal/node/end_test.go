@@ -35,7 +35,7 @@ func TestNothingKeepsANodeFromEnding(t *testing.T) {
 		}
 		at := new(stage)
 		at.enter("the database")
-		err := await(running, c.ended, c.over, at)
+		err := Await(running, c.ended, c.over, at)
 		for _, want := range c.want {
 			if !errors.Is(err, want) {
 				t.Errorf("%s: got %v, want %v", name, err, want)
@@ -50,5 +50,9 @@ func TestNothingKeepsANodeFromEnding(t *testing.T) {
 		if !c.abandoned && c.cause == nil && err != nil {
 			t.Errorf("%s: got %v, want no error", name, err)
 		}
+	}
+	ended <- full
+	if err := Await(t.Context(), ended, never, new(stage)); err != full {
+		t.Errorf("nobody told it to end: got %v, want %v", err, full)
 	}
 }

@@ -32,7 +32,7 @@ func (n *Node) Run(ctx context.Context) error {
 	})
 	ended := make(chan error, 1)
 	go func() { ended <- errors.Join(group.Wait(), n.Close()) }()
-	return await(running, ended, func() <-chan time.Time { return time.After(endTime) }, &n.stage)
+	return Await(running, ended, func() <-chan time.Time { return time.After(endTime) }, &n.stage)
 }
 
 // watchDisk returns why the database cannot be written, if that comes before ctx ends. Whoever wrote may wait for ever.
