@@ -77,7 +77,7 @@ var (
 	ErrDisplaced = reason(CodeNonce, "displaced", "another transaction has used the nonce: this one will never be in a block")
 	// ErrCannotPay: the balance is under value + gas limit × max fee, or what the sender's earlier pending transactions
 	// leave of it is. data.balance is the balance after the latest block, and data.reserved what data.pending earlier
-	// transactions may take of it. data.needed is what this one may take: needed − (balance − reserved) is missing.
+	// transactions may take of it. This transaction may take data.needed, and so needed − (balance − reserved) is missing.
 	ErrCannotPay = reason(CodeCannotPay, "cannot_pay", "the sender's balance is under value + gas limit × max fee")
 	// ErrFeeTooLow: the max fee is under the lowest base fee that the parameters allow, data.minBaseFee.
 	ErrFeeTooLow = reason(CodeFeeTooLow, "fee_too_low", "the max fee is under the lowest base fee")

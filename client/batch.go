@@ -40,9 +40,8 @@ func positional(params any) []any {
 	return list
 }
 
-// Send makes the batch's calls. The error is that of the request as a whole; a call's own is in its result. What the
-// node refuses because the request is too large is asked again in smaller ones, down to one call, and what passes as
-// [WithRetry] says.
+// Send makes the batch's calls. It fails where the request as a whole does; each call has its own error in its result.
+// If the node refuses the request as too large, Send splits it, down to one call. It retries as [WithRetry] says.
 func (b *Batch) Send(ctx context.Context, c *Client) error {
 	var waits patience
 	for left := b.places(); ; {
@@ -77,8 +76,8 @@ func (b *Batch) places() []int {
 	return places
 }
 
-// divide makes one request of the calls at places, and asks what is refused for a bound of the request again in smaller
-// ones. The error is that of the first request as a whole.
+// divide makes one request of the calls at places. If the node refuses it for a bound of the request, divide splits it.
+// It returns the error of its own request as a whole, nil where it was split.
 func (c *Client) divide(ctx context.Context, calls []jsonrpc.BatchCall, places []int) error {
 	part := make([]jsonrpc.BatchCall, len(places))
 	for k, i := range places {

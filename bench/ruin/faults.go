@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// fault is what happens to one file, or to the disk.
+// fault is one change to a file, or a full disk.
 type fault struct {
 	kind    string
 	file    string // relative to the directory
@@ -118,7 +118,7 @@ func fill(dir string) error {
 	return nil
 }
 
-// nextSteps are what a message says that tells what to do.
+// nextSteps are words by which a message is taken to name a next step.
 var nextSteps = []string{
 	"`cairn ", "restore", "move ", "make room", "put ", "copy", "--", "name ", "check the", "permission denied", "start ",
 }
