@@ -13,5 +13,5 @@ if [ -z "${CAIRN:-}" ]; then
 	CGO_ENABLED=0 go build -o "$CAIRN" ../../cmd/cairn
 fi
 export CAIRN
-sh ../../proof/wasm/build.sh node_modules/cairn-proof # where npm puts it
+sh ../../proof/wasm/build.sh node_modules/@cairn-chain/proof # where npm puts it
 node --experimental-websocket --test build/ # Node.js 20 has WebSocket behind the flag only

@@ -168,10 +168,10 @@ mkdir "$t/project"
 	echo '{"type": "module"}' >package.json
 	npm install --ignore-scripts --silent --no-audit --no-fund "$t/first/"*.tgz
 	cat >use.js <<'JAVASCRIPT'
-import { formatCoins } from "cairn-sdk";
+import { formatCoins } from "@cairn-chain/sdk";
 import { readFile } from "node:fs/promises";
 if (formatCoins(150000000n) !== "1.5") throw new Error(formatCoins(150000000n));
-const verifier = JSON.parse(await readFile("node_modules/cairn-proof/package.json", "utf8"));
+const verifier = JSON.parse(await readFile("node_modules/@cairn-chain/proof/package.json", "utf8"));
 if (!verifier.version) throw new Error("no version");
 JAVASCRIPT
 	node use.js

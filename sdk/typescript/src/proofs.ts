@@ -21,7 +21,7 @@ export interface Chain<V extends Verdict = Verdict> {
   next(encoded: Uint8Array): V;
 }
 
-/** What `loadVerifier` of the package cairn-proof gives. It runs on the calling thread: in pages it should be a worker's. */
+/** What `loadVerifier` of the package @cairn-chain/proof gives. It runs on the calling thread: in pages it should be a worker's. */
 export interface Verifier<V extends Verdict = Verdict> {
   newChain(trusted: TrustedBlock, bits?: number): Chain<V>;
 }

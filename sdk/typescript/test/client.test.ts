@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { HttpError, ProtocolError, RevertError, RpcError, UnreachableError, createClient, succeeded, type Receipt } from "cairn-sdk";
+import { HttpError, ProtocolError, RevertError, RpcError, UnreachableError, createClient, succeeded, type Receipt } from "@cairn-chain/sdk";
 import { parseJSON, stringifyJSON } from "../dist/json.js";
 
 /** answering makes a client whose requests are answered by a function, and keeps what was posted. */

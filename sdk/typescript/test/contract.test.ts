@@ -4,8 +4,8 @@ import { test } from "node:test";
 import {
   AbiError, RpcError, contract, contractId, decodeArguments, decodeResult, decodeRevert, deploy, encodeArguments, fromHex, succeeded, toBytes, toHex, type Abi, type Account,
   type ArgsOf, type Hex, type Payload, type ValueOf,
-} from "cairn-sdk";
-import { createSender } from "cairn-sdk/sender";
+} from "@cairn-chain/sdk";
+import { createSender } from "@cairn-chain/sdk/sender";
 import { atTyped, typedError } from "./bindings/typed.js";
 import { devKey, startNode } from "./node.js";
 import { vectors } from "./vectors.js";

@@ -7,8 +7,8 @@ import { createInterface, type Interface } from "node:readline";
 import { join } from "node:path";
 import { test } from "node:test";
 import { transformSync } from "esbuild";
-import type { Account, Payload, Receipt, rpc } from "cairn-sdk";
-import { createSender, type Sent } from "cairn-sdk/sender";
+import type { Account, Payload, Receipt, rpc } from "@cairn-chain/sdk";
+import { createSender, type Sent } from "@cairn-chain/sdk/sender";
 import { random } from "./vectors.js";
 import { devKey, directory, launch } from "./node.js";
 

@@ -4,8 +4,8 @@ import {
   CodecError, GAS, blockHash, contractId, decodeTransaction, encodeParameters, encodeTransaction, formatCoins, fromHex, intrinsicGas,
   parseBlock, parseHeader, signTransaction, signingHash, toHex, transactionHash, SIGNED_HEADER_BYTES,
   type Account, type Parameters, type Payload, type SignedTransaction, type Transaction,
-} from "cairn-sdk";
-import { Key, verifyProducer } from "cairn-sdk/keys";
+} from "@cairn-chain/sdk";
+import { Key, verifyProducer } from "@cairn-chain/sdk/keys";
 import { random, vectors } from "./vectors.js";
 
 const hex = (digits: string): Account => `0x${digits.replace(/^0x/, "")}`;

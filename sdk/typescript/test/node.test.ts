@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { test } from "node:test";
-import { RpcError, formatAddress, parseCoins, type Payload } from "cairn-sdk";
-import { MemoryStore, SenderError, TooLate, createSender } from "cairn-sdk/sender";
+import { RpcError, formatAddress, parseCoins, type Payload } from "@cairn-chain/sdk";
+import { MemoryStore, SenderError, TooLate, createSender } from "@cairn-chain/sdk/sender";
 import { random } from "./vectors.js";
 import { devKey, directory, startNode } from "./node.js";
 

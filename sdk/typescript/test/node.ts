@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { createClient, fromHex, type Client } from "cairn-sdk";
-import { Key } from "cairn-sdk/keys";
+import { createClient, fromHex, type Client } from "@cairn-chain/sdk";
+import { Key } from "@cairn-chain/sdk/keys";
 import { vectors } from "./vectors.js";
 
 export const program = process.env["CAIRN"];

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
-import * as sdk from "cairn-sdk";
-import * as sender from "cairn-sdk/sender";
+import * as sdk from "@cairn-chain/sdk";
+import * as sender from "@cairn-chain/sdk/sender";
 
 const repository = new URL("../../../", import.meta.url);
 

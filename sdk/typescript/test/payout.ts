@@ -1,8 +1,8 @@
 // Pays ids 1 to COUNT out, the id's number in units each; it is killed at any moment and started again.
 // Usage: payout.js URL JOURNAL TARGET COUNT. It prints a line whenever something happens.
-import { createClient, type Account } from "cairn-sdk";
-import { FileStore } from "cairn-sdk/node";
-import { createSender } from "cairn-sdk/sender";
+import { createClient, type Account } from "@cairn-chain/sdk";
+import { FileStore } from "@cairn-chain/sdk/node";
+import { createSender } from "@cairn-chain/sdk/sender";
 import { devKey } from "./node.js";
 
 const [url, journal, target, count] = process.argv.slice(2) as [string, string, Account, string];

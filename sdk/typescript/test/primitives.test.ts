@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   AddressError, AmountError, formatAddress, formatCoins, formatUnits, fromHex, isKey, parseAccount, parseCoins, parseUnits, tagged, toHex, type Account, type Network,
-} from "cairn-sdk";
-import { Key, KeyError, generateMnemonic, keyFromMnemonic } from "cairn-sdk/keys";
+} from "@cairn-chain/sdk";
+import { Key, KeyError, generateMnemonic, keyFromMnemonic } from "@cairn-chain/sdk/keys";
 import { random, vectors } from "./vectors.js";
 
 test("amounts are read and written exactly", () => {

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { createClient, UnreachableError, watchRangeProofs, type Client } from "cairn-sdk";
-import { MissingProofError, verifyChain, type TrustedBlock, type Verdict, type Verifier } from "cairn-sdk/proofs";
-import { createSender } from "cairn-sdk/sender";
+import { createClient, UnreachableError, watchRangeProofs, type Client } from "@cairn-chain/sdk";
+import { MissingProofError, verifyChain, type TrustedBlock, type Verdict, type Verifier } from "@cairn-chain/sdk/proofs";
+import { createSender } from "@cairn-chain/sdk/sender";
 import { devKey, startProver } from "./node.js";
 
 interface Refusal extends Error {
   handedOver: boolean;
 }
 
-const name: string = "cairn-proof"; // test.sh puts it into node_modules
+const name: string = "@cairn-chain/proof"; // test.sh puts it into node_modules
 const { loadVerifier, ProofRefused } = (await import(name)) as { loadVerifier(): Promise<Verifier>; ProofRefused: new () => Refusal };
 
 /** proven runs a chain of 35 proven blocks, with two ranges of sixteen. Three blocks have a transfer. */

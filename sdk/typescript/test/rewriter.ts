@@ -1,7 +1,7 @@
 // Appends numbers to a journal and leaves the newest 5,000 of them, until it is killed. It prints what it is doing, and each number
 // once that is written. Usage: rewriter.js JOURNAL
-import { FileStore } from "cairn-sdk/node";
-import type { Entry } from "cairn-sdk/sender";
+import { FileStore } from "@cairn-chain/sdk/node";
+import type { Entry } from "@cairn-chain/sdk/sender";
 
 const store = new FileStore(process.argv[2]!);
 let entries: Entry[] = await store.open({ genesis: `0x${"11".repeat(32)}`, account: `0x${"22".repeat(32)}` });

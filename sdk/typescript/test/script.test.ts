@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { createClient, decodeTransaction, fromHex, transactionHash, type Account, type Payload } from "cairn-sdk";
-import { MemoryStore, createSender, type Entry, type Sent, type Time } from "cairn-sdk/sender";
+import { createClient, decodeTransaction, fromHex, transactionHash, type Account, type Payload } from "@cairn-chain/sdk";
+import { MemoryStore, createSender, type Entry, type Sent, type Time } from "@cairn-chain/sdk/sender";
 
 const directory = new URL("../testdata/sender/", import.meta.url);
 const account: Account = `0x${"aa".repeat(32)}`;

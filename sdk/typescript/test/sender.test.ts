@@ -1,8 +1,8 @@
 // What a script of answers cannot show of the sender: how long it waits, how much it sends and asks at once, which journals it refuses.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createClient, decodeTransaction, fromHex, signTransaction, toHex, transactionHash, type Account, type Payload } from "cairn-sdk";
-import { MemoryStore, SenderError, createSender, type Entry, type Time } from "cairn-sdk/sender";
+import { createClient, decodeTransaction, fromHex, signTransaction, toHex, transactionHash, type Account, type Payload } from "@cairn-chain/sdk";
+import { MemoryStore, SenderError, createSender, type Entry, type Time } from "@cairn-chain/sdk/sender";
 import { digestOf } from "../dist/sender/job.js";
 
 const account: Account = `0x${"aa".repeat(32)}`;

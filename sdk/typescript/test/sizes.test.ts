@@ -15,16 +15,16 @@ async function size(program: string): Promise<number> {
 
 for (const [entry, budget] of Object.entries(budgets)) {
   test(`${entry} is within its size, and needs nothing of Node.js`, async (t) => {
-    const core = 'export * from "cairn-sdk";';
+    const core = 'export * from "@cairn-chain/sdk";';
     const added = entry === "./sender" // what it shares with the client, which it is given, counts there
-      ? (await size(`${core} export * from "cairn-sdk/sender"`)) - (await size(core))
-      : await size(`export * from "cairn-sdk${entry.slice(1)}"`);
+      ? (await size(`${core} export * from "@cairn-chain/sdk/sender"`)) - (await size(core))
+      : await size(`export * from "@cairn-chain/sdk${entry.slice(1)}"`);
     t.diagnostic(`${entry}: ${(added / 1000).toFixed(1)} KB of ${budget / 1000}`);
     assert.ok(added <= budget, `${added} bytes are over ${budget}`);
   });
 }
 
 test("one function of an entry brings not all of it", async () => {
-  const one = await size('export { parseCoins } from "cairn-sdk"');
+  const one = await size('export { parseCoins } from "@cairn-chain/sdk"');
   assert.ok(one < 1_500, `${one} bytes`);
 });

@@ -5,7 +5,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
 import {
   RpcError, createClient, parseCoins, watchBlocks, watchEvents, watchPending, watchRangeProofs, watchSyncStatus, type Stream, type StreamStatus,
-} from "cairn-sdk";
+} from "@cairn-chain/sdk";
 import { WebSocket as UndiciSocket } from "undici";
 import WsSocket from "ws";
 import { devKey, directory, launch, startNode } from "./node.js";

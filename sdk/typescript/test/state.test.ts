@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fromHex, toHex, type Account, type Client, type Hex, type rpc } from "cairn-sdk";
-import { createSender } from "cairn-sdk/sender";
-import { VerifyError, readAccount, readState, verifyState, type StateQuestion, type Trust } from "cairn-sdk/view";
+import { fromHex, toHex, type Account, type Client, type Hex, type rpc } from "@cairn-chain/sdk";
+import { createSender } from "@cairn-chain/sdk/sender";
+import { VerifyError, readAccount, readState, verifyState, type StateQuestion, type Trust } from "@cairn-chain/sdk/view";
 import { devKey, startNode } from "./node.js";
 import { random } from "./vectors.js";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AbiError, decodeResult, decodeStored, storageKey, storageSlot, toHex, type Abi, type AbiStorage, type Hex } from "cairn-sdk";
+import { AbiError, decodeResult, decodeStored, storageKey, storageSlot, toHex, type Abi, type AbiStorage, type Hex } from "@cairn-chain/sdk";
 import { vectors } from "./vectors.js";
 
 interface Section {

@@ -3,8 +3,8 @@ import { spawn, spawnSync } from "node:child_process";
 import { appendFileSync, existsSync, readFileSync, readdirSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { FileStore } from "cairn-sdk/node";
-import { SenderError, type Entry } from "cairn-sdk/sender";
+import { FileStore } from "@cairn-chain/sdk/node";
+import { SenderError, type Entry } from "@cairn-chain/sdk/sender";
 import { directory } from "./node.js";
 import { random } from "./vectors.js";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { RpcError, createClient, watchBlocks, watchEvents, watchPayments, type StreamStatus } from "cairn-sdk";
+import { RpcError, createClient, watchBlocks, watchEvents, watchPayments, type StreamStatus } from "@cairn-chain/sdk";
 
 /** node is a chain in memory behind fetch, whose next requests can fail. */
 class FakeNode {

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { fromHex, toHex, type Account, type Hex, type rpc } from "cairn-sdk";
-import { IncompleteError, VerifyError, execute, verifyView, type Outcome, type Trust } from "cairn-sdk/view";
+import { fromHex, toHex, type Account, type Hex, type rpc } from "@cairn-chain/sdk";
+import { IncompleteError, VerifyError, execute, verifyView, type Outcome, type Trust } from "@cairn-chain/sdk/view";
 
 interface Vectors {
   chainId: number;

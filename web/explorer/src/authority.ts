@@ -1,6 +1,6 @@
 // By whose word a header counts: which key signs this chain's blocks, and how the page knows.
 import { computed, signal } from "@preact/signals";
-import type { Account } from "cairn-sdk";
+import type { Account } from "@cairn-chain/sdk";
 import { keep, readKept } from "./kept";
 import { info } from "./node";
 

@@ -1,5 +1,5 @@
 // What the pages find out themselves, with no node believed: values under the state root of a header that the producer signed.
-import { RpcError, blockHash, encodeArguments, fromHex, parseHeader, toHex, type Account, type SignedHeader } from "cairn-sdk";
+import { RpcError, blockHash, encodeArguments, fromHex, parseHeader, toHex, type Account, type SignedHeader } from "@cairn-chain/sdk";
 import { authority } from "./authority";
 import { abiOfCode } from "./section";
 import { decodeResult, type Value } from "./decode";
@@ -33,7 +33,7 @@ function seen<T>(checked: Checked<T>): Checked<T> {
 
 /** checkBalance reads an account's balance by a Merkle proof. It throws a VerifyError, or what the client throws. */
 export async function checkBalance(account: Account, height?: number): Promise<Checked<bigint>> {
-  const { readAccount } = await import("cairn-sdk/view");
+  const { readAccount } = await import("@cairn-chain/sdk/view");
   const { balance, header } = await readAccount(client, trusted(), account, at(height));
   return seen({ value: balance, header });
 }
@@ -64,8 +64,8 @@ export async function checkView(
   height?: number,
 ): Promise<Checked<Value>> {
   const [{ readView, UnansweredError }, { workerRunner }, code] = await Promise.all([
-    import("cairn-sdk/view"),
-    import("cairn-sdk/view/worker"),
+    import("@cairn-chain/sdk/view"),
+    import("@cairn-chain/sdk/view/worker"),
     codeOf(contract),
   ]);
   const abi = abiOfCode(code);
@@ -150,6 +150,6 @@ export async function signedHeader(height: number, hash: string): Promise<boolea
   const [item] = await client.call("svc_getBlocks", { from_height: height, to_height: height, raw_only: true });
   if (!item) return false;
   const header = parseHeader(fromHex(item.raw));
-  const { verifyProducer } = await import("cairn-sdk/keys");
+  const { verifyProducer } = await import("@cairn-chain/sdk/keys");
   return blockHash(header) === hash && verifyProducer(header);
 }

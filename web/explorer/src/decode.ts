@@ -13,7 +13,7 @@ import {
   type AbiForm,
   type Hex as HexData,
   type rpc,
-} from "cairn-sdk";
+} from "@cairn-chain/sdk";
 
 /** Value is an argument or result as text, with the type that the ABI gives it. */
 export interface Value {

@@ -1,5 +1,5 @@
 // How values are written: pure functions, without the page.
-import { formatAddress, formatUnits, type Network } from "cairn-sdk";
+import { formatAddress, formatUnits, type Network } from "@cairn-chain/sdk";
 
 /** thousands puts a comma between each three digits of a whole number. */
 export function thousands(n: bigint | number): string {

@@ -1,5 +1,5 @@
 // What a page asks the node for.
-import { RpcError, UnreachableError } from "cairn-sdk";
+import { RpcError, UnreachableError } from "@cairn-chain/sdk";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 /** Loaded is what useLoad has so far; the last value stays while the next one comes. */

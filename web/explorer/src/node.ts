@@ -1,6 +1,6 @@
 // The node that the pages came from: calls, and what it says of itself as it goes on.
 import { signal } from "@preact/signals";
-import { RpcError, createClient, watchBlocks, watchSyncStatus, type Network, type StreamStatus, type rpc } from "cairn-sdk";
+import { RpcError, createClient, watchBlocks, watchSyncStatus, type Network, type StreamStatus, type rpc } from "@cairn-chain/sdk";
 import { join, type Header } from "./rows";
 
 export const client = createClient(new URL("/", location.href).href);

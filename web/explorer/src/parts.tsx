@@ -1,5 +1,5 @@
 // What the pages are put together from.
-import { HttpError, RpcError, UnreachableError, formatAddress } from "cairn-sdk";
+import { HttpError, RpcError, UnreachableError, formatAddress } from "@cairn-chain/sdk";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { devName } from "./dev";

@@ -1,5 +1,5 @@
 // The list of blocks: contiguous, the newest first, and with empty ones folded.
-import type { rpc } from "cairn-sdk";
+import type { rpc } from "@cairn-chain/sdk";
 
 export type Header = Pick<
   rpc.Block,

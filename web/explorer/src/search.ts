@@ -1,5 +1,5 @@
 // What a text that is searched for may be.
-import { AddressError, parseAccount, type Account, type Network } from "cairn-sdk";
+import { AddressError, parseAccount, type Account, type Network } from "@cairn-chain/sdk";
 
 export type Query =
   | { kind: "height"; height: number }

@@ -1,5 +1,5 @@
 // What a contract's code says of itself in custom sections (docs/protocol.md, "ABI" and "Source section").
-import { toHex, type AbiForm, type rpc } from "cairn-sdk";
+import { toHex, type AbiForm, type rpc } from "@cairn-chain/sdk";
 
 /** sectionOf is the first custom section of a name in a module; undefined where there is none, or the code is no module. */
 export function sectionOf(code: Uint8Array, name: string): Uint8Array | undefined {

@@ -1,7 +1,7 @@
 // Calls of contracts, signed with a development key. It is loaded when the first one is made.
-import { fromHex, succeeded, type Payload, type rpc } from "cairn-sdk";
-import { Key } from "cairn-sdk/keys";
-import { createSender } from "cairn-sdk/sender";
+import { fromHex, succeeded, type Payload, type rpc } from "@cairn-chain/sdk";
+import { Key } from "@cairn-chain/sdk/keys";
+import { createSender } from "@cairn-chain/sdk/sender";
 import keys from "./devkeys.json";
 import { client, isDevelopment } from "./node";
 

@@ -1,5 +1,5 @@
 // Lists of transactions.
-import type { rpc } from "cairn-sdk";
+import type { rpc } from "@cairn-chain/sdk";
 import type { JSX } from "preact";
 import { chainText } from "./format";
 import { BlockLink, Coins, Table, TimeOf, TxLink, Who } from "./parts";

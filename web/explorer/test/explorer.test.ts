@@ -4,9 +4,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test, type TestContext } from "node:test";
-import { fromHex } from "cairn-sdk";
-import { Key } from "cairn-sdk/keys";
-import { createSender } from "cairn-sdk/sender";
+import { fromHex } from "@cairn-chain/sdk";
+import { Key } from "@cairn-chain/sdk/keys";
+import { createSender } from "@cairn-chain/sdk/sender";
 import { Browser, type Tab } from "./chromium.js";
 import { startNode, type Node } from "./node.js";
 

@@ -1,7 +1,7 @@
 // A page that pays out with a journal in IndexedDB: it is bundled, opened in a Chromium and killed in the middle.
-import { createClient, parseCoins, type Account } from "cairn-sdk";
-import { Key } from "cairn-sdk/keys";
-import { IndexedDBStore, SenderError, createSender, type Scope, type Sender } from "cairn-sdk/sender";
+import { createClient, parseCoins, type Account } from "@cairn-chain/sdk";
+import { Key } from "@cairn-chain/sdk/keys";
+import { IndexedDBStore, SenderError, createSender, type Scope, type Sender } from "@cairn-chain/sdk/sender";
 
 export const PAYEE: Account = `0x${"55".repeat(32)}`;
 export const scope: Scope = { genesis: `0x${"11".repeat(32)}`, account: PAYEE };

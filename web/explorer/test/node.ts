@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { createClient, type Client } from "cairn-sdk";
+import { createClient, type Client } from "@cairn-chain/sdk";
 
 const program = process.env["CAIRN"];
 

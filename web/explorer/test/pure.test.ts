@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { toHex } from "cairn-sdk";
+import { toHex } from "@cairn-chain/sdk";
 import { decodeArguments, decodeResult, decodeStorage, gasOf, ownKey, placeOf, revertText, valueText } from "../src/decode.js";
 import {
   bytes,

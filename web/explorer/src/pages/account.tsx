@@ -1,4 +1,4 @@
-import { formatAddress, type rpc } from "cairn-sdk";
+import { formatAddress, type rpc } from "@cairn-chain/sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { devName } from "../dev";

@@ -7,7 +7,7 @@ import {
   toHex,
   type AbiForm,
   type rpc,
-} from "cairn-sdk";
+} from "@cairn-chain/sdk";
 import type { JSX, TargetedSubmitEvent } from "preact";
 import { useState } from "preact/hooks";
 import { decodeResult, isToken, type Value } from "../decode";

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { bytes, coins, counted, percent, span, thousands } from "../format";
 import { blocks, client, info, older, stream, sync } from "../node";
-import type { rpc } from "cairn-sdk";
+import type { rpc } from "@cairn-chain/sdk";
 import { useLoad } from "../load";
 import { BlockLink, Coins, Empty, Fields, Hex, Link, Section, Show, Time, Title } from "../parts";
 import { Transactions } from "../transactions";

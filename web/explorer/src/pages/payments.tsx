@@ -1,4 +1,4 @@
-import type { rpc } from "cairn-sdk";
+import type { rpc } from "@cairn-chain/sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { blocks, client } from "../node";

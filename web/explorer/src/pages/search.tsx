@@ -1,4 +1,4 @@
-import { RpcError } from "cairn-sdk";
+import { RpcError } from "@cairn-chain/sdk";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { chainText, shortHex, thousands } from "../format";

@@ -1,4 +1,4 @@
-import { parseAccount, parseCoins, type rpc } from "cairn-sdk";
+import { parseAccount, parseCoins, type rpc } from "@cairn-chain/sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { devAccounts, devName } from "../dev";

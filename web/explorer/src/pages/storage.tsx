@@ -1,5 +1,5 @@
 // What is in a contract's storage, by the ABI where that names it.
-import type { AbiCell, rpc } from "cairn-sdk";
+import type { AbiCell, rpc } from "@cairn-chain/sdk";
 import type { JSX } from "preact";
 import { decodeStorage, ownKey, placeOf, type Place, type Value } from "../decode";
 import { chainText, counted, lossyText } from "../format";

@@ -1,4 +1,4 @@
-import type { rpc } from "cairn-sdk";
+import type { rpc } from "@cairn-chain/sdk";
 import type { JSX } from "preact";
 import { decodeArguments, decodeResult, isToken } from "../decode";
 import { chainText, lossyText, percent, shortHex, thousands, units } from "../format";

@@ -1,4 +1,4 @@
-import type { rpc } from "cairn-sdk";
+import type { rpc } from "@cairn-chain/sdk";
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 import { decodeArguments, decodeResult, revertText, type Value } from "../decode";

@@ -1,5 +1,5 @@
 // What a page says of a value that it checked: what was checked, by whose word, and what was not shown.
-import { RpcError } from "cairn-sdk";
+import { RpcError } from "@cairn-chain/sdk";
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 import { authority } from "../authority";

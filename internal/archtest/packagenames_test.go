@@ -1,0 +1,62 @@
+package archtest
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// scope is that of all packages for JavaScript: names within it cannot be taken by strangers, as free names can.
+const scope = "@cairn-chain/"
+
+// freeName is a package of this product that is asked for, or imported, by a name outside of its scope.
+var freeName = regexp.MustCompile(`(?:from|import\(|require\(|install|view)\s*["']?cairn-[a-z]+["'/ \n]`)
+
+// Every package for JavaScript that is not private has the scope, and no page or source asks for one without it.
+func TestPackagesHaveTheScope(t *testing.T) {
+	tree := os.DirFS("../..")
+	packages, sources := 0, 0
+	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		base := path.Base(name)
+		if entry.IsDir() {
+			if base == "node_modules" || base == ".git" || base == "target" || base == "dist" || base == "build" {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		ext := path.Ext(name)
+		if base != "package.json" && ext != ".md" && ext != ".ts" && ext != ".tsx" && ext != ".go" && ext != ".sh" || base == "CHANGELOG.md" {
+			return nil
+		}
+		content, err := fs.ReadFile(tree, name)
+		if err != nil || base != "package.json" {
+			sources++
+			if found := freeName.Find(content); found != nil {
+				t.Errorf("%s: got %q, want a name of %s", name, found, scope)
+			}
+			return err
+		}
+		var said struct {
+			Name    string
+			Private bool
+		}
+		if err := json.Unmarshal(content, &said); err != nil {
+			return err
+		}
+		packages++
+		if !said.Private && !strings.HasPrefix(said.Name, scope) {
+			t.Errorf("%s: got the name %q, want one of %s", name, said.Name, scope)
+		}
+		return nil
+	})
+	if err != nil || packages < 10 || sources < 500 {
+		t.Errorf("got %d packages, %d sources and %v, want 10 and 500 at least", packages, sources, err)
+	}
+}
