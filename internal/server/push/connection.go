@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/coder/websocket"
 
@@ -146,7 +147,7 @@ func (c *connection) receive(ticket Ticket) ([]byte, bool) {
 		return nil, false
 	}
 	if len(body) < unreservedBytes {
-		return body, true
+		return body, c.isText(body)
 	}
 	c.busy.Store(true)
 	reserved := ticket.Reserve(c.work, c.server.config.MaxRequestBytes)
@@ -160,7 +161,16 @@ func (c *connection) receive(ticket Ticket) ([]byte, bool) {
 		return nil, false
 	}
 	ticket.Shrink(all.Len())
-	return all.Bytes(), true
+	return all.Bytes(), c.isText(all.Bytes())
+}
+
+// isText reports whether a message is UTF-8. One that is not ends the connection (RFC 6455 8.1).
+func (c *connection) isText(message []byte) bool {
+	if utf8.Valid(message) {
+		return true
+	}
+	c.close(websocket.StatusInvalidFramePayloadData, "the text is no UTF-8")
+	return false
 }
 
 // message is one on its way. What it subscribes to begins after its answer, so that the client knows the id first.

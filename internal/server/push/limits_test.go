@@ -152,6 +152,23 @@ func TestMessagesTakeMemory(t *testing.T) {
 	}, length)
 }
 
+// A text that is no UTF-8 ends the connection with the code that RFC 6455 has for that, in small messages and in large.
+func TestTextIsUTF8(t *testing.T) {
+	d := &desk{calls: 100, bytes: 5 << 20}
+	serve(t, Config{Ticket: d.ticket}, func(t *testing.T, s *site) {
+		for _, text := range []string{"\xc3\x28", strings.Repeat(" ", 2*unreservedBytes) + "\xc3\x28"} {
+			c := s.connect(t)
+			closed := make(chan websocket.CloseError)
+			go func() { closed <- c.reason() }()
+			_ = c.ws.Write(t.Context(), websocket.MessageText, []byte(text))
+			if got := <-closed; got.Code != websocket.StatusInvalidFramePayloadData {
+				t.Errorf("%d bytes: got %+v, want code %d", len(text), got, websocket.StatusInvalidFramePayloadData)
+			}
+			c.close()
+		}
+	}, length)
+}
+
 // A message that does not end is cut, and its memory is free again.
 func TestMessagesEndInTime(t *testing.T) {
 	d := &desk{calls: 100, bytes: 5 << 20}
