@@ -29,7 +29,7 @@ type GetTokenBalanceParams struct {
 // TokenBalance is the result of [GetTokenBalance].
 type TokenBalance struct {
 	Balance Quantity `json:"balance" doc:"in smallest units of the token"`
-	Decimal Decimal  `json:"balanceDecimal" doc:"in whole tokens: the balance by 10^decimals, rounded down to 6 decimals"`
+	Decimal Decimal  `json:"balanceDecimal" doc:"in whole tokens: the balance by 10^decimals, with all digits; 0 for more than 255 decimals"`
 }
 
 // GetTokenHoldersParams are the parameters of [GetTokenHolders].

@@ -18,6 +18,7 @@ type Quantity uint64
 var (
 	ErrBadQuantity = errors.New("not a hex quantity: 0x and up to 16 digits without leading zeros")
 	ErrBadData     = errors.New("not hex data: 0x and an even number of digits")
+	ErrBadDecimal  = errors.New("not a non-negative decimal number of at most 64 bits without its point")
 	ErrBadFraction = errors.New("not a non-negative decimal number of at most 6 decimals")
 )
 
@@ -209,41 +210,44 @@ func (f *Fraction) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Decimal is a non-negative number with at most 6 decimals that JSON carries as a plain decimal number, however large.
+// Decimal is a whole number of units, each the 10th part to the power Places of one. JSON carries it as a plain decimal
+// number with all its digits.
 type Decimal struct {
-	Whole      uint64
-	Millionths uint32 // below 1,000,000
+	Units  uint64
+	Places uint32
 }
 
-// NewDecimal is n by 10^decimals, rounded down to 6 decimals.
-func NewDecimal(n uint64, decimals uint32) Decimal {
-	var millionths uint64
-	for range min(decimals, 40) { // of 2^64 nothing is left sooner
-		millionths = (millionths + n%10*fractionUnit) / 10
-		n /= 10
-	}
-	return Decimal{n, uint32(millionths)}
-}
+// maxPlaces bounds the digits behind a point, which a contract chooses: with more places the number is written as 0.
+const maxPlaces = 255
 
 // String is the number as JSON carries it: without an exponent and without trailing zeros.
 func (d Decimal) String() string {
-	text := strconv.FormatUint(d.Whole, 10)
-	if d.Millionths == 0 {
-		return text
+	digits := strconv.FormatUint(d.Units, 10)
+	if d.Places > maxPlaces {
+		return "0"
 	}
-	return text + "." + strings.TrimRight(fmt.Sprintf("%0*d", fractionDecimals, d.Millionths), "0")
+	if missing := int(d.Places) + 1 - len(digits); missing > 0 {
+		digits = strings.Repeat("0", missing) + digits
+	}
+	whole, rest := digits[:len(digits)-int(d.Places)], strings.TrimRight(digits[len(digits)-int(d.Places):], "0")
+	if rest == "" {
+		return whole
+	}
+	return whole + "." + rest
 }
 
 // MarshalJSON renders the number as [Decimal.String] does.
 func (d Decimal) MarshalJSON() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalJSON parses what [Decimal.MarshalJSON] gives.
+// UnmarshalJSON parses what [Decimal.MarshalJSON] gives; Places are as many as it has digits behind the point.
 func (d *Decimal) UnmarshalJSON(text []byte) error {
-	whole, millionths, err := parseDecimal(string(text))
-	if err == nil {
-		*d = Decimal{whole, millionths}
+	whole, rest, point := strings.Cut(string(text), ".")
+	units, err := strconv.ParseUint(whole+rest, 10, 64)
+	if err != nil || whole == "" || point && rest == "" || len(rest) > maxPlaces {
+		return ErrBadDecimal
 	}
-	return err
+	*d = Decimal{units, uint32(len(rest))}
+	return nil
 }
 
 // parseDecimal parses a plain decimal number of at most 6 decimals.

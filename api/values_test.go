@@ -93,3 +93,30 @@ func FuzzFraction(f *testing.F) {
 		}
 	})
 }
+
+// TestDecimal: a number has all its digits, and is read as it is written.
+func TestDecimal(t *testing.T) {
+	for _, test := range []struct {
+		Decimal
+		want string
+	}{
+		{Decimal{0, 8}, "0"}, {Decimal{99, 8}, "0.00000099"}, {Decimal{150, 2}, "1.5"}, {Decimal{7, 0}, "7"},
+		{Decimal{math.MaxUint64, 0}, "18446744073709551615"}, {Decimal{math.MaxUint64, 19}, "1.8446744073709551615"},
+		{Decimal{100, 2}, "1"}, {Decimal{1, 255}, "0." + strings.Repeat("0", 254) + "1"}, {Decimal{1, 256}, "0"},
+		{Decimal{5, math.MaxUint32}, "0"},
+	} {
+		text, err := test.MarshalJSON()
+		if err != nil || string(text) != test.want {
+			t.Errorf("%d, %d places: got %s, %v, want %s", test.Units, test.Places, text, err, test.want)
+		}
+		var again Decimal
+		if err := again.UnmarshalJSON(text); err != nil || again.String() != test.want {
+			t.Errorf("%s: got %s, %v, want the same", text, again, err)
+		}
+	}
+	for _, text := range []string{"", "-1", ".5", "5.", "1e3", "1.2.3", `"1"`, "18446744073709551616", "null"} {
+		if err := new(Decimal).UnmarshalJSON([]byte(text)); !errors.Is(err, ErrBadDecimal) {
+			t.Errorf("%q: got %v, want %v", text, err, ErrBadDecimal)
+		}
+	}
+}

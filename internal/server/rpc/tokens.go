@@ -48,7 +48,7 @@ func (h *tokenHandlers) getTokenBalance(
 		return balance, err
 	}
 	decimals, err := v.number(ctx, p.Token, "decimals", nil, 32)
-	return api.TokenBalance{Balance: api.Quantity(units), Decimal: api.NewDecimal(units, uint32(decimals))}, err
+	return api.TokenBalance{Balance: api.Quantity(units), Decimal: api.Decimal{Units: units, Places: uint32(decimals)}}, err
 }
 
 // What the standards call the account in balanceOf.

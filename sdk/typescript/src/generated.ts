@@ -759,7 +759,7 @@ export interface SyncStatus {
 export interface TokenBalance {
   /** in smallest units of the token */
   balance: bigint;
-  /** in whole tokens: the balance by 10^decimals, rounded down to 6 decimals */
+  /** in whole tokens: the balance by 10^decimals, with all digits; 0 for more than 255 decimals */
   balanceDecimal: number;
 }
 
