@@ -215,6 +215,17 @@ func (h *transactionHandlers) getTransactionsByAddress(
 			return nil, err
 		}
 	}
+	if to := p.Page.ToBlock; to != nil {
+		if _, err := h.chain.Header(*to); errors.Is(err, chain.ErrNotFound) {
+			head := h.chain.Head().Header.Height
+			return nil, withData(api.ErrAboveHead, "param", "page", "member", "to_block", "max", head)
+		} else if err != nil {
+			return nil, err // an empty list would look like the end
+		}
+		if next := (chain.Position{Height: *to + 1}); before == (chain.Position{}) || next.Compare(before) < 0 {
+			before = next
+		}
+	}
 	if err := heavy(ctx, count); err != nil {
 		return nil, err
 	}

@@ -135,6 +135,21 @@ func TestTransactionsByAddressPages(t *testing.T) {
 		}
 	}
 
+	for to, left := range []int{0, 3, 6, 9, 12} {
+		page := map[string]any{"limit": 2, "to_block": to}
+		for got := want[12-left:]; ; got = got[2:] {
+			txs := call[[]api.Transaction](c, "svc_getTransactionsByAddress", account(bob), page)
+			if len(txs) != min(len(got), 2) || len(txs) > 0 && txs[0].Hash != got[0] {
+				t.Fatalf("up to block %d: got %+v, want the first 2 of %v", to, txs, got)
+			}
+			if len(txs) < 2 {
+				break
+			}
+			page["before"] = txs[1].Cursor
+		}
+	}
+	c.refused(api.ErrAboveHead, "svc_getTransactionsByAddress", account(bob), map[string]any{"to_block": 5})
+
 	first := call[[]api.Transaction](c, "svc_getTransactionsByAddress", account(alice), map[string]any{"limit": 4})
 	c.include(c.sign(bob, 0, types.Transfer{To: account(alice), Amount: 1}))
 	next := call[[]api.Transaction](

@@ -905,6 +905,8 @@ export interface TransactionPage {
   before?: string | null | undefined;
   /** at most so many, 1 to 1,000; 100 by default */
   limit?: number | null | undefined;
+  /** the highest height, which the chain must have; by default the latest */
+  to_block?: number | null | undefined;
 }
 
 export interface TransactionStatus {
