@@ -34,19 +34,28 @@ func DeriveBIP86(seed []byte, coin, account, change, index uint32) (crypto.Priva
 // on hardened.
 func derivePath(seed []byte, path ...uint32) (crypto.PrivateKey, error) {
 	// The network only goes into a serialized extended key, which is never written.
-	extended, err := hdkeychain.NewMaster(seed, &chaincfg.MainNetParams)
+	extended, err := extend(seed, &chaincfg.MainNetParams, path...)
 	if err != nil {
-		return crypto.PrivateKey{}, fmt.Errorf("wallet: derive: %w", err)
-	}
-	for _, child := range path {
-		extended, err = extended.Derive(child)
-		if err != nil {
-			return crypto.PrivateKey{}, fmt.Errorf("wallet: derive: %w", err)
-		}
+		return crypto.PrivateKey{}, err
 	}
 	key, err := extended.ECPrivKey()
 	if err != nil {
 		return crypto.PrivateKey{}, fmt.Errorf("wallet: derive: %w", err)
 	}
 	return crypto.NewPrivateKey([32]byte(key.Serialize()))
+}
+
+// extend returns the extended private key of seed at a path.
+func extend(seed []byte, net *chaincfg.Params, path ...uint32) (*hdkeychain.ExtendedKey, error) {
+	extended, err := hdkeychain.NewMaster(seed, net)
+	for _, child := range path {
+		if err != nil {
+			break
+		}
+		extended, err = extended.Derive(child)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("wallet: derive: %w", err)
+	}
+	return extended, nil
 }

@@ -14,7 +14,7 @@ var rows = map[string][]string{
 	// Public: what an application developer imports.
 	"codec":   {},
 	"crypto":  {"crypto/bip340"},
-	"wallet":  {"crypto"},
+	"wallet":  {"crypto", "crypto/bip340"}, // addresses of an account's public key: their tweak
 	"jsonrpc": {},
 	"types":   {"codec", "crypto/bech32m", "crypto/bip340"},
 	"api":     {"abi", "jsonrpc", "types"},
@@ -260,7 +260,7 @@ var testRows = map[string][]string{
 	"crypto":                  {"crypto/bech32m", "internal/testkit/bip"},
 	"crypto/bip340":           {"internal/testkit/bip"},
 	"crypto/bech32m":          {"internal/testkit/bip"},
-	"wallet":                  {"crypto/bech32m", "crypto/bip340", "internal/testkit/bip"},
+	"wallet":                  {"crypto/bech32m", "internal/testkit/bip"},
 	"types":                   {"crypto"},
 	"internal/engine/mempool": {"codec", "crypto"},
 	"internal/protocol/blockproof": {"crypto", "internal/proof/prover", "internal/proof/security",

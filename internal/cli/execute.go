@@ -232,6 +232,7 @@ func isDigit(name string) bool { return len(name) == 1 && name[0] >= '0' && name
 var flagValues = map[string]string{
 	"uint64":   "a whole number of at least 0",
 	"uint":     "a whole number of at least 0",
+	"uint32":   "a whole number from 0 to 4294967295",
 	"uint8":    "a whole number from 0 to 255",
 	"int":      "a whole number",
 	"duration": `a duration such as "1s"`,

@@ -25,7 +25,7 @@ func (a *app) newKeys() *cobra.Command {
   cairn keys list`,
 	})
 	keys.AddCommand(a.newKeysNew(), a.newKeysImport(), a.newKeysList(), a.newKeysShow(), a.newKeysExport(),
-		a.newKeysDelete(), a.newKeysAlias())
+		a.newKeysDelete(), a.newKeysAlias(), a.newKeysAccountKey(), a.newKeysAddresses())
 	return keys
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -213,6 +214,37 @@ func TestChoicesAreCompleted(t *testing.T) {
 	} {
 		if o := desk.run(t, args...); o.exit != 0 || !strings.HasPrefix(o.out, want) {
 			t.Errorf("%q: %+v", args, o)
+		}
+	}
+}
+
+// TestAccountKey: the extended public key of a key's account gives its addresses, without a password and without a node.
+func TestAccountKey(t *testing.T) {
+	desk := newDesk(t, startNode(t))
+	file := desk.write(t, "words", publicMnemonic)
+	if o := desk.run(t, "keys", "import", "bob", "--mnemonic-file", file, "--password-file", desk.path("password.txt")); o.exit != 0 {
+		t.Fatalf("%+v", o)
+	}
+	shown := desk.run(t, "keys", "account-key", "bob", "--password-file", desk.path("password.txt"))
+	key := strings.TrimSpace(shown.out)
+	if shown.exit != 0 || !strings.HasPrefix(key, "tpub") {
+		t.Fatalf("got %+v, want tpub…", shown)
+	}
+	list := result[[]derivedAddress](t, desk.run(t, "keys", "addresses", key, "--from", "1", "--count", "3", "--json"))
+	for i, one := range list {
+		if want := developmentAccount(t, fmt.Sprintf("dev%d", i+1)); one.Account != want || one.Index != uint32(i+1) {
+			t.Errorf("got %+v, want account %s", one, want)
+		}
+	}
+	if o := desk.run(t, "keys", "addresses", key); len(list) != 3 || o.exit != 0 || strings.Count(o.out, "bcrt1p") != 10 {
+		t.Errorf("got %d and %+v, want 3 and 10", len(list), o)
+	}
+	for _, args := range [][]string{
+		{"keys", "addresses", key, "--network", "mainnet"}, {"keys", "addresses", key, "--count", "0"},
+		{"keys", "addresses", publicMnemonic}, {"keys", "addresses", key, "--from", "2147483648"},
+	} {
+		if o := desk.run(t, args...); o.exit != 2 || strings.Contains(o.err, "junk") {
+			t.Errorf("%v: got %+v, want wrong usage", args[3:], o)
 		}
 	}
 }

@@ -2,7 +2,7 @@ import { schnorr, secp256k1 } from "@noble/curves/secp256k1.js";
 import { HDKey } from "@scure/bip32";
 import * as bip39 from "@scure/bip39";
 import { wordlist } from "@scure/bip39/wordlists/english.js";
-import type { Network } from "./address.js";
+import { formatAddress, type Network } from "./address.js";
 import { blockHash, type SignedHeader } from "./block.js";
 import { CairnError } from "./errors.js";
 import { from32, toHex, type Account } from "./hex.js";
@@ -28,15 +28,85 @@ export function generateMnemonic(words: 12 | 24 = 24): string {
 
 /** keyFromMnemonic derives a key as BIP-39, BIP-32 and BIP-86 say, with the taproot tweak. It throws a {@link KeyError}. */
 export function keyFromMnemonic(mnemonic: string, path: KeyPath): Key {
-  const words = mnemonic.normalize("NFKD").trim().split(/\s+/).join(" ");
-  if (!bip39.validateMnemonic(words, wordlist)) throw new KeyError("not a mnemonic: a word or the checksum is wrong");
-  const { network, account = 0, index = 0, passphrase = "" } = path;
-  if ([account, index].some((i) => !Number.isInteger(i) || i < 0 || i >= 2 ** 31)) throw new KeyError("account and index are 0 to 2^31 - 1");
-  const coin = network === "mainnet" ? 0 : 1;
-  const seed = bip39.mnemonicToSeedSync(words, passphrase);
-  const node = HDKey.fromMasterSeed(seed).derive(`m/86'/${coin}'/${account}'/0/${index}`);
-  if (!node.privateKey) throw new KeyError("the path has no private key");
-  return new Key(tweak(node.privateKey));
+  return new Wallet(mnemonic, path).key(path.index);
+}
+
+const HARDENED = 2 ** 31;
+/** The version bytes of extended keys (BIP-32): xpub and xprv of the mainnet, tpub and tprv of all others. */
+const VERSIONS = { main: { private: 0x0488ade4, public: 0x0488b21e }, test: { private: 0x04358394, public: 0x043587cf } };
+const versions = (network: Network): { private: number; public: number } => (network === "mainnet" ? VERSIONS.main : VERSIONS.test);
+
+function checkIndex(index: number): void {
+  if (!Number.isInteger(index) || index < 0 || index >= HARDENED) throw new KeyError("account and index are 0 to 2^31 - 1");
+}
+
+/** Wallet derives the keys of one account of a mnemonic. The slow part, the mnemonic's seed, is done once. */
+export class Wallet {
+  readonly #chain: HDKey;
+  /** the account's extended public key, which gives its addresses and signs nothing: see {@link AccountKey} */
+  readonly accountKey: AccountKey;
+
+  /** It throws a {@link KeyError} for what is no mnemonic. */
+  constructor(mnemonic: string, { network, account = 0, passphrase = "" }: Omit<KeyPath, "index">) {
+    const words = mnemonic.normalize("NFKD").trim().split(/\s+/).join(" ");
+    if (!bip39.validateMnemonic(words, wordlist)) throw new KeyError("not a mnemonic: a word or the checksum is wrong");
+    checkIndex(account);
+    const seed = bip39.mnemonicToSeedSync(words, passphrase);
+    const node = HDKey.fromMasterSeed(seed, versions(network)).derive(`m/86'/${network === "mainnet" ? 0 : 1}'/${account}'`);
+    this.#chain = node.deriveChild(0);
+    this.accountKey = new AccountKey(node.publicExtendedKey, network);
+  }
+
+  /** key is the key at m/86'/coin'/account'/0/index. */
+  key(index = 0): Key {
+    checkIndex(index);
+    const { privateKey } = this.#chain.deriveChild(index);
+    if (!privateKey) throw new KeyError("the path has no private key");
+    return new Key(tweak(privateKey));
+  }
+}
+
+/**
+ * AccountKey makes an account's addresses from its extended public key (BIP-32, BIP-86): a server that hands out addresses needs no
+ * mnemonic. It is not to be published: whoever has it knows all addresses, and with a single private key of the account has every one.
+ */
+export class AccountKey {
+  readonly #chain: HDKey;
+
+  /** It takes xpub… of the mainnet, and tpub… of all others. It throws a {@link KeyError}, which repeats nothing of the text. */
+  constructor(
+    readonly text: string,
+    readonly network: Network,
+  ) {
+    let node: HDKey;
+    try {
+      node = HDKey.fromExtendedKey(text, versions(network));
+    } catch {
+      throw new KeyError(`not an extended public key of the network: ${network === "mainnet" ? "xpub…" : "tpub…"}`);
+    }
+    if (node.privateKey) throw new KeyError("an extended private key: give the public one");
+    if (node.depth !== 3) throw new KeyError("not the extended key of an account, which is three steps below the master key");
+    this.#chain = node.deriveChild(0);
+  }
+
+  /** account is that of the key at index. */
+  account(index = 0): Account {
+    checkIndex(index);
+    const { publicKey } = this.#chain.deriveChild(index);
+    if (!publicKey) throw new KeyError("the path has no public key");
+    const point = schnorr.utils.lift_x(BigInt(toHex(publicKey.subarray(1))));
+    const t = secp256k1.Point.Fn.fromBytes(schnorr.utils.taggedHash("TapTweak", schnorr.utils.pointToBytes(point)));
+    return toHex(schnorr.utils.pointToBytes(point.add(secp256k1.Point.BASE.multiply(t))));
+  }
+
+  /** address is that of the key at index. */
+  address(index = 0): string {
+    return formatAddress(this.account(index), this.network);
+  }
+
+  toString(): string {
+    return this.text;
+  }
 }
 
 /** tweak is BIP-341's tweak with no script tree: the key whose account a Bitcoin wallet shows too. */

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import {
   AddressError, AmountError, formatAddress, formatCoins, formatUnits, fromHex, isKey, parseAccount, parseCoins, parseUnits, tagged, toHex, type Account, type Network,
 } from "@cairn-chain/sdk";
-import { Key, KeyError, generateMnemonic, keyFromMnemonic } from "@cairn-chain/sdk/keys";
+import { AccountKey, Key, KeyError, Wallet, generateMnemonic, keyFromMnemonic } from "@cairn-chain/sdk/keys";
 import { random, vectors } from "./vectors.js";
 
 test("amounts are read and written exactly", () => {
@@ -51,6 +51,27 @@ test("keys and addresses are those of the vectors", () => {
       }
     });
   }
+});
+
+test("an account's extended public key gives the addresses that its mnemonic does", () => {
+  for (const network of ["mainnet", "testnet", "regtest"] as const) {
+    const wallet = new Wallet(vectors.wallet.mnemonic, { network });
+    const publicly = new AccountKey(wallet.accountKey.text, network);
+    assert.match(publicly.text, network === "mainnet" ? /^xpub/ : /^tpub/);
+    const list = network === "mainnet" ? "accounts_of_mainnet" : "accounts_of_testnet_and_regtest";
+    vectors.wallet[list].forEach((v: { public_key: string; addresses: Record<Network, string> }, index: number) => {
+      assert.equal(wallet.key(index).account, `0x${v.public_key}`);
+      assert.equal(publicly.account(index), `0x${v.public_key}`);
+      assert.equal(publicly.address(index), v.addresses[network]);
+    });
+    assert.throws(() => publicly.account(2 ** 31), KeyError);
+  }
+  // The example of BIP-86.
+  const about = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
+  const xpub = "xpub6BgBgsespWvERF3LHQu6CnqdvfEvtMcQjYrcRzx53QJjSxarj2afYWcLteoGVky7D3UKDP9QyrLprQ3VCECoY49yfdDEHGCtMMj92pReUsQ";
+  assert.equal(new Wallet(about, { network: "mainnet" }).accountKey.text, xpub);
+  for (const wrong of ["", about, `${xpub}x`]) assert.throws(() => new AccountKey(wrong, "mainnet"), (e) => e instanceof KeyError && !e.message.includes("abandon"));
+  assert.throws(() => new AccountKey(xpub, "regtest"), KeyError);
 });
 
 test("mnemonics are made and checked", () => {
