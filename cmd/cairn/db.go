@@ -168,12 +168,12 @@ func newDBExport() *cobra.Command {
 		Short: "Write blocks to a file",
 		Long: "Write blocks to a file: each as its length in 8 little-endian bytes and the block in its " +
 			"canonical encoding.",
-		Example: "  cairn db export --output blocks.bin --data-dir ./mychain",
+		Example: "  cairn db export --out blocks.bin --data-dir ./mychain",
 	}, &settings, func(command *cobra.Command) error {
 		if path == "" {
-			return output.Usage(errors.New("--output is needed: the file to write"))
+			return output.Usage(errors.New("--out is needed: the file to write"))
 		}
-		file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		file, err := cli.CreateOut(path)
 		if err != nil {
 			return err
 		}
@@ -195,7 +195,7 @@ func newDBExport() *cobra.Command {
 		})
 	})
 	// What to export is said each time: these are no settings of the environment.
-	command.Flags().StringVar(&path, "output", "", "file to write")
+	cli.OutFlag(command, &path, "file to write")
 	command.Flags().Uint64Var(&from, "from", 0, "first block")
 	command.Flags().Uint64Var(&to, "to", math.MaxUint64, "last block")
 	return command

@@ -28,10 +28,10 @@ func TestKernelsAreTestedFirst(t *testing.T) {
 	for _, args := range [][]string{
 		{"init", dir}, {"prove"},
 		{"db", "check", "--data-dir", dir}, {"db", "prune", "--keep", "1", "--data-dir", dir},
-		{"db", "export", "--output", dir, "--data-dir", dir}, {"db", "prove", "--data-dir", dir},
+		{"db", "export", "--out", dir, "--data-dir", dir}, {"db", "prove", "--data-dir", dir},
 		{"db", "import", "--input", dir, "--data-dir", dir},
 		{"snapshot", "create", "--data-dir", dir}, {"snapshot", "list", "--data-dir", dir},
-		{"snapshot", "export", dir, "--output", dir}, {"snapshot", "verify", dir},
+		{"snapshot", "export", dir, "--out", dir}, {"snapshot", "verify", dir},
 		{"snapshot", "import", dir, "--genesis-hash", "0x" + strings.Repeat("00", 32), "--data-dir", dir},
 	} {
 		if exit, tested, out := run(wrong, args...); exit != 1 || tested != 1 || !strings.Contains(out, wrong.Error()) {

@@ -135,7 +135,7 @@ func TestEachCommandOpensTheDatabaseOnce(t *testing.T) {
 		want map[string]int
 	}{
 		{[]string{"db", "check", "--data-dir", chain}, 0, once},
-		{[]string{"db", "export", "--output", blocks, "--data-dir", chain}, 0, once},
+		{[]string{"db", "export", "--out", blocks, "--data-dir", chain}, 0, once},
 		{[]string{"db", "import", "--input", blocks, "--data-dir", chain}, 0, once},
 		{[]string{"db", "import", "--input", blocks, "--genesis", "nowhere", "--data-dir", chain}, 2, nil},
 		{[]string{"db", "prove", "--data-dir", chain}, 1, once}, // there is no block after its genesis
@@ -143,7 +143,7 @@ func TestEachCommandOpensTheDatabaseOnce(t *testing.T) {
 		{[]string{"db", "prune", "--keep", "1", "--end-archive", "--data-dir", chain}, 0, once},
 		{[]string{"snapshot", "create", "--data-dir", chain}, 1, once}, // likewise
 		{[]string{"snapshot", "list", "--data-dir", chain}, 0, nil},
-		{[]string{"snapshot", "export", snapshot, "--output", zip}, 0, nil},
+		{[]string{"snapshot", "export", snapshot, "--out", zip}, 0, nil},
 		{[]string{"snapshot", "verify", zip}, 0, nil},
 		{[]string{"snapshot", "import", zip, "--genesis-hash", is, "--data-dir", chain}, 1, once}, // there is a chain
 		{[]string{"snapshot", "import", zip, "--genesis-hash", is, "--data-dir", fresh}, 0, map[string]int{"fresh": 1}},

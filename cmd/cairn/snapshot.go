@@ -137,16 +137,16 @@ func newSnapshotList() *cobra.Command {
 func newSnapshotExport() *cobra.Command {
 	var path string
 	command := &cobra.Command{
-		Use:     "export PATH --output FILE",
+		Use:     "export PATH --out FILE",
 		Short:   "Write a snapshot as one archive",
 		Long:    "Write a snapshot as one archive: a zip file of its manifest and chunks.",
-		Example: "  cairn snapshot export ./mychain/snapshots/1000 --output snapshot-1000.zip",
+		Example: "  cairn snapshot export ./mychain/snapshots/1000 --out snapshot-1000.zip",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			if path == "" {
-				return output.Usage(errors.New("--output is needed: the file to write"))
+				return output.Usage(errors.New("--out is needed: the file to write"))
 			}
-			file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+			file, err := cli.CreateOut(path)
 			if err != nil {
 				return err
 			}
@@ -160,7 +160,7 @@ func newSnapshotExport() *cobra.Command {
 			})
 		},
 	}
-	command.Flags().StringVar(&path, "output", "", "file to write")
+	cli.OutFlag(command, &path, "file to write")
 	return command
 }
 

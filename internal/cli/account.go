@@ -93,7 +93,7 @@ func (s *session) viewAccount(ctx context.Context, account types.Account, limit 
 
 func (v accountView) people(t *output.Text) {
 	t.Fields(
-		output.Field{Name: "Address", Value: v.Address}, output.Field{Name: "Public key", Value: v.Account},
+		output.Field{Name: "Address", Value: v.Address}, output.Field{Name: "Account", Value: v.Account},
 		output.Field{Name: "Balance", Value: coins(v.Balance)}, output.Field{Name: "Nonce", Value: uint64(v.Nonce)},
 		output.Field{Name: "Next nonce", Value: uint64(v.PendingNonce)},
 	)

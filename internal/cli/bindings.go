@@ -51,7 +51,7 @@ on the TypeScript SDK, Rust's an interface for contracts that call this one.`,
 		result := writtenBindings{Language: lang, Name: name, File: file}
 		if file == "" {
 			result.Source = string(source)
-		} else if err := os.WriteFile(file, source, 0o644); err != nil {
+		} else if err := writeOut(file, source); err != nil {
 			return err
 		}
 		return s.Result(result, func(t *output.Text) {
@@ -65,7 +65,7 @@ on the TypeScript SDK, Rust's an interface for contracts that call this one.`,
 	set := command.Flags()
 	set.StringVar(&lang, "lang", "", strings.Join(bindings.Languages(), ", "))
 	set.StringVar(&name, "name", "", "the name of the package, type or constant; else that of the file or contract")
-	set.StringVar(&file, "out", "", "the file to write; else the standard output")
+	OutFlag(command, &file, "the file to write; else the standard output")
 	// Fails only for a flag that does not exist.
 	_ = command.MarkFlagRequired("lang")
 	CompleteChoice(command, "lang", bindings.Languages()...)

@@ -72,7 +72,7 @@ Rust takes the toolchain of Debian 12, AssemblyScript npm's assemblyscript of th
 		return s.Result(result, result.people)
 	})
 	set := command.Flags()
-	set.StringVar(&out, "out", "", "the directory for the module and the archive (default DIR/build)")
+	OutFlag(command, &out, "the directory for the module and the archive (default DIR/build)")
 	set.BoolVar(&withoutSource, "no-source", false, "leave the hash of the source out of the module: 48 bytes less")
 	return command
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -196,7 +197,8 @@ func TestWrongUsage(t *testing.T) {
 func TestWrongCommand(t *testing.T) {
 	desk := newDesk(t, nil)
 	for _, test := range []struct{ command, says string }{
-		{"balance --x", `cairn has no command "balance"`},
+		{"balance --x", `cairn has no command "balance", did you mean account?`},
+		{"nothing", `cairn has no command "nothing"`},
 		{"acount alice --x", `cairn has no command "acount", did you mean account?`},
 		{"acount --home", `cairn has no command "acount", did you mean account?`},
 		{"keys nwe bob --x", `cairn keys has no command "nwe", did you mean new?`},
@@ -482,5 +484,48 @@ func TestCommandsFromOutside(t *testing.T) {
 	}, Streams{In: strings.NewReader(""), Out: &out, Err: &prose})
 	if exit != 1 || !strings.Contains(out.String(), `"code":-32021`) || prose.Len() != 0 {
 		t.Errorf("exit code %d, %q, %q", exit, &out, &prose)
+	}
+}
+
+// TestRPCTakesNames: a parameter that is an account or a contract is given by any name that other commands take; what is
+// none of these is sent as it was typed.
+func TestRPCTakesNames(t *testing.T) {
+	seen := 0
+	for _, d := range api.Declarations() {
+		for i := range d.Params.NumField() {
+			if takesAccount(d.Name, i) {
+				seen++
+			}
+		}
+	}
+	if seen < 12 {
+		t.Errorf("got %d parameters that take names, want more", seen)
+	}
+	desk := newDesk(t, startNode(t))
+	for name, similar := range map[string]string{"svc_getBlance": "svc_getBalance", "getBalance": "svc_getBalance"} {
+		if o := desk.run(t, "rpc", name); o.exit != 1 || !strings.Contains(o.err, "is "+similar+" meant?") {
+			t.Errorf("got %+v, want %s named", o, similar)
+		}
+	}
+	if o := desk.run(t, "rpc", "svc_getPayments", `{"accounts":["x"],"limit":1}`); o.exit == 0 {
+		t.Errorf("got %+v, want JSON sent as it is", o)
+	}
+	if o := desk.run(t, "rpc", "svc_getBalance", "dev1"); o.exit != 0 {
+		t.Errorf("got %+v, want dev1's balance", o)
+	}
+	if o := desk.run(t, "rpc", "svc_getBalance", "nobody"); o.exit != 2 || !strings.Contains(o.err, `"nobody"`) {
+		t.Errorf("got %+v, want an unknown name refused", o)
+	}
+}
+
+// TestOutMakesItsDirectories: a file that is asked for may be in directories that are not there yet.
+func TestOutMakesItsDirectories(t *testing.T) {
+	desk := newDesk(t, nil)
+	for _, flag := range []string{"--out", "-o"} {
+		path := desk.path("a/b" + flag + "/gold.go")
+		o := desk.run(t, "contract", "bindings", "../../contracts/wasm/nep20.wasm", "--lang", "go", flag, path)
+		if _, err := os.Stat(path); o.exit != 0 || err != nil {
+			t.Errorf("%s: got %+v, %v, want the file", flag, o, err)
+		}
 	}
 }

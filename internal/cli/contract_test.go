@@ -532,6 +532,19 @@ func TestDeploy(t *testing.T) {
 		!strings.Contains(o.err, "taken") {
 		t.Errorf("%+v", o)
 	}
+	// Once the chain is another, the name is free for a contract of that one.
+	node.genesis = types.BlockHash{7}
+	if o := desk.run(t, "contract", "show", "gold"); o.exit != 2 {
+		t.Errorf("got %+v, want a contract of another chain refused", o)
+	}
+	for _, want := range []int{0, 2} {
+		if o := desk.run(t, "deploy", path, "--from", "dev0", "--alias", "gold", "--args", `{"owner":"dev1"}`); o.exit != want {
+			t.Errorf("got %+v, want exit code %d", o, want)
+		}
+	}
+	if o := desk.run(t, "contract", "show", "gold"); o.exit != 0 {
+		t.Errorf("got %+v, want the contract that was deployed last", o)
+	}
 }
 
 func TestTokenCommands(t *testing.T) {

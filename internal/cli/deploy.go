@@ -87,11 +87,6 @@ func (f *deployment) deploy(ctx context.Context, s *session, command *cobra.Comm
 	if err != nil {
 		return output.Usage(err)
 	}
-	if f.alias != "" {
-		if err := s.free(f.alias); err != nil {
-			return output.Usage(err)
-		}
-	}
 	from, err := s.sender(f.dryRun)
 	if err != nil {
 		return err
@@ -104,6 +99,12 @@ func (f *deployment) deploy(ctx context.Context, s *session, command *cobra.Comm
 	}
 	if err := from.On(chain); err != nil {
 		return output.Usage(err)
+	}
+	of := keystore.Chain{ID: chain.ID, Genesis: chain.Genesis}
+	if f.alias != "" {
+		if err := s.free(f.alias, of); err != nil {
+			return output.Usage(err)
+		}
 	}
 	encoded, err := s.initArgs(chain, code, args)
 	if err != nil {
@@ -124,7 +125,6 @@ func (f *deployment) deploy(ctx context.Context, s *session, command *cobra.Comm
 	}
 	result := deployedContract{includedTransaction: included}
 	if f.alias != "" {
-		of := keystore.Chain{ID: chain.ID, Genesis: chain.Genesis}
 		if _, err := s.store.AddContract(f.alias, chain.Network, of, *receipt.ContractAddress); err != nil {
 			return fmt.Errorf("the contract %s is deployed, but has no alias: %w", receipt.ContractAddress, err)
 		}
@@ -139,10 +139,12 @@ func (f *deployment) deploy(ctx context.Context, s *session, command *cobra.Comm
 	})
 }
 
-// free checks that a name can be given.
-func (s *session) free(name string) error {
-	_, err := s.store.Find(name)
+// free checks that a contract of a chain can be given a name: that of a contract of another chain is taken over.
+func (s *session) free(name string, of keystore.Chain) error {
+	entry, err := s.store.Find(name)
 	switch {
+	case err == nil && entry.Chain != nil && *entry.Chain != of:
+		return nil
 	case err == nil:
 		return fmt.Errorf(
 			"%w: %s is in the keystore already; choose another, or free it: cairn keys delete %s",

@@ -29,6 +29,7 @@ const testPassword = "correct horse"
 type fakeNode struct {
 	url     string
 	chainID uint64
+	genesis types.BlockHash
 	balance types.Amount
 	poor    types.Account // who has no coins
 	// refuse, where it is not nil, is what sending fails with.
@@ -76,6 +77,7 @@ func (n *fakeNode) accounts() []jsonrpc.Method {
 				Network:      types.Regtest,
 				Mode:         api.ModePrimary,
 				ChainID:      n.chainID,
+				GenesisHash:  n.genesis,
 				BlockHeight:  17,
 				ProducerKey:  n.producerKey,
 				Verification: api.VerificationStateless,

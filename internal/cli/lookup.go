@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/cli/argument"
 	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/types"
 )
 
 // transactionView is the result of cairn tx.
@@ -151,8 +153,10 @@ func (a *app) newRPC() *cobra.Command {
 		Short: "Call any method of the node's JSON-RPC",
 		Long: `Call any method of the node's JSON-RPC with positional parameters, and print its result as JSON.
 
-A parameter that is JSON is sent as that, any other as a string. After -- parameters may begin with a dash.`,
+A parameter that is JSON is sent as that, any other as a string. Accounts and contracts may be given by the names that
+other commands take. After -- parameters may begin with a dash.`,
 		Example: `  cairn rpc svc_blockNumber
+  cairn rpc svc_getTransactionsByAddress dev1
   cairn rpc svc_getBlockByNumber latest true
   cairn rpc svc_getEvents '{"from_block": 10}'`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -165,9 +169,19 @@ A parameter that is JSON is sent as that, any other as a string. After -- parame
 		params := make([]any, len(args)-1)
 		for i, text := range args[1:] {
 			params[i] = rawParam(text)
+			if params[i] == text && takesAccount(args[0], i) {
+				id, err := s.named(ctx, text)
+				if err != nil {
+					return err
+				}
+				params[i] = id
+			}
 		}
 		var result json.RawMessage
 		if err := s.client.Raw(ctx, args[0], params, &result); err != nil {
+			if similar := similarMethod(args[0]); similar != "" && !s.JSON() {
+				s.Note("%s is no method that is known here: is %s meant?", args[0], similar)
+			}
 			return err
 		}
 		pretty, err := json.MarshalIndent(result, "", "  ")
@@ -176,6 +190,50 @@ A parameter that is JSON is sent as that, any other as a string. After -- parame
 		}
 		return s.Result(result, func(t *output.Text) { t.Line("%s", pretty) })
 	})
+}
+
+// similarMethod is the declared method whose name a name that is none of them may be meant for; empty if there is none.
+func similarMethod(name string) string {
+	names := &cobra.Command{SuggestionsMinimumDistance: 2}
+	for _, d := range api.Declarations() {
+		if d.Name == name {
+			return ""
+		}
+		_, short, _ := strings.Cut(d.Name, "_")
+		names.AddCommand(&cobra.Command{Use: d.Name, SuggestFor: []string{short}, Run: func(*cobra.Command, []string) {}})
+	}
+	if found := names.SuggestionsFor(name); len(found) > 0 {
+		return found[0]
+	}
+	return ""
+}
+
+// takesAccount tells whether a method's parameter is an account or a contract.
+func takesAccount(method string, index int) bool {
+	for _, declaration := range api.Declarations() {
+		if declaration.Name == method && index < declaration.Params.NumField() {
+			field := declaration.Params.Field(index)
+			return field.Type == reflect.TypeFor[types.Account]() || field.Type == reflect.TypeFor[types.ContractID]() ||
+				field.Name == "Account"
+		}
+	}
+	return false
+}
+
+// named is the key or ID that a name stands for on the node's chain, and any other text as it is: the node judges that.
+func (s *session) named(ctx context.Context, text string) (string, error) {
+	if !argument.IsName(text) {
+		return text, nil
+	}
+	account, err := s.account(text)
+	if err != nil {
+		return "", err
+	}
+	chain, err := s.chain(ctx)
+	if err != nil {
+		return "", err
+	}
+	return account.ID.String(), output.Usage(account.On(chain))
 }
 
 // rawParam is a parameter as JSON: itself where it is that, else a string.

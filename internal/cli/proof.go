@@ -50,7 +50,7 @@ rangeProofs of ` + "`cairn rpc svc_getNodeInfo`" + ` says which there are.`,
 			return fmt.Errorf("what the node gave does not hold: %w", err)
 		}
 		path = cmp.Or(file, path)
-		if err := os.WriteFile(path, bundle, 0o644); err != nil {
+		if err := writeOut(path, bundle); err != nil {
 			return err
 		}
 		return s.Result(savedProof{path, len(bundle), verdict}, func(t *output.Text) {
@@ -59,7 +59,7 @@ rangeProofs of ` + "`cairn rpc svc_getNodeInfo`" + ` says which there are.`,
 			}, fields...)...)
 		})
 	})
-	command.Flags().StringVarP(&file, "output", "o", "", "file (default blockHEIGHT.proof or blocksFROM-TO.proof)")
+	OutFlag(command, &file, "file to write (default blockHEIGHT.proof or blocksFROM-TO.proof)")
 	flagBits(command, &bits)
 	return command
 }

@@ -46,5 +46,16 @@ func (a *app) root() *cobra.Command {
 		a.newWatch(), a.newRPC(), a.newBench(),
 		a.newVersion(), a.newMan(), newCompletion(),
 	)
+	for _, command := range root.Commands() {
+		command.SuggestFor = otherWords[command.Name()]
+	}
 	return root
+}
+
+// otherWords are what people type who know other chains' tools: each leads to a command.
+var otherWords = map[string][]string{
+	"account": {"balance", "address", "nonce", "payments"}, "block": {"blocks", "head"}, "contract": {"contracts", "abi"},
+	"events": {"logs"}, "fees": {"gas", "gas-price"}, "keys": {"wallet", "accounts"}, "mempool": {"pending", "txpool"},
+	"send": {"transfer", "pay"}, "status": {"info", "sync"}, "tx": {"transaction", "receipt", "trace"},
+	"call": {"view", "invoke"}, "watch": {"subscribe", "follow"},
 }

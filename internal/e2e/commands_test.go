@@ -379,7 +379,7 @@ func databaseJourney(t *testing.T, u *user, node *process, dir string) {
 	}
 	blocks, copied := filepath.Join(t.TempDir(), "blocks"), t.TempDir()
 	var imported struct{ Blocks uint64 }
-	u.succeeds(nil, "db", "export", "--data-dir", dir, "--output", blocks)
+	u.succeeds(nil, "db", "export", "--data-dir", dir, "--out", blocks)
 	u.succeeds(
 		&imported, "db", "import", "--data-dir", copied, "--input", blocks, "--genesis", filepath.Join(dir, "genesis.json"),
 	)

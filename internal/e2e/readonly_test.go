@@ -17,10 +17,10 @@ import (
 var lookingCommands = [][]string{
 	{"doctor", "--data-dir", "DIR"},
 	{"db", "check", "--data-dir", "DIR"},
-	{"db", "export", "--data-dir", "DIR", "--output", "OUT"},
+	{"db", "export", "--data-dir", "DIR", "--out", "OUT"},
 	{"snapshot", "list", "--data-dir", "DIR"},
 	{"snapshot", "verify", "DIR/snapshots/HEIGHT"},
-	{"snapshot", "export", "DIR/snapshots/HEIGHT", "--output", "OUT"},
+	{"snapshot", "export", "DIR/snapshots/HEIGHT", "--out", "OUT"},
 	{"quarantine", "list", "--data-dir", "DIR"},
 	{"cluster", "recover", "--data-dir", "DIR"}, // it asks, and nobody answers
 	{"promote", "--from-dead", "--data-dir", "DIR", "--protocol-key", "DIR/protocol.key", "--alone"},

@@ -98,8 +98,8 @@ func carrySnapshot(t *testing.T, dir string, genesis types.BlockHash) {
 		t.Errorf("listed are %v, made was %s", listed, made.Path)
 	}
 	user.succeeds(nil, "snapshot", "verify", made.Path, "--genesis-hash", genesis.String())
-	user.succeeds(nil, "snapshot", "export", made.Path, "--output", archive)
-	user.fails(exitFailed, "snapshot", "export", made.Path, "--output", archive) // nothing is overwritten
+	user.succeeds(nil, "snapshot", "export", made.Path, "--out", archive)
+	user.fails(exitFailed, "snapshot", "export", made.Path, "--out", archive) // nothing is overwritten
 
 	other := types.BlockHash{1}.String()
 	user.fails(exitUsage, "snapshot", "import", archive, "--data-dir", to)

@@ -25,7 +25,7 @@ func OtherFormat(dir string, has, reads uint32, versions string, movable bool, c
 	case movable:
 		e.Next = fmt.Sprintf("Move it with all that it has: `cairn db move --from %s --to NEW`", dir)
 	default:
-		e.Next = fmt.Sprintf("Write its blocks with the version that reads it, `cairn db export --data-dir %s --output "+
+		e.Next = fmt.Sprintf("Write its blocks with the version that reads it, `cairn db export --data-dir %s --out "+
 			"blocks.bin`, read them with this one, `cairn db import --genesis %s/genesis.json --data-dir NEW --input "+
 			"blocks.bin`, and have `cairn db move --from %s --to NEW` carry the rest", dir, dir, dir)
 	}

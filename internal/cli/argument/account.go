@@ -44,6 +44,12 @@ type Account struct {
 	key *crypto.PrivateKey
 }
 
+// IsName tells whether a text has the form of a key's, alias's or development account's name.
+func IsName(text string) bool {
+	_, development := developmentIndex(text)
+	return development || keystore.CheckName(text) == nil
+}
+
 // ParseAccount reads an account argument: a taproot address, a public key in hex, the name of a key or alias of the
 // keystore, or a development account. Whether it belongs to a chain is for [Account.On] to say.
 func ParseAccount(store *keystore.Store, text string) (Account, error) {
