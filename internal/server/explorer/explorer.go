@@ -62,18 +62,30 @@ func New() (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Handler{files: map[string]*file{}}
-	if err := h.add(dist, ""); err != nil {
-		return nil, err
-	}
-	if h.files["index.html"] == nil {
-		return nil, fmt.Errorf("explorer: there is no index.html in dist: run web/explorer/build.sh")
-	}
 	verifier, err := fs.Sub(embedded, "verifier")
 	if err != nil {
 		return nil, err
 	}
-	return h, h.add(verifier, "verifier/")
+	return newHandler(dist, verifier)
+}
+
+func newHandler(dist, verifier fs.FS) (*Handler, error) {
+	h := &Handler{files: map[string]*file{}}
+	if err := h.add(dist, ""); err != nil {
+		return nil, err
+	}
+	page := h.files["index.html"]
+	if page == nil {
+		return nil, fmt.Errorf("explorer: there is no index.html in dist: run web/explorer/build.sh")
+	}
+	if err := h.add(verifier, "verifier/"); err != nil {
+		return nil, err
+	}
+	if h.files["verifier/index.js"] != nil { // else the pages have no button that needs it
+		told := bytes.Replace(page.content, []byte("<body>"), []byte("<body data-verifier>"), 1)
+		h.files["index.html"] = newFile("index.html", told)
+	}
+	return h, nil
 }
 
 // add reads the files of a tree; their names begin with prefix.

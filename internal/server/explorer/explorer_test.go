@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/fstest"
 )
 
 func get(t *testing.T, h http.Handler, method, target string, fields ...string) *http.Response {
@@ -20,7 +21,7 @@ func get(t *testing.T, h http.Handler, method, target string, fields ...string) 
 	return w.Result()
 }
 
-func newHandler(t *testing.T) *Handler {
+func embeddedHandler(t *testing.T) *Handler {
 	t.Helper()
 	h, err := New()
 	if err != nil {
@@ -31,7 +32,7 @@ func newHandler(t *testing.T) *Handler {
 
 // TestFiles asks for pages and files: every answer has the policy, also those that refuse.
 func TestFiles(t *testing.T) {
-	h := newHandler(t)
+	h := embeddedHandler(t)
 	var asset string
 	for name := range h.files {
 		if strings.HasPrefix(name, "assets/") && strings.HasSuffix(name, ".js") {
@@ -70,7 +71,7 @@ func TestFiles(t *testing.T) {
 }
 
 func TestCompressedAndUnchanged(t *testing.T) {
-	h := newHandler(t)
+	h := embeddedHandler(t)
 	plain := get(t, h, "GET", Path)
 	want, err := io.ReadAll(plain.Body)
 	if err != nil {
@@ -97,7 +98,7 @@ func TestCompressedAndUnchanged(t *testing.T) {
 // loads.
 func TestSize(t *testing.T) {
 	const most, mostAtFirst = 200_000, 90_000
-	h := newHandler(t)
+	h := embeddedHandler(t)
 	all, first := 0, 0
 	page := string(h.files["index.html"].content)
 	for name, f := range h.files {
@@ -116,6 +117,29 @@ func TestSize(t *testing.T) {
 	t.Logf("%d bytes, %d at first", all, first)
 	if all > most || first > mostAtFirst || first == 0 {
 		t.Errorf("%d bytes of %d, %d at first of %d", all, most, first, mostAtFirst)
+	}
+}
+
+// TestVerifierIsTold: the pages offer to verify proofs only if the program has the verifier.
+func TestVerifierIsTold(t *testing.T) {
+	dist := fstest.MapFS{"index.html": {Data: []byte("<body></body>")}}
+	for _, tc := range []struct {
+		verifier fstest.MapFS
+		page     string
+	}{
+		{fstest.MapFS{"README.md": {}}, "<body></body>"},
+		{fstest.MapFS{"index.js": {}}, "<body data-verifier></body>"},
+	} {
+		h, err := newHandler(dist, tc.verifier)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(get(t, h, "GET", Path).Body); err != nil || string(got) != tc.page {
+			t.Errorf("got %q, %v, want %q", got, err, tc.page)
+		}
+	}
+	if page := string(embeddedHandler(t).files["index.html"].content); !strings.Contains(page, "<body") {
+		t.Errorf("got %q, want a body that can be marked", page)
 	}
 }
 

@@ -1,4 +1,4 @@
-// Values of the ABI's types, in JSON and in the binary form (docs/protocol.md, "ABI"). What is exported here is not of the package.
+// Values of the ABI's types, in JSON and in the binary form (docs/protocol.md, "ABI").
 import type { AbiForm, AbiType, Parameter } from "./abi.js";
 import { CodecError, type Reader, type Writer } from "./codec.js";
 import { CairnError } from "./errors.js";
@@ -17,6 +17,7 @@ export type Shape =
   | { kind: "tuple"; items: string[] }
   | { kind: "named"; type: AbiType };
 
+/** shapeOf is what a type of an ABI is made of: a form asks for its parts by it. It throws an AbiError for what is no type. */
 export function shapeOf(abi: AbiForm, type: string): Shape {
   if (type.endsWith("?")) return { kind: "optional", of: type.slice(0, -1) };
   if (type.endsWith("[]")) return { kind: "list", of: type.slice(0, -2) };

@@ -13,6 +13,7 @@ export { Signal } from "./signal.js";
 export type * as rpc from "./generated.js";
 export type { BlockRef, Methods, NonceRef, Receipt } from "./generated.js";
 export * from "./abi.js";
+export { shapeOf, type Shape } from "./abivalues.js";
 export * from "./storage.js";
 export * from "./contract.js";
 export * from "./stream.js";

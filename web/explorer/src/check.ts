@@ -98,7 +98,10 @@ export interface Verdict {
   accesses: number;
   writes: number;
 }
-export type Answer = { verdict: Verdict; took: number; size: number } | { refused: string } | { missing: true };
+export type Answer = { verdict: Verdict; took: number; size: number } | { refused: string };
+
+/** hasVerifier tells whether the program that served these pages has the verifier in it: it marks its pages then. */
+export const hasVerifier = document.body.dataset["verifier"] !== undefined;
 
 /** ProofState is whether the node has a block's proof; if not, whether it will have one, or there is no such block. */
 export type ProofState =

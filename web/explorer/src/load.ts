@@ -1,5 +1,5 @@
 // What a page asks the node for.
-import { RpcError, UnreachableError } from "@cairn-chain/sdk";
+import { HttpError, RpcError, UnreachableError } from "@cairn-chain/sdk";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 /** Loaded is what useLoad has so far; the last value stays while the next one comes. */
@@ -9,9 +9,18 @@ export interface Loaded<T> {
   reload(): void;
 }
 
-/** How often a busy node is asked again, and how often what changes with each block is, in milliseconds. */
+/** How often a busy node is asked before the page says so, how often what changes with each block is, in milliseconds. */
 const RETRIES = [1000, 2000, 4000];
 const REFRESH = 1000;
+/** How often what did not come for want of the node is asked for, for as long as the page shows it, in milliseconds. */
+const AGAIN = 2000;
+
+/** passes tells whether an error is the node's moment, not its answer: then it is asked again without being told to. */
+export function passes(error: unknown): boolean {
+  if (error instanceof HttpError) return [429, 502, 503, 504].includes(error.status);
+  if (error instanceof TypeError) return true; // of fetch and import, for want of an answer
+  return error instanceof UnreachableError || (error instanceof RpcError && error.is("busy"));
+}
 
 /** Loading asks for one thing again and again, one time after the other, and tells what came. */
 class Loading<T> {
@@ -51,8 +60,10 @@ class Loading<T> {
       const value = await this.load();
       if (!this.ended) this.tell(value);
     } catch (error) {
-      if (error instanceof RpcError && error.is("busy")) retry = RETRIES[tried] ?? 0;
-      if (!this.ended && !retry) this.fail(error);
+      const busy = error instanceof RpcError && error.is("busy");
+      const quietly = busy ? RETRIES[tried] : undefined;
+      retry = quietly ?? (passes(error) ? AGAIN : 0);
+      if (!this.ended && quietly === undefined) this.fail(error);
     }
     this.#running = false;
     if (this.ended) return;
@@ -63,7 +74,7 @@ class Loading<T> {
 
 /**
  * useLoad loads what key names. What follows an @ in the key only says that it may have changed: then it is loaded again, once a second at
- * most. A busy node is asked again a few times, and what was loaded stays while the node does not answer.
+ * most. A node that is busy or away is asked again until it answers, and what was loaded stays meanwhile.
  */
 export function useLoad<T>(key: string, load: () => Promise<T>): Loaded<T> {
   const page = key.split("@")[0]!;
@@ -75,7 +86,7 @@ export function useLoad<T>(key: string, load: () => Promise<T>): Loaded<T> {
   useEffect(() => {
     const fail = (error: unknown): void => {
       const stays = (old: { page: string; value?: T }): boolean => old.page === page && old.value !== undefined;
-      setState((old) => (stays(old) && error instanceof UnreachableError ? old : { page, error }));
+      setState((old) => (stays(old) && passes(error) ? old : { page, error }));
     };
     const mine = new Loading(
       () => latest.current(),

@@ -5,6 +5,7 @@ import { span, thousands } from "./format";
 import { blocks, info, now, refused, start, stream, sync, takenBack } from "./node";
 import { Empty, Failure, Link, Loading, Title } from "./parts";
 import { BASE, readRoute, type Route } from "./route";
+import { moved } from "./tab";
 import { Account } from "./pages/account";
 import { Contract } from "./pages/contract";
 import { Block, Home, held } from "./pages/home";
@@ -29,6 +30,7 @@ function go(path: string, replace = false): void {
 function arrive(): void {
   document.body.dataset["moved"] = "1";
   held.value = null;
+  moved();
   route.value = readRoute(location.pathname, location.search);
 }
 

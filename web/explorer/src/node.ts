@@ -1,9 +1,12 @@
 // The node that the pages came from: calls, and what it says of itself as it goes on.
-import { signal } from "@preact/signals";
-import { RpcError, createClient, watchBlocks, watchSyncStatus, type Network, type StreamStatus, type rpc } from "@cairn-chain/sdk";
+import { signal, type Signal } from "@preact/signals";
+import { RpcError, UnreachableError, createClient, watchBlocks, watchSyncStatus, type Network, type StreamStatus, type rpc } from "@cairn-chain/sdk";
 import { join, type Header } from "./rows";
 
-export const client = createClient(new URL("/", location.href).href);
+/** client asks once: what is shown says that the node is away, and useLoad asks again. */
+export const client = createClient(new URL("/", location.href).href, { retry: 0 });
+/** patient waits for the node: a lost answer is no reason to lose sight of what was sent, or half of a file */
+export const patient = client.with({ retry: 30_000 });
 
 export const info = signal<rpc.NodeInfo | null>(null);
 /** what stops the pages from beginning at all */
@@ -29,6 +32,19 @@ export async function headersOf(from: number, to: number): Promise<rpc.Block[]> 
   if (to < from) return [];
   const items = await client.call("svc_getBlocks", { from_height: from, to_height: to, headers_only: true });
   return items.flatMap(({ block }) => (block ? [block] : []));
+}
+
+/** timesOf reads when blocks were made, by their heights, in few requests: neighbours come together. */
+export async function timesOf(heights: readonly number[]): Promise<Map<number, number>> {
+  const found = new Map<number, number>();
+  const sorted = [...new Set(heights)].sort((a, b) => a - b);
+  for (let at = 0; at < sorted.length; ) {
+    const from = sorted[at]!;
+    while (at < sorted.length && sorted[at]! < from + FIRST) at++;
+    const range = { from_height: from, to_height: sorted[at - 1]!, headers_only: true };
+    for (const { block } of await patient.call("svc_getBlocks", range)) if (block) found.set(block.height, block.timestamp);
+  }
+  return found;
 }
 
 const times = new Map<number, Promise<rpc.Block | undefined>>();
@@ -93,7 +109,7 @@ async function followBlocks(from: number): Promise<void> {
   follow.status.subscribe((status) => {
     const came = stream.value.state === "reconnecting" && status.state !== "reconnecting";
     stream.value = status;
-    if (came) void refresh();
+    if (came) void refresh().then(fill);
   });
   let waiting: rpc.Block[] = [];
   let timer = 0;
@@ -146,27 +162,33 @@ function awaitProofs(): void {
 async function refresh(): Promise<void> {
   const found = await client.call("svc_getNodeInfo").catch(() => null); // the stream tells whether it answers
   if (found) info.value = found;
+  for (const [id, of] of contracts) if (of.peek() === undefined) askContract(id as `0x${string}`, of); // unknown while it was away
 }
 
-const contracts = new Map<string, ReturnType<typeof signal<rpc.Contract | null | undefined>>>();
+const contracts = new Map<string, Signal<rpc.Contract | null | undefined>>();
 
 /** contractOf is what the chain says of an ID: undefined until that is known, null where it is no contract. */
 export function contractOf(id: `0x${string}`): rpc.Contract | null | undefined {
   let found = contracts.get(id);
   if (!found) {
     found = signal<rpc.Contract | null | undefined>(undefined);
-    const of = found;
     if (contracts.size > 5000) contracts.clear();
-    contracts.set(id, of);
-    client.call("svc_getContract", id).then(
-      (contract) => {
-        if (contract === null) setTimeout(() => contracts.delete(id), 10_000); // it may be deployed yet
-        of.value = contract;
-      },
-      () => contracts.delete(id),
-    );
+    contracts.set(id, found);
+    askContract(id, found);
   }
   return found.value;
+}
+
+function askContract(id: `0x${string}`, of: Signal<rpc.Contract | null | undefined>): void {
+  client.call("svc_getContract", id).then(
+    (contract) => {
+      if (contract === null) setTimeout(() => contracts.delete(id), 10_000); // it may be deployed yet
+      of.value = contract;
+    },
+    (error: unknown) => {
+      if (!(error instanceof UnreachableError)) contracts.delete(id);
+    },
+  );
 }
 
 const abis = new Map<string, Promise<rpc.ABI | null>>();

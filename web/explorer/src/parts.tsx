@@ -5,8 +5,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { devName } from "./dev";
 import { chainText, coins, shortAddress, shortHex, thousands, utc, when } from "./format";
 import { labels } from "./labels";
-import { useLoad, type Loaded } from "./load";
-import { contractOf, headerOf, network, now } from "./node";
+import { passes, useLoad, type Loaded } from "./load";
+import { contractOf, headerOf, isDevelopment, network, now } from "./node";
 import { BASE } from "./route";
 
 type Id = `0x${string}`;
@@ -48,6 +48,7 @@ export function Failure({ error, what, again }: { error: unknown; what: string; 
     <div class="failure" role="alert">
       <p>
         <strong>{what} could not be loaded.</strong> {explain(error)}
+        {passes(error) && " This page asks again by itself."}
       </p>
       {again && (
         <button type="button" onClick={again}>
@@ -65,10 +66,24 @@ export function explain(error: unknown): string {
     if (error.is("stateless")) return "This node verifies blocks by their proofs and keeps no state: ask another.";
     return `The node answered: ${chainText(error.message, 300)} (${error.reason ?? error.code}).`;
   }
-  if (error instanceof HttpError) return error.status === 401 ? "The node asks for an API key." : `${error.message}.`;
-  if (error instanceof UnreachableError) return "The node does not answer. It is asked again by itself.";
+  if (error instanceof HttpError && error.status === 401) return "The node asks for an API key.";
+  if (error instanceof HttpError) return `${error.message[0]!.toUpperCase()}${error.message.slice(1)}.`;
+  if (error instanceof UnreachableError || error instanceof TypeError) return "The node does not answer.";
   return error instanceof Error ? chainText(error.message, 300) : "Something went wrong.";
 }
+
+/** Nothing says of an account that there is nothing of it yet, and how that changes on a development chain. */
+export const Nothing = ({ of, id }: { of: string; id: string }): JSX.Element => (
+  <Empty>
+    No {of} yet.
+    {isDevelopment() && (
+      <>
+        {" "}
+        <code class="whole">cairn fund {formatAddress(id as Id, network())}</code> sends some coins.
+      </>
+    )}
+  </Empty>
+);
 
 export function Empty({ children }: { children: ComponentChildren }): JSX.Element {
   return <p class="empty">{children}</p>;
@@ -120,7 +135,23 @@ export const BlockLink = ({ height }: { height: number }): JSX.Element => (
 );
 
 /** Name is a name that somebody gave on the chain: in quotes, as text, and never without what it names beside it. */
-export const Name = ({ text }: { text: string }): JSX.Element => <bdi class="name">“{chainText(text)}”</bdi>;
+export const Name = ({ text }: { text: string }): JSX.Element => (
+  <bdi class="name" title={chainText(text)}>
+    “{chainText(text)}”
+  </bdi>
+);
+
+/** Said is any other word of the chain, such as a symbol or an event's name: in quotes, as text, with at most so many characters. */
+export const Said = ({ text, most, code }: { text: string; most?: number; code?: boolean }): JSX.Element => (
+  <bdi class={code ? "said mono" : "said"}>“{chainText(text, most)}”</bdi>
+);
+
+/** TokenLink leads to a token's page: two may have one name, so its ID stands there too. */
+export const TokenLink = ({ id, name }: { id: string; name: string }): JSX.Element => (
+  <Link to={`token/${id}`} class="who" title={id}>
+    <Name text={name} /> <span class="mono">{shortHex(id)}</span>
+  </Link>
+);
 
 const ZERO = `0x${"0".repeat(64)}`;
 
@@ -156,23 +187,24 @@ export const Coins = ({ amount }: { amount: bigint }): JSX.Element => (
   </span>
 );
 
-/** Time is a time in Unix seconds: how long ago, and in UTC when pointed at. */
-export function Time({ at }: { at: number }): JSX.Element {
+/** Time is a time in Unix seconds: how long ago, and in UTC when pointed at; or the other way round where it is to be exact. */
+export function Time({ at, exact }: { at: number; exact?: boolean }): JSX.Element {
+  const [shown, other] = exact ? [utc(at), when(at, now.value)] : [when(at, now.value), utc(at)];
   return (
-    <time class="num" dateTime={iso(at)} title={utc(at)}>
-      {when(at, now.value)}
+    <time class="num" dateTime={iso(at)} title={other}>
+      {shown}
     </time>
   );
 }
 const iso = (at: number): string | undefined => (at < 8e12 ? new Date(at * 1000).toISOString() : undefined);
 
 /** TimeOf is the time of a block that may have to be asked for. */
-export function TimeOf({ height }: { height: number | null }): JSX.Element {
+export function TimeOf({ height, exact }: { height: number | null; exact?: boolean }): JSX.Element {
   const at = useLoad(`time ${height}`, async () =>
     height === null ? null : ((await headerOf(height))?.timestamp ?? null),
   );
   if (height === null) return <span class="waiting">pending</span>;
-  return at.value ? <Time at={at.value} /> : <span class="muted">…</span>;
+  return at.value ? <Time at={at.value} exact={exact === true} /> : <span class="muted">…</span>;
 }
 
 /** Status is a word and a sign, never a colour alone. */

@@ -1,8 +1,7 @@
 // Lists of transactions.
 import type { rpc } from "@cairn-chain/sdk";
 import type { JSX } from "preact";
-import { chainText } from "./format";
-import { BlockLink, Coins, Table, TimeOf, TxLink, Who } from "./parts";
+import { BlockLink, Coins, Said, Table, TimeOf, TxLink, Who } from "./parts";
 
 const verbs: Record<string, string> = {
   transfer: "Transfer",
@@ -16,7 +15,7 @@ export function What({ tx }: { tx: Pick<rpc.Transaction, "type"> & Partial<rpc.T
   return (
     <span class="what">
       {tx.type === "call" && tx.input?.function ? (
-        <code>{chainText(tx.input.function, 24)}</code>
+        <Said text={tx.input.function} most={24} code />
       ) : (
         (verbs[tx.type] ?? tx.type)
       )}
@@ -59,7 +58,7 @@ export function Transactions({
                 ) : (
                   <BlockLink height={tx.blockHeight} />
                 ),
-                <TimeOf height={tx.blockHeight} />,
+                <TimeOf height={tx.blockHeight} exact={from !== undefined} />,
               ]
             : []),
           <>

@@ -1,13 +1,9 @@
-// The verifier of proofs, apart from the page. Its files are the node's, where it was built with them.
+// The verifier of proofs, apart from the page. Its files are the node's: pages of a program without them start no such worker.
 const at = "/explorer/verifier/index.js";
 let loading: Promise<{ verifyProof(bundle: Uint8Array): object }> | undefined;
 
 onmessage = async ({ data }: MessageEvent<ArrayBuffer>) => {
   try {
-    if (!loading && !(await fetch(at, { method: "HEAD" })).ok) {
-      postMessage({ missing: true });
-      return;
-    }
     const module = (await import(/* @vite-ignore */ at)) as { loadVerifier(): typeof loading };
     const { verifyProof } = await (loading ??= module.loadVerifier()!);
     const begun = performance.now();

@@ -9,6 +9,7 @@ import { Key } from "@cairn-chain/sdk/keys";
 import { createSender } from "@cairn-chain/sdk/sender";
 import { Browser, type Tab } from "./chromium.js";
 import { startNode, type Node } from "./node.js";
+import { page, quiet } from "./page.js";
 
 const browser = Browser.start();
 after(() => browser.close());
@@ -39,22 +40,6 @@ async function deploy(node: Node, name: string, symbol: string): Promise<string>
     "dev0",
   );
   return (await node.client.call("svc_listContracts")).at(-1)!.contract_id;
-}
-
-/** page opens a path of the explorer, and waits until it has loaded. */
-async function page(tab: Tab, node: Node, path: string): Promise<void> {
-  await tab.go(`${node.url}/explorer/${path}`);
-  await tab.until("document.querySelector('h1') && !document.querySelector('[aria-busy=true]')");
-}
-
-/** quiet holds a tab to its policy: no complaint, nobody asked but the node, nothing of the chain's was run. */
-async function quiet(tab: Tab, node: Node): Promise<void> {
-  assert.deepEqual(tab.complaints.splice(0), []);
-  const others = [...tab.asked].filter(
-    (url) => new URL(url).host !== new URL(node.url).host && url !== "about:blank",
-  );
-  assert.deepEqual(others, []);
-  assert.equal(await tab.run("window.pwned ?? 0"), 0);
 }
 
 async function opened(t: TestContext, ...flags: string[]): Promise<{ node: Node; tab: Tab }> {
@@ -128,7 +113,7 @@ test("a transaction is decoded by its ABI, and the gas of its trace adds up", as
   await tab.until("/→ 12,345/.test(document.body.innerText)");
   await tab.run("[...document.querySelectorAll('.tabs button')].find((b) => b.textContent === 'Write').click()");
   await tab.until("document.querySelector('.functions select, .note select')");
-  await tab.run(`(() => { const form = [...document.querySelectorAll('.functions form')].find((f) => f.querySelector('h3').textContent.startsWith('transfer '));
+  await tab.run(`(() => { const form = [...document.querySelectorAll('.functions form')].find((f) => f.querySelector('h3').textContent.startsWith('“transfer”'));
     const [to, amount] = form.querySelectorAll('input'); to.value = '${"0x" + "22".repeat(32)}'; amount.value = '5'; form.requestSubmit(); })()`);
   await tab.until("/✓ in block/.test(document.body.innerText)");
   await quiet(tab, node);
@@ -306,7 +291,7 @@ test("payments of every kind are one list, labels name accounts, and search know
   await tab.run("(() => { const form = document.querySelector('form.inline'); form.querySelector('input').value = 'my <b>bank</b>'; form.requestSubmit(); })()");
   await page(tab, node, `account/${dev1}`);
   await tab.until("[...document.querySelectorAll('td .chip')].some((e) => e.textContent === 'my <b>bank</b>')");
-  for (const [query, found] of [["gld", "“Gold” GLD"], ["my <b>", "my <b>bank</b>"]] as const) {
+  for (const [query, found] of [["gld", "“Gold” “GLD”"], ["my <b>", "my <b>bank</b>"]] as const) {
     await page(tab, node, `search?q=${encodeURIComponent(query)}`);
     await tab.until(`[...document.querySelectorAll('.found li')].some((e) => e.innerText.replace(/\\s+/g, ' ').includes(${JSON.stringify(found)}))`);
   }

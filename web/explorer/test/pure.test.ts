@@ -18,6 +18,8 @@ import {
   utc,
   when,
 } from "../src/format.js";
+import { partsOf } from "../src/field.js";
+import { readMoment } from "../src/moment.js";
 import { readRoute } from "../src/route.js";
 import { fold, join, type Header } from "../src/rows.js";
 import { readQuery } from "../src/search.js";
@@ -274,4 +276,37 @@ test("storage is named and typed by the ABI, and whatever does not fit it is lef
     assert.equal(decodeStorage(abi, type, data), undefined, type);
   }
   assert.deepEqual(cells.map((cell) => ownKey(abi, cell)), [hex("count"), undefined, hex("deals")]);
+});
+
+test("a moment is a block or the end of a time", () => {
+  for (const [text, want] of [
+    ["17", { height: 17 }],
+    ["1,204", { height: 1204 }],
+    ["2026-11-28", { until: Date.UTC(2026, 10, 29) / 1000 - 1 }],
+    ["2026-11-28 14:30", { until: Date.UTC(2026, 10, 28, 14, 31) / 1000 - 1 }],
+    ["2026-11-28T14:30:05 UTC", { until: Date.UTC(2026, 10, 28, 14, 30, 5) / 1000 }],
+    ["2026-02-30", undefined],
+    ["2026-13-01", undefined],
+    ["yesterday", undefined],
+    ["", undefined],
+    ["-1", undefined],
+  ] as const)
+    assert.deepEqual(readMoment(text), want, text);
+});
+
+test("a value is asked for by its parts, unless it has too many", () => {
+  const field = (type: string) => ({ name: "f", type });
+  const abi = {
+    types: [
+      { name: "Pair", kind: "record" as const, fields: [field("u8"), field("bool")] },
+      { name: "Self", kind: "record" as const, fields: [field("Self")] },
+      { name: "Node", kind: "record" as const, fields: [field("Node?"), field("Node[]")] },
+      { name: "Wide", kind: "record" as const, fields: Array<{ name: string; type: string }>(100).fill(field("u8")) },
+    ],
+  };
+  for (const [type, kind] of [
+    ["u64", "text"], ["u8[][]", "text"], ["u64?", "optional"], ["Pair", "named"], ["Pair[]", "list"], ["(u8,Pair)", "tuple"],
+    ["Self", "text"], ["Node", "named"], ["Wide", "text"], ["Wide[]", "list"], ["Gone", "text"], ["constructor", "text"],
+  ] as const)
+    assert.equal(partsOf(type, abi).kind, kind, type);
 });

@@ -1,10 +1,11 @@
-import { formatAddress, type rpc } from "@cairn-chain/sdk";
+import { formatAddress, formatUnits, type rpc } from "@cairn-chain/sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { devName } from "../dev";
-import { chainText, thousands } from "../format";
-import { abiOf, blocks, client, contractOf, network } from "../node";
+import { thousands } from "../format";
+import { abiOf, blocks, client, contractOf, network, patient, timesOf } from "../node";
 import { useLoad } from "../load";
+import { useTab } from "../tab";
 import {
   Coins,
   Copy,
@@ -13,11 +14,14 @@ import {
   Hex,
   Link,
   Name,
+  Nothing,
+  Said,
   Section,
   Show,
   Table,
   Tabs,
   Title,
+  TokenLink,
   TxLink,
   Who,
 } from "../parts";
@@ -26,6 +30,7 @@ import { isToken } from "../decode";
 import { checkBalance } from "../check";
 import { Label } from "./labels";
 import { Payments } from "./payments";
+import { Jump, MOST, Save } from "./reach";
 import { SendCoins } from "./sendcoins";
 import { Held, tokenFacts } from "./token";
 import { Verified } from "./verified";
@@ -36,7 +41,7 @@ const PAGE = 25;
 const TABS = ["Payments", "Transactions", "Tokens", "Pending"] as const;
 
 export function Account({ id }: { id: Id }): JSX.Element {
-  const [tab, setTab] = useState<(typeof TABS)[number]>("Payments");
+  const [tab, setTab] = useTab(TABS);
   const head = blocks.value[0]?.hash ?? "";
   const loaded = useLoad(`account ${id}@${head}`, () =>
     Promise.all([client.balance(id), client.nonce(id), client.call("svc_getPendingTransactions", { sender: id })]),
@@ -139,19 +144,41 @@ export function Account({ id }: { id: Id }): JSX.Element {
 
 /** Sent lists an account's transactions, newest first, a page more at a time. */
 export function Sent({ id }: { id: Id }): JSX.Element {
+  const [to, setTo] = useState<number | null>(null);
+  return (
+    <>
+      <div class="filter">
+        <Jump at={to} go={setTo} />
+      </div>
+      <SentUpTo key={to} id={id} to={to} />
+    </>
+  );
+}
+
+function SentUpTo({ id, to }: { id: Id; to: number | null }): JSX.Element {
   const [cursors, setCursors] = useState<string[]>([]);
   const before = cursors.at(-1);
-  const head = before === undefined ? blocks.value[0]?.hash : "";
-  const list = useLoad(`sent ${id} ${before}@${head}`, () =>
-    client.call("svc_getTransactionsByAddress", id, { limit: PAGE, before }),
+  const head = before === undefined && to === null ? blocks.value[0]?.hash : "";
+  const page = { before, to_block: to ?? undefined };
+  const list = useLoad(`sent ${id} ${to} ${before}@${head}`, () =>
+    client.call("svc_getTransactionsByAddress", id, { limit: PAGE, ...page }),
   );
+  const file = async (): Promise<string[][]> => {
+    const txs = await patient.call("svc_getTransactionsByAddress", id, { limit: MOST, ...page });
+    const times = await timesOf(txs.flatMap(({ blockHeight }) => blockHeight ?? []));
+    return [
+      ["block", "time", "transaction", "what", "from", "to", "coins", "fee", "status"],
+      ...txs.map((tx) => [
+        String(tx.blockHeight), new Date((times.get(tx.blockHeight ?? 0) ?? 0) * 1000).toISOString(), tx.hash, tx.type,
+        tx.from, tx.to, formatUnits(tx.value, 8), formatUnits(tx.fee ?? 0n, 8), tx.status,
+      ]),
+    ];
+  };
   return (
     <Show of={list} what="The transactions">
       {(txs) =>
         txs.length === 0 && cursors.length === 0 ? (
-          <Empty>
-            No transactions yet. <code>cairn fund</code> sends some coins on a development chain.
-          </Empty>
+          to === null ? <Nothing of="transactions" id={id} /> : <Empty>No transactions up to that block.</Empty>
         ) : (
           <>
             <Transactions list={txs} caption="Transactions of the account, newest first" from={id} />
@@ -166,6 +193,7 @@ export function Sent({ id }: { id: Id }): JSX.Element {
                   Older
                 </button>
               )}
+              <Save name={`transactions-${id.slice(0, 10)}`} rows={file} />
             </p>
           </>
         )
@@ -208,10 +236,8 @@ function Tokens({ id }: { id: Id }): JSX.Element {
             rows={rows.map(({ token, facts, balance }) => ({
               key: token,
               cells: [
-                <Link to={`token/${token}`}>
-                  <Name text={facts.name} />
-                </Link>,
-                <bdi>{chainText(facts.symbol, 16)}</bdi>,
+                <TokenLink id={token} name={facts.name} />,
+                <Said text={facts.symbol} most={16} />,
                 <Held token={token} facts={facts} of={id} told={balance} />,
               ],
             }))}

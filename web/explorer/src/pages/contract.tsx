@@ -1,23 +1,24 @@
 import {
-  decodeResult as decodeValue,
   encodeArguments,
   formatAddress,
   fromHex,
-  parseAccount,
-  toHex,
-  type AbiForm,
+  parseCoins,
   type rpc,
 } from "@cairn-chain/sdk";
 import type { JSX, TargetedSubmitEvent } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { readAccount } from "../accounts";
+import { readField } from "../field";
+import { asked, useTab } from "../tab";
 import { decodeResult, isToken, type Value } from "../decode";
 import { chainText, thousands } from "../format";
 import { abiOf, blocks, client, isDevelopment, network } from "../node";
 import { useLoad } from "../load";
-import { Coins, Copy, Empty, Fields, Hex, Link, Name, Section, Show, Tabs, TimeOf, Title, TxLink, Who, explain } from "../parts";
+import { Coins, Copy, Empty, Fields, Hex, Link, Name, Said, Section, Show, Tabs, TimeOf, Title, TxLink, Who, explain } from "../parts";
 import { checkBalance, checkView } from "../check";
 import { sourceOf } from "../section";
 import { Sent } from "./account";
+import { Field } from "./field";
 import { Label } from "./labels";
 import { Payments } from "./payments";
 import { Storage } from "./storage";
@@ -27,8 +28,10 @@ import { LogRow, Raw, Shown } from "./tx";
 
 type Id = `0x${string}`;
 
+const TABS = ["Read", "Write", "Storage", "Events", "Payments", "Transactions"] as const;
+
 export function Contract({ id }: { id: Id }): JSX.Element {
-  const [tab, setTab] = useState<"Read" | "Write" | "Storage" | "Events" | "Payments" | "Transactions">("Read");
+  const [tab, setTab] = useTab(TABS);
   const known = blocks.value.length > 0;
   const loaded = useLoad(`contract ${id}@${known}`, () =>
     Promise.all([client.call("svc_getContract", id), abiOf(id), client.balance(id)]),
@@ -64,7 +67,7 @@ export function Contract({ id }: { id: Id }): JSX.Element {
                     <>
                       <Who id={contract.deployer} /> in block{" "}
                       <Link to={`block/${contract.deployed_at}`}>{thousands(contract.deployed_at)}</Link>,{" "}
-                      <TimeOf height={contract.deployed_at} />
+                      <TimeOf height={contract.deployed_at} exact />
                     </>,
                   ],
                   [
@@ -80,7 +83,7 @@ export function Contract({ id }: { id: Id }): JSX.Element {
               />
             </Section>
             <section class="card">
-              <Tabs names={["Read", "Write", "Storage", "Events", "Payments", "Transactions"] as const} at={tab} go={setTab} />
+              <Tabs names={TABS} at={tab} go={setTab} />
               {tab === "Read" && <Functions id={id} abi={abi} mode="read" />}
               {tab === "Write" && <Functions id={id} abi={abi} mode="write" />}
               {tab === "Storage" && <Storage id={id} abi={abi} />}
@@ -168,7 +171,7 @@ function Functions({ id, abi, mode }: { id: Id; abi: rpc.ABI | null; mode: "read
           </p>
         ) : (
           <p class="note muted">
-            This page signs on development chains only. Elsewhere use <code>cairn contract call</code> or an SDK.
+            This page signs on development chains only. Elsewhere use <code>cairn call</code> or an SDK.
           </p>
         ))}
       <ul class="functions">
@@ -178,35 +181,6 @@ function Functions({ id, abi, mode }: { id: Id; abi: rpc.ABI | null; mode: "read
       </ul>
     </>
   );
-}
-
-/** parseField reads what was typed as a value of a type; lists, and what the ABI has a name or a tuple for, are JSON. */
-export function parseField(type: string, text: string, abi: AbiForm = {}): unknown {
-  if (type.endsWith("?")) return text.trim() === "" ? null : parseField(type.slice(0, -1), text, abi);
-  if (/^[A-Z(]/.test(type)) {
-    const json = /^\s*[A-Za-z]\w*\s*$/.test(text) ? JSON.stringify(text.trim()) : text; // a variant without fields
-    return decodeValue(type, toHex(new TextEncoder().encode(json)), abi, type);
-  }
-  if (type.endsWith("[]")) {
-    const list =
-      text.trim() === ""
-        ? []
-        : text.trim().startsWith("[")
-          ? (JSON.parse(text) as unknown[]).map(String)
-          : text.split(",");
-    return list.map((item) => parseField(type.slice(0, -2), item));
-  }
-  if (/^[ui]\d/.test(type)) return BigInt(text.trim().replace(/,/g, ""));
-  if (/^bytes\d*$/.test(type)) return fromHex(text.trim() || "0x");
-  switch (type) {
-    case "bool":
-      return /^(true|yes|1)$/i.test(text.trim());
-    case "account":
-      return parseAccount(text.trim(), network(), { contract: true });
-    case "hash":
-      return text.trim().toLowerCase();
-  }
-  return text;
 }
 
 type Outcome = { value: Value; args: Record<string, unknown> } | { raw: string } | { tx: rpc.Receipt } | { error: unknown } | "waiting" | null;
@@ -225,13 +199,18 @@ function Form({
   usable: boolean;
 }): JSX.Element {
   const [outcome, setOutcome] = useState<Outcome>(null);
+  const wanted = asked("function") === f.name;
+  const item = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    if (wanted) item.current?.scrollIntoView({ block: "center" });
+  }, [wanted]);
   const run = async (event: TargetedSubmitEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     setOutcome("waiting");
     try {
       const args = Object.fromEntries(
-        f.args.map(({ name, type }, i) => [name, parseField(type, String(form.get(`arg${i}`) ?? ""), abi)]),
+        f.args.map(({ name, type }, i) => [name, readField(type, String(i), form, abi, readAccount)]),
       );
       const encoded = encodeArguments(f.args, args, abi);
       if (f.mode === "read") {
@@ -243,7 +222,7 @@ function Form({
         setOutcome({
           tx: await send(account, {
             type: "call",
-            value: 0n,
+            value: parseCoins(String(form.get("value") ?? "").trim() || "0"),
             contract: id,
             function: f.name,
             args: fromHex(encoded),
@@ -255,20 +234,25 @@ function Form({
     }
   };
   return (
-    <li>
+    <li ref={item} class={wanted ? "wanted" : ""}>
       <form onSubmit={run}>
         <h3>
-          <code>{chainText(f.name)}</code>{" "}
+          <Link to={`contract/${id}?tab=${f.mode}&function=${encodeURIComponent(f.name)}`} title="The address of this form">
+            <Said text={f.name} code />
+          </Link>{" "}
           {f.returns !== undefined && <span class="type">→ {chainText(f.returns, 24)}</span>}
         </h3>
         {f.args.map(({ name, type }, i) => (
-          <label key={i}>
-            <span>
-              {chainText(name)} <span class="type">{chainText(type, 24)}</span>
-            </span>
-            <input name={`arg${i}`} autocomplete="off" spellcheck={false} />
-          </label>
+          <Field key={i} name={name} type={type} path={String(i)} abi={abi} />
         ))}
+        {f.payable && (
+          <label>
+            <span>
+              Coins <span class="type">that it is paid</span>
+            </span>
+            <input name="value" inputMode="decimal" placeholder="0" autocomplete="off" />
+          </label>
+        )}
         <button type="submit" disabled={!usable || outcome === "waiting"}>
           {f.mode === "read" ? "Read" : "Send"}
         </button>

@@ -1,10 +1,10 @@
 import type { rpc } from "@cairn-chain/sdk";
 import type { JSX } from "preact";
 import { isToken } from "../decode";
-import { bytes, chainText, thousands } from "../format";
+import { bytes, units } from "../format";
 import { abiOf, blocks, client } from "../node";
 import { useLoad } from "../load";
-import { Empty, Link, Name, Show, Table, TimeOf, Title, Who } from "../parts";
+import { Empty, Said, Show, Table, TimeOf, Title, TokenLink, Who } from "../parts";
 import { tokenFacts, type Facts } from "./token";
 
 /** allContracts are those of the chain, the newest first, at most so many. */
@@ -65,11 +65,9 @@ export function Contracts({ tokens }: { tokens: boolean }): JSX.Element {
                 rows={facts.map(({ contract, facts: of }) => ({
                   key: contract.contract_id,
                   cells: [
-                    <Link to={`token/${contract.contract_id}`} class="who">
-                      <Name text={of.name} />
-                    </Link>,
-                    <bdi>{chainText(of.symbol, 16)}</bdi>,
-                    <span class="num">{thousands(of.supply / 10n ** BigInt(of.decimals))}</span>,
+                    <TokenLink id={contract.contract_id} name={of.name} />,
+                    <Said text={of.symbol} most={16} />,
+                    <span class="num">{units(of.supply, of.decimals)}</span>,
                     <Who id={contract.deployer} />,
                     <TimeOf height={contract.deployed_at} />,
                   ],

@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { bytes, coins, counted, percent, span, thousands } from "../format";
-import { blocks, client, info, older, stream, sync } from "../node";
+import { blocks, client, info, isDevelopment, older, stream, sync } from "../node";
 import type { rpc } from "@cairn-chain/sdk";
 import { useLoad } from "../load";
 import { BlockLink, Coins, Empty, Fields, Hex, Link, Section, Show, Time, Title } from "../parts";
@@ -149,7 +149,7 @@ export function Home(): JSX.Element {
         </table>
         {list.length > 0 && list.at(-1)!.height > (info.value?.oldestHeight ?? 0) && (
           <p class="more">
-            <button type="button" onClick={() => void older().then(() => setMore(more + 1))}>
+            <button type="button" onClick={() => void older().then(() => setMore(more + 1), () => undefined)}>
               Older blocks
             </button>
           </p>
@@ -170,7 +170,13 @@ function Recent(): JSX.Element {
         {(txs) =>
           txs.length === 0 ? (
             <Empty>
-              No transactions yet. <code>cairn send dev1 1.5 --from dev0</code> makes one.
+              No transactions yet.
+              {isDevelopment() && (
+                <>
+                  {" "}
+                  <code>cairn send dev1 1.5 --from dev0</code> makes one.
+                </>
+              )}
             </Empty>
           ) : (
             <Transactions list={txs} caption="The newest transactions" />

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { chainText, thousands } from "../format";
 import { MAX_LABEL, addLabels, label, labels } from "../labels";
 import { Empty, Section, Table, Title, Who } from "../parts";
+import { saveFile } from "./reach";
 
 /** Label shows what this browser calls an account, and lets that be changed. */
 export function Label({ id }: { id: string }): JSX.Element {
@@ -36,12 +37,7 @@ export function Label({ id }: { id: string }): JSX.Element {
 export function Labels(): JSX.Element {
   const [said, say] = useState<string | null>(null);
   const rows = Object.entries(labels.value).sort(([, a], [, b]) => (a < b ? -1 : 1));
-  const save = (): void => {
-    const url = URL.createObjectURL(new Blob([JSON.stringify(labels.value, null, 2)], { type: "application/json" }));
-    const link = Object.assign(document.createElement("a"), { href: url, download: "cairn-labels.json" });
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(url), 10_000);
-  };
+  const save = (): void => saveFile("cairn-labels.json", "application/json", JSON.stringify(labels.value, null, 2));
   const load = async (files: FileList | null): Promise<void> => {
     const file = files?.[0];
     if (!file) return;

@@ -1,9 +1,10 @@
-import type { rpc } from "@cairn-chain/sdk";
+import { formatUnits, type Client, type rpc } from "@cairn-chain/sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { blocks, client } from "../node";
+import { blocks, client, patient } from "../node";
 import { useLoad } from "../load";
-import { Coins, Empty, Show, Table, Tabs, Time, TxLink, Who } from "../parts";
+import { Coins, Empty, Nothing, Show, Table, Tabs, Time, TxLink, Who } from "../parts";
+import { Jump, MOST, Save } from "./reach";
 
 type Id = `0x${string}`;
 const PAGE = 25;
@@ -18,41 +19,56 @@ const kinds: Record<rpc.Payment["kind"], string> = {
 /** Payments is what an account is paid and pays, however, the newest first. */
 export function Payments({ id }: { id: Id }): JSX.Element {
   const [shown, show] = useState<"All" | "In" | "Out">("All");
+  const [to, setTo] = useState<number | null>(null);
   return (
     <>
       <div class="filter">
         <Tabs names={["All", "In", "Out"] as const} at={shown} go={show} />
+        <Jump at={to} go={setTo} />
       </div>
-      <List key={shown} id={id} direction={shown === "All" ? "both" : shown === "In" ? "in" : "out"} />
+      <List key={`${shown} ${to}`} id={id} to={to} direction={shown === "All" ? "both" : shown === "In" ? "in" : "out"} />
     </>
   );
 }
 
 /** pageOf reads on until a page is full or nothing more is there: the node answers with less where it looked through much. */
-async function pageOf(filter: rpc.PaymentFilter): Promise<{ payments: rpc.Payment[]; more: string | null }> {
+async function pageOf(asked: Client, filter: rpc.PaymentFilter, most: number): Promise<{ payments: rpc.Payment[]; more: string | null }> {
   const payments: rpc.Payment[] = [];
   for (let cursor = filter.cursor; ;) {
-    const page = await client.call("svc_getPayments", { ...filter, cursor, limit: PAGE - payments.length });
+    const page = await asked.call("svc_getPayments", { ...filter, cursor, limit: most - payments.length });
     payments.push(...page.payments);
     cursor = page.resume;
-    if (page.complete || payments.length >= PAGE) return { payments, more: page.complete ? null : page.resume };
+    if (page.complete || payments.length >= most) return { payments, more: page.complete ? null : page.resume };
   }
 }
 
-function List({ id, direction }: { id: Id; direction: "both" | "in" | "out" }): JSX.Element {
+function List({ id, direction, to }: { id: Id; direction: "both" | "in" | "out"; to: number | null }): JSX.Element {
   const [cursors, setCursors] = useState<string[]>([]);
   const cursor = cursors.at(-1);
-  const head = cursor === undefined ? blocks.value[0]?.hash : "";
-  const list = useLoad(`payments ${id} ${direction} ${cursor}@${head}`, () =>
-    pageOf({ accounts: [id], direction, order: "desc", ...(cursor !== undefined && { cursor }) }),
-  );
+  const head = cursor === undefined && to === null ? blocks.value[0]?.hash : "";
+  const filter: rpc.PaymentFilter = {
+    accounts: [id],
+    direction,
+    order: "desc",
+    ...(to !== null && { to_block: to }),
+    ...(cursor !== undefined && { cursor }),
+  };
+  const list = useLoad(`payments ${id} ${direction} ${to} ${cursor}@${head}`, () => pageOf(client, filter, PAGE));
+  const file = async (): Promise<string[][]> => {
+    const { payments } = await pageOf(patient, filter, MOST);
+    return [
+      ["block", "time", "transaction", "how", "from", "to", "coins"],
+      ...payments.map((one) => [
+        String(one.block_height), new Date(one.timestamp * 1000).toISOString(), one.tx_hash, one.kind, one.from, one.to,
+        formatUnits(one.amount, 8),
+      ]),
+    ];
+  };
   return (
     <Show of={list} what="The payments">
       {({ payments, more }) =>
         payments.length === 0 && cursors.length === 0 ? (
-          <Empty>
-            No payments yet. <code>cairn fund</code> sends some coins on a development chain.
-          </Empty>
+          to === null ? <Nothing of="payments" id={id} /> : <Empty>No payments up to that block.</Empty>
         ) : (
           <>
             <Table
@@ -61,7 +77,7 @@ function List({ id, direction }: { id: Id; direction: "both" | "in" | "out" }): 
               rows={payments.map((payment) => ({
                 key: payment.cursor,
                 cells: [
-                  <Time at={payment.timestamp} />,
+                  <Time at={payment.timestamp} exact />,
                   <Direction payment={payment} of={id} />,
                   <Coins amount={payment.amount} />,
                   <Who id={payment.from === id ? payment.to : payment.from} />,
@@ -81,6 +97,7 @@ function List({ id, direction }: { id: Id; direction: "both" | "in" | "out" }): 
                   Older
                 </button>
               )}
+              <Save name={`payments-${id.slice(0, 10)}`} rows={file} />
             </p>
           </>
         )

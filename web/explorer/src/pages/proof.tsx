@@ -3,18 +3,17 @@ import { useState } from "preact/hooks";
 import { bytes, chainText, counted, thousands } from "../format";
 import { blocks, headerOf, info, now } from "../node";
 import { useLoad } from "../load";
-import { Empty, Fields, Link, Section, Show, Title, explain } from "../parts";
+import { Copy, Empty, Fields, Link, Section, Show, Title, explain } from "../parts";
 import { authority } from "../authority";
 import { Authority, Steps } from "./verified";
-import { proofState, signedHeader, verifyBlock, type ProofState, type Verdict } from "../check";
+import { hasVerifier, proofState, signedHeader, verifyBlock, type ProofState, type Verdict } from "../check";
 
 type Step = { name: string; holds: boolean; says: string };
 type State =
   | null
   | "loading"
   | { steps: Step[]; verdict: Verdict; size: number; took: number }
-  | { refused: string }
-  | { missing: true };
+  | { refused: string };
 
 /** Proof verifies a block's proof where the node has one; until then it says why there is none, and asks again. */
 export function Proof({ height }: { height: number }): JSX.Element {
@@ -42,11 +41,34 @@ export function Proof({ height }: { height: number }): JSX.Element {
         Proof of block <Link to={`block/${height}`}>{thousands(height)}</Link>
       </Title>
       <Show of={loaded} what="Whether there is a proof">
-        {(state) => (state.is === "here" ? <Verifier height={height} /> : <Without height={height} state={state} />)}
+        {(state) =>
+          state.is !== "here" ? (
+            <Without height={height} state={state} />
+          ) : hasVerifier ? (
+            <Verifier height={height} />
+          ) : (
+            <Section title="Verify on a command line">
+              <p>
+                This program was built without the verifier for pages; <code>make build</code> puts it in.
+              </p>
+              <Commands height={height} />
+            </Section>
+          )
+        }
       </Show>
     </>
   );
 }
+
+/** Commands verify a block's proof without these pages; of is the node that has it. */
+const Commands = ({ height, of = location.origin }: { height: number; of?: string }): JSX.Element => {
+  const text = `cairn proof get ${height} --rpc-url ${of} && cairn proof verify block${height}.proof`;
+  return (
+    <p class="whole">
+      <code>{text}</code> <Copy text={text} what="the commands" />
+    </p>
+  );
+};
 
 /** Without says why there is no proof to verify. */
 function Without({ height, state }: { height: number; state: ProofState }): JSX.Element {
@@ -63,12 +85,15 @@ function Without({ height, state }: { height: number; state: ProofState }): JSX.
             This page offers to verify it once it is there.
           </Empty>
         ) : (
-          <Empty>
-            {proofs
-              ? `This node has no proof of this block: it has those of blocks ${thousands(proofs.oldest)} to ${thousands(proofs.newest)}. `
-              : "This node has no proofs: it makes none, or has none to keep. "}
-            Another node may have it: <code>cairn proof verify {height}</code> with its address.
-          </Empty>
+          <>
+            <Empty>
+              {proofs
+                ? `This node has no proof of this block: it has those of blocks ${thousands(proofs.oldest)} to ${thousands(proofs.newest)}. `
+                : "This node has no proofs: it makes none, or has none to keep. "}
+              Another node may have it; with its address for URL:
+            </Empty>
+            <Commands height={height} of="URL" />
+          </>
         )}
       </div>
     </Section>
@@ -127,12 +152,7 @@ function Verifier({ height }: { height: number }): JSX.Element {
         </button>
       </p>
       <div aria-live="polite" aria-busy={state === "loading"}>
-        {state === null || state === "loading" ? null : "missing" in state ? (
-          <Empty>
-            This program was built without the verifier for pages (<code>make build</code> puts it in). On a command
-            line: <code>cairn proof verify {height}</code>.
-          </Empty>
-        ) : "refused" in state ? (
+        {state === null || state === "loading" ? null : "refused" in state ? (
           <p class="failed" role="alert">
             ✗ Not shown: {chainText(state.refused, 300)}
           </p>
@@ -156,9 +176,10 @@ function Verifier({ height }: { height: number }): JSX.Element {
               ]}
             />
             <p class="muted">
-              A page that the node itself serves could be another page. Whoever trusts no node takes{" "}
-              <code>cairn proof verify</code> or the package of the verifier from elsewhere.
+              A page that the node itself serves could be another page. Whoever trusts no node has the program from
+              elsewhere, and runs:
             </p>
+            <Commands height={height} />
           </>
         )}
       </div>

@@ -5,7 +5,7 @@ import { chainText, shortHex, thousands } from "../format";
 import { devAccounts, devName } from "../dev";
 import { blocks, client, network } from "../node";
 import { useLoad } from "../load";
-import { Empty, Link, Name, Section, Show, Title } from "../parts";
+import { Empty, Link, Name, Said, Section, Show, Title } from "../parts";
 import { readQuery, type Query } from "../search";
 import { labels } from "../labels";
 import { allContracts, newestTokens } from "./contracts";
@@ -124,7 +124,7 @@ export function Search({ query, go }: { query: string; go: (path: string, replac
                       <li key={`${what} ${id}`}>
                         <Link to={`${what === "your label" ? "account" : what}/${id}`}>
                           {what === "your label" ? <span class="chip">{chainText(name)}</span> : <Name text={name} />}{" "}
-                          {symbol !== undefined && <bdi>{chainText(symbol, 16)}</bdi>}{" "}
+                          {symbol !== undefined && <Said text={symbol} most={16} />}{" "}
                           <span class="mono">{shortHex(id, 10)}</span>
                         </Link>{" "}
                         <span class="muted">{what}</span>

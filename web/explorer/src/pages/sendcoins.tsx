@@ -1,9 +1,10 @@
-import { parseAccount, parseCoins, type rpc } from "@cairn-chain/sdk";
+import { parseCoins, type rpc } from "@cairn-chain/sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { devAccounts, devName } from "../dev";
+import { readAccount } from "../accounts";
 import { thousands } from "../format";
-import { network } from "../node";
+import { client } from "../node";
 import { Section, TxLink, explain } from "../parts";
 
 type State = null | "waiting" | { receipt: rpc.Receipt } | { error: unknown };
@@ -16,9 +17,8 @@ export function SendCoins({ id }: { id: string }): JSX.Element | null {
   const send = async (form: FormData): Promise<void> => {
     setState("waiting");
     try {
-      const typed = String(form.get("to") ?? "").trim();
-      const dev = /^dev([0-9])$/.exec(typed);
-      const to = dev ? devAccounts[Number(dev[1])]! : parseAccount(typed, network());
+      const to = readAccount(String(form.get("to") ?? ""));
+      await client.checkRecipient(to);
       const value = parseCoins(String(form.get("amount") ?? "").trim());
       const { send } = await import("../send");
       setState({ receipt: await send(devAccounts.indexOf(id as `0x${string}`), { type: "transfer", to, value }) });

@@ -5,7 +5,7 @@ import { decodeStorage, ownKey, placeOf, type Place, type Value } from "../decod
 import { chainText, counted, lossyText } from "../format";
 import { abiOf, blocks, client } from "../node";
 import { useLoad } from "../load";
-import { Empty, Show } from "../parts";
+import { Empty, Said, Show } from "../parts";
 import { Shown } from "./tx";
 
 type Id = `0x${string}`;
@@ -33,7 +33,12 @@ const Bytes = ({ of }: { of: string }): JSX.Element => {
   return (
     <span class="mono">
       {chainText(of, 80)}
-      {text !== undefined && <bdi class="said"> “{chainText(text, 60)}”</bdi>}
+      {text !== undefined && (
+        <>
+          {" "}
+          <Said text={text} most={60} />
+        </>
+      )}
     </span>
   );
 };

@@ -1,11 +1,11 @@
 import type { rpc } from "@cairn-chain/sdk";
 import type { JSX } from "preact";
 import { decodeArguments, decodeResult, isToken } from "../decode";
-import { chainText, lossyText, percent, shortHex, thousands, units } from "../format";
+import { counted, lossyText, percent, shortHex, thousands, units } from "../format";
 import { abiOf, blocks, client } from "../node";
 import { checkView, type Checked } from "../check";
 import { useLoad } from "../load";
-import { Empty, Fields, Link, Name, Section, Show, Table, TimeOf, Title, TxLink, Who } from "../parts";
+import { Empty, Fields, Hex, Link, Name, Said, Section, Show, Table, TimeOf, Title, TxLink, Who } from "../parts";
 import { Verified } from "./verified";
 
 type Id = `0x${string}`;
@@ -72,7 +72,7 @@ function Supply({ token, facts }: { token: Id; facts: Facts }): JSX.Element {
   const checked = useLoad(`supply ${token}@${facts.supply}`, () => check());
   const show = (amount: bigint): JSX.Element => (
     <span class="num">
-      {units(amount, facts.decimals)} <bdi>{chainText(facts.symbol, 16)}</bdi>
+      {units(amount, facts.decimals)} <Said text={facts.symbol} most={16} />
     </span>
   );
   return (
@@ -115,7 +115,7 @@ export function Token({ id }: { id: Id }): JSX.Element {
             <Title
               sub={
                 <>
-                  <bdi>{chainText(found.facts.symbol, 16)}</bdi> · {found.facts.decimals} decimals ·{" "}
+                  <Said text={found.facts.symbol} most={16} /> · {counted(found.facts.decimals, "decimal")} ·{" "}
                   <Link to={`contract/${id}`}>its contract</Link>
                 </>
               }
@@ -125,6 +125,7 @@ export function Token({ id }: { id: Id }): JSX.Element {
             <Section title="Overview">
               <Fields
                 rows={[
+                  ["ID", <Hex of={id} what="the token's ID" />],
                   ["Supply", <Supply token={id} facts={found.facts} />],
                   [
                     "Holders",

@@ -1,10 +1,10 @@
 import type { rpc } from "@cairn-chain/sdk";
 import type { JSX } from "preact";
 import { gasOf } from "../decode";
-import { chainText, coins, lossyText, thousands } from "../format";
+import { coins, lossyText, thousands } from "../format";
 import { client } from "../node";
 import { useLoad } from "../load";
-import { Empty, Section, Show, Who } from "../parts";
+import { Empty, Said, Section, Show, Who } from "../parts";
 import { Writes } from "./storage";
 
 /** Trace is what a transaction did, call by call, with where its gas went. */
@@ -46,7 +46,7 @@ function CallRow({ call, depth }: { call: rpc.TraceCall; depth: number }): JSX.E
         <summary>
           <Who id={call.contract} text />
           <span class="muted">.</span>
-          <code>{chainText(call.function)}</code>
+          <Said text={call.function} code />
           {call.view && <span class="tag">view</span>}
           {call.value > 0n && <span class="tag">{coins(call.value)} coins</span>}
           {call.error && (
@@ -55,7 +55,7 @@ function CallRow({ call, depth }: { call: rpc.TraceCall; depth: number }): JSX.E
               ✗ {call.error.replace(/_/g, " ")}
               {said !== undefined && (
                 <>
-                  : <bdi>{chainText(said, 200)}</bdi>
+                  : <Said text={said} most={200} />
                 </>
               )}
             </span>
@@ -83,7 +83,9 @@ function CallRow({ call, depth }: { call: rpc.TraceCall; depth: number }): JSX.E
           <p class="muted">
             emits{" "}
             {call.events.map((event, i) => (
-              <code key={i}>{chainText(event.eventName)} </code>
+              <span key={i}>
+                <Said text={event.eventName} code />{" "}
+              </span>
             ))}
           </p>
         )}
@@ -92,7 +94,7 @@ function CallRow({ call, depth }: { call: rpc.TraceCall; depth: number }): JSX.E
           <ul class="writes">
             {call.debug.slice(0, 50).map((line, i) => (
               <li key={i}>
-                <bdi>{chainText(line, 200)}</bdi>
+                <Said text={line} most={200} />
               </li>
             ))}
           </ul>

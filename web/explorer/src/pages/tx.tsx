@@ -5,7 +5,7 @@ import { decodeArguments, decodeResult, revertText, type Value } from "../decode
 import { chainText, lossyText, thousands } from "../format";
 import { abiOf, blocks, client } from "../node";
 import { useLoad } from "../load";
-import { BlockLink, Coins, Empty, Fields, Hex, Section, Show, Status, Tabs, TimeOf, Title, Who } from "../parts";
+import { BlockLink, Coins, Empty, Fields, Hex, Name, Said, Section, Show, Status, Tabs, TimeOf, Title, Who } from "../parts";
 import { What } from "../transactions";
 
 import { Trace } from "./trace";
@@ -15,7 +15,7 @@ type Id = `0x${string}`;
 /** Shown is a value of an ABI's type: an account is a link, all else is text. */
 export function Shown({ value }: { value: Value }): JSX.Element {
   if (value.type === "account") return <Who id={value.text} />;
-  if (value.type === "string") return <bdi class="said">“{chainText(value.text, 200)}”</bdi>;
+  if (value.type === "string") return <Said text={value.text} most={200} />;
   if (/^-?\d+$/.test(value.text)) return <span class="num">{thousands(BigInt(value.text))}</span>;
   return <span class="mono whole">{chainText(value.text, 400)}</span>;
 }
@@ -43,7 +43,7 @@ export function Raw({ data, what }: { data: string; what: string }): JSX.Element
   const text = lossyText(data);
   return (
     <>
-      {text !== undefined && <bdi class="said">{chainText(text, 2000)}</bdi>}
+      {text !== undefined && <Said text={text} most={2000} />}
       <details>
         <summary>{thousands((data.length - 2) / 2)} bytes</summary>
         <div class="bytes">
@@ -104,7 +104,7 @@ function Found({
             {reason !== undefined && (
               <>
                 {" "}
-                — <bdi class="said">{chainText(reason, 300)}</bdi>
+                — <Said text={reason} most={300} />
               </>
             )}
           </>
@@ -123,7 +123,7 @@ function Found({
               ) : (
                 <>
                   <BlockLink height={tx.blockHeight} />, index {thousands(tx.transactionIndex ?? 0)},{" "}
-                  <TimeOf height={tx.blockHeight} />
+                  <TimeOf height={tx.blockHeight} exact />
                 </>
               ),
             ],
@@ -221,7 +221,7 @@ function Input({
         rows={[
           ...(tx.type === "deploy"
             ? ([
-                ["Name", <bdi class="name">“{chainText(input?.name ?? "")}”</bdi>],
+                ["Name", <Name text={input?.name ?? ""} />],
                 [
                   "Code",
                   <>
@@ -229,7 +229,7 @@ function Input({
                   </>,
                 ],
               ] as [string, ComponentChildren][])
-            : ([["Function", <code>{chainText(input?.function ?? "")}</code>]] as [string, ComponentChildren][])),
+            : ([["Function", <Said text={input?.function ?? ""} code />]] as [string, ComponentChildren][])),
           [
             "Arguments",
             values && shown === "Decoded" ? (
@@ -277,7 +277,7 @@ export function LogRow({
   return (
     <li>
       <p>
-        <code>{chainText(name)}</code> <span class="muted">of</span> <Who id={contract} />
+        <Said text={name} code /> <span class="muted">of</span> <Who id={contract} />
         {extra}
       </p>
       {payment && topics.length >= 3 && /^0x[0-9a-f]{16}$/.test(data) ? (

@@ -3,11 +3,11 @@ import { RpcError } from "@cairn-chain/sdk";
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 import { authority } from "../authority";
-import { verifyBlock, type Checked } from "../check";
+import { hasVerifier, verifyBlock, type Checked } from "../check";
 import { chainText, thousands } from "../format";
 import { client, info } from "../node";
 import type { Loaded } from "../load";
-import { BlockLink, Empty, Link, Time, Who, explain } from "../parts";
+import { BlockLink, Link, Time, Who, explain } from "../parts";
 
 /** Authority says in words whose word a header counts by. */
 export function Authority(): JSX.Element | null {
@@ -52,7 +52,6 @@ export const Steps = ({ steps, rest }: { steps: Step[]; rest: ComponentChildren 
 type Proven<T> =
   | null
   | "loading"
-  | { missing: true }
   | { failed: string }
   | { checked: Checked<T>; steps: Step[] };
 
@@ -139,6 +138,12 @@ function ByProof<T>({
   const [state, setState] = useState<Proven<T>>(null);
   if (state === null && !info.value?.proofs)
     return <p class="muted by-proof">This node has no STARK proof of a block, or none yet.</p>;
+  if (!hasVerifier)
+    return (
+      <p class="muted by-proof">
+        This program was built without the verifier of STARK proofs for pages; <code>make build</code> puts it in.
+      </p>
+    );
   const run = async (): Promise<void> => {
     setState("loading");
     try {
@@ -146,7 +151,6 @@ function ByProof<T>({
       if (!proofs) return setState({ failed: "this node has no proof of a block yet" });
       const height = proofs.newest;
       const [checked, answer] = await Promise.all([again(height), verifyBlock(height)]);
-      if ("missing" in answer) return setState({ missing: true });
       if ("refused" in answer) return setState({ failed: answer.refused });
       const { verdict } = answer;
       const root = checked.header.stateRoot;
@@ -179,10 +183,6 @@ function ByProof<T>({
           </button>{" "}
           <span class="muted">loads the verifier, 1 MB</span>
         </p>
-      ) : "missing" in state ? (
-        <Empty>
-          This program was built without the verifier for pages (<code>make build</code> puts it in).
-        </Empty>
       ) : "failed" in state ? (
         <p class="waiting">
           – No proof verified: {chainText(state.failed, 300)}{" "}

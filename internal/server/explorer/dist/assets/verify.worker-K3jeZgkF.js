@@ -1,3 +1,0 @@
-const e=`/explorer/verifier/index.js`;let t;onmessage=async({data:n})=>{try{if(!t&&!(await fetch(e,{method:`HEAD`})).ok){postMessage({missing:!0});return}let r=await import(
-/* @vite-ignore */
-e),{verifyProof:i}=await(t??=r.loadVerifier()),a=performance.now(),o=i(new Uint8Array(n));postMessage({verdict:o,took:performance.now()-a})}catch(e){postMessage({refused:e instanceof Error?e.message:`the verifier failed`})}};

@@ -1,0 +1,15 @@
+// Accounts as people write them: the same everywhere in these pages, and as on the command line.
+import { parseAccount, type Account } from "@cairn-chain/sdk";
+import { devAccounts } from "./dev";
+import { labels } from "./labels";
+import { isDevelopment, network } from "./node";
+
+/** readAccount reads an address, a key in hex, dev0 to dev9 of a development chain, or a label of this browser's. */
+export function readAccount(text: string): Account {
+  const typed = text.trim();
+  const dev = isDevelopment() && /^dev([0-9])$/.exec(typed);
+  if (dev) return devAccounts[Number(dev[1])]!;
+  const named = Object.entries(labels.peek()).filter(([, name]) => name === typed);
+  if (named.length > 1) throw new Error(`${named.length} accounts have the label “${typed}”`);
+  return (named[0]?.[0] as Account | undefined) ?? parseAccount(typed, network(), { contract: true });
+}
