@@ -96,6 +96,7 @@ func readiness(t *testing.T, admin string) (status int, reason string) {
 // TestClusterForgivesMistakes has directories come with another key and another genesis. They end, and say what is
 // wrong. One that was not added yet waits, and says so. The cluster goes on.
 func TestClusterForgivesMistakes(t *testing.T) {
+	t.Parallel()
 	c := newClusterOfNodes(t, newLoad(1), "--block-time", "200ms", "--prove", "off")
 	c.leader("a")
 	add := func(name, pin string, more ...string) []string {
@@ -167,7 +168,7 @@ func (c *clusterOfNodes) genesis(name string) string {
 
 // TestClusterTellsTheTruth goes with a cluster through a transfer of leadership, a frozen leader, a removal, and a
 // recovery from one disk. Its log, its status, its metrics and the ends of its members say what happened.
-func TestClusterTellsTheTruth(t *testing.T) {
+func TestClusterTellsTheTruth(t *testing.T) { // not beside others, for which leadership may change
 	c := newClusterOfNodes(t, newLoad(1), "--block-time", "200ms", "--prove", "off", "--log-level", "info")
 	if s := c.status("a"); s.Members[0].Starts != 1 {
 		t.Errorf("a member that was started once says %d starts", s.Members[0].Starts)
@@ -246,7 +247,7 @@ func TestClusterTellsTheTruth(t *testing.T) {
 }
 
 // TestClusterRotatesItsKey follows the section of docs/cluster.md: no block is late for it.
-func TestClusterRotatesItsKey(t *testing.T) {
+func TestClusterRotatesItsKey(t *testing.T) { // not beside others, for which leadership may change
 	l := newLoad(1)
 	c := newClusterOfNodes(t, l, "--block-time", "200ms", "--prove", "off")
 	c.join("b", "a")
