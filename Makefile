@@ -27,21 +27,15 @@ docs: ## make a site of the documentation, with a search, into dist/docs
 test: ## run every test
 	sh scripts/test.sh
 
-# Tests that take minutes under the race detector, or seconds and are of nothing that runs side by side. Others run the same concurrent code.
-LONG = ^(TestRestore|TestCrash|TestCheckFindsEveryRow|TestCheckNames|TestChangedBundles|TestForgedBundles|TestForgedPointers|TestAgainstModel|TestWitnessCorrupted|TestProofCorrupted|TestLongestPaths|TestPagesEndAt8MiB|TestBlocksEndAt16MiB|TestSizeOfChunks|TestVerifyFinds|TestManifestIsChecked|TestKernelsEqualScalar|TestDecideExceptions|TestSum|TestAllHold|TestPlantedBugsAreFound|TestReplay|TestNothingLeaks|TestSameFromEveryState|TestLentMemoryIsClean|TestPooledIsFresh|TestStackOverflowOfWazeroIsNoTrap|TestHostIsAskedToContinue|TestEveryNodeMakesTheSameBlocks|TestNodesAgree|TestStatelessAgrees|TestExits|TestGasIsExact)$$
-# Packages that start no goroutine, nor do their tests: who calls them from several is tested with the race detector.
-# The members of a simulated cluster take one step after the other; the cluster's own tests are of real ones.
-SERIAL = abi|api|codec|contracts|contracts/(assemblyscript|rust)|crypto|crypto/(bech32m|foreign)|internal/config|internal/proof/(air|security|sha|stark)|internal/protocol/(exec|fees|params|state|vm)|internal/testkit/clustersim|types|wallet
-# Packages nearly all of whose tests take long, and those of their tests that share work out.
-HEAVY = crypto/bip340|internal/proof/verifier|internal/protocol/blockproof
-SHARING = ^(TestTagIsSharedBetweenGoroutines|TestVerifyBatchVectors|TestHonestProofs|TestProofOfBlocks|TestOtherStatementsRefused|TestBundle)$$
+# Packages with tests, in which, or in whose tests, something runs beside something else: only there can be a race. Not e2e,
+# whose tests run a program that is built without the detector.
+RACED = $$(git grep -lE '^\s*go |\.Go\(|AfterFunc\(|Parallel\(|parallel\.|httptest\.|synctest\.' -- '*.go' | sed 's,/[^/]*$$,,' | sort -u | \
+	while read -r dir; do [ "$$dir" = internal/e2e ] || ! git ls-files "$$dir/*_test.go" | grep -q . || echo "./$$dir"; done)
 
-# The code was vetted before. By the tag the database compresses in Go, as in the program that is built without C.
-RACE = -vet=off -tags pebblegozstd
-
-race: ## run the tests under the race detector (needs a C compiler), but for e2e, the longest and those of what runs alone
-	CGO_ENABLED=1 go test -race $(RACE) -skip '$(LONG)' $$(go list ./... | grep -vE '/cairn/(internal/e2e|$(HEAVY)|$(SERIAL))$$')
-	CGO_ENABLED=1 go test -race $(RACE) -run '$(SHARING)' ./$(subst |, ./,$(HEAVY))
+# -short leaves out long tests that run on one goroutine. The code was vetted before. By the tag the database compresses in
+# Go, as in the program that is built without C.
+race: ## run the tests under the race detector (needs a C compiler) where something runs side by side, but for e2e and long ones
+	CGO_ENABLED=1 go test -race -short -vet=off -tags pebblegozstd $(RACED)
 
 lint: staticcheck ## check formatting, vet and staticcheck
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }

@@ -24,6 +24,7 @@ if ! command -v apt-get >/dev/null; then
 fi
 root=""
 [ "$(id -u)" = 0 ] || root="sudo "
+exec 9<"$0" && flock 9 # two at once would be in each other's way
 install="${root}apt-get install -y --no-install-recommends$missing"
 echo "$who need what this machine lacks. It is installed now: $install" >&2
 for server in nginx haproxy; do # Debian starts them where it installs them; only their programs are wanted

@@ -73,6 +73,9 @@ func corruptions(t testing.TB) []corruption {
 }
 
 func TestVerifyBatchFindsEachCorruption(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	withVerifiers(t, testVerifyBatchFindsEachCorruption)
 }
 
@@ -91,7 +94,12 @@ func testVerifyBatchFindsEachCorruption(t *testing.T) {
 	}
 }
 
-func TestVerifyBatchSizes(t *testing.T) { withVerifiers(t, testVerifyBatchSizes) }
+func TestVerifyBatchSizes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
+	withVerifiers(t, testVerifyBatchSizes)
+}
 
 func testVerifyBatchSizes(t *testing.T) {
 	all := signedMessages(t, maxBatch+2)
@@ -154,6 +162,9 @@ func testVerifyBatchVectors(t *testing.T) {
 // TestVerifyBatchErrorsDoNotCancel has pairs of bad signatures whose defects are opposite, so that
 // they would pass together if all coefficients were equal.
 func TestVerifyBatchErrorsDoNotCancel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	withVerifiers(t, testVerifyBatchErrorsDoNotCancel)
 }
 
@@ -185,6 +196,9 @@ func testVerifyBatchErrorsDoNotCancel(t *testing.T) {
 // TestSettleSubtracts has a valid right half, whose sum is what the left half leaves of the whole. It must be accepted
 // without a look at its signatures, which are changed after the sum was taken.
 func TestSettleSubtracts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	items := signedMessages(t, 2*minBisect)
 	addToS(t, &items[0], 1)
 	b := newBatch(items)
@@ -201,7 +215,12 @@ func TestSettleSubtracts(t *testing.T) {
 	}
 }
 
-func TestVerifyBatchDuplicates(t *testing.T) { withVerifiers(t, testVerifyBatchDuplicates) }
+func TestVerifyBatchDuplicates(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
+	withVerifiers(t, testVerifyBatchDuplicates)
+}
 
 func testVerifyBatchDuplicates(t *testing.T) {
 	good := signedMessages(t, 1)[0]
@@ -220,7 +239,12 @@ func testVerifyBatchDuplicates(t *testing.T) {
 	}
 }
 
-func TestVerifyBatchIsVerifyForEach(t *testing.T) { withVerifiers(t, testVerifyBatchIsVerifyForEach) }
+func TestVerifyBatchIsVerifyForEach(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
+	withVerifiers(t, testVerifyBatchIsVerifyForEach)
+}
 
 func testVerifyBatchIsVerifyForEach(t *testing.T) {
 	all := signedMessages(t, 2*minBisect+10)

@@ -37,6 +37,9 @@ func withVerifiers(t *testing.T, f func(*testing.T)) {
 }
 
 func TestUseLanes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	if lanesWork() != lanes.Available() {
 		t.Error("the self-test fails")
 	}
@@ -55,6 +58,9 @@ func TestUseLanes(t *testing.T) {
 
 // TestAllValid has batches that one sum decides, and each corruption in them.
 func TestAllValid(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	if !lanes.Available() {
 		if allValid(signedMessages(t, minTogether)) {
 			t.Error("without lanes all are said to be valid")
@@ -78,7 +84,12 @@ func TestAllValid(t *testing.T) {
 
 // TestVerifyInEveryLane puts each vector and each corruption in each place of a group of eight, and of a second that
 // is not full.
-func TestVerifyInEveryLane(t *testing.T) { withVerifiers(t, testVerifyInEveryLane) }
+func TestVerifyInEveryLane(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
+	withVerifiers(t, testVerifyInEveryLane)
+}
 
 func testVerifyInEveryLane(t *testing.T) {
 	good := signedMessages(t, lanes.Count+3)
@@ -110,6 +121,9 @@ func testVerifyInEveryLane(t *testing.T) {
 // way. For each secret it takes honest signatures, R infinite (s = e·d), and s which make the sum in front of its last
 // digit that digit's point or the negative.
 func TestVerifyWithKeysOfSmallSecrets(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	withVerifiers(t, testVerifyWithKeysOfSmallSecrets)
 }
 

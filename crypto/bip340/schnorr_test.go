@@ -50,7 +50,12 @@ func notOnCurve(t testing.TB) [32]byte {
 	return [32]byte{}
 }
 
-func TestVerifyVectors(t *testing.T) { withVerifiers(t, testVerifyVectors) }
+func TestVerifyVectors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
+	withVerifiers(t, testVerifyVectors)
+}
 
 func testVerifyVectors(t *testing.T) {
 	for _, v := range bip.Signatures(t) {
@@ -61,7 +66,12 @@ func testVerifyVectors(t *testing.T) {
 }
 
 // TestVerifyRefusesEveryChange flips each bit of a valid triple, one at a time.
-func TestVerifyRefusesEveryChange(t *testing.T) { withVerifiers(t, testVerifyRefusesEveryChange) }
+func TestVerifyRefusesEveryChange(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
+	withVerifiers(t, testVerifyRefusesEveryChange)
+}
 
 func testVerifyRefusesEveryChange(t *testing.T) {
 	item := signWithBtcec(t, TaggedHash("key"), TaggedHash("message"))
@@ -107,6 +117,9 @@ func TestIsXOnly(t *testing.T) {
 // TestSignatureNonceAtTheEdges compares s·G − e·P with (s − e·k)·G for P = k·G with scalars near 0
 // and near the order, where the tables of the joint multiplication meet infinity and doublings.
 func TestSignatureNonceAtTheEdges(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	var scalars []fr.Element
 	for i := int64(-4); i <= 4; i++ {
 		var x fr.Element

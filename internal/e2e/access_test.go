@@ -179,6 +179,7 @@ const blockNumberCall = `{"jsonrpc":"2.0","id":1,"method":"svc_blockNumber","par
 
 // TestWhoMayCall sends requests with and without what lets them in, as POST and as a WebSocket handshake.
 func TestWhoMayCall(t *testing.T) {
+	t.Parallel()
 	node := startGuarded(t)
 	now := time.Now().Unix()
 	good, expires := "Bearer "+openKey, fmt.Sprintf(`{"exp":%d}`, now+60)
@@ -285,17 +286,22 @@ func TestWhoMayCall(t *testing.T) {
 		defer response.Body.Close()
 		t.Errorf("without TLS: %s", response.Status)
 	}
-	for i, want := range []int{200, 200, 429} { // twice as many at once as a second
-		status, answer, _ := exchange(t, transport, http.MethodPost, node.RPC, blockNumberCall,
+	batch := "[" + strings.Repeat(blockNumberCall+",", 99) + blockNumberCall + "]"
+	for i, call := range []struct {
+		body string
+		want int
+	}{{blockNumberCall, 200}, {batch, 200}, {blockNumberCall, 429}} { // a batch is let in, and owed for 100 seconds then
+		status, answer, _ := exchange(t, transport, http.MethodPost, node.RPC, call.body,
 			map[string]string{"Host": "127.0.0.1", "Content-Type": "application/json", "Authorization": "Bearer " + slowKey})
-		if status != want || (status == 429) != (answer.Get("Retry-After") != "") {
-			t.Errorf("call %d of a limited key: %d %v", i, status, answer)
+		if status != call.want || (status == 429) != (answer.Get("Retry-After") != "") {
+			t.Errorf("call %d of a limited key: got %d %v, want %d", i, status, answer, call.want)
 		}
 	}
 }
 
 // TestAllowedHost has a node that is called by one name only.
 func TestAllowedHost(t *testing.T) {
+	t.Parallel()
 	node := startDev(t, "--ephemeral", "--allowed-host", "rpc.example.org")
 	for host, want := range map[string]int{
 		"rpc.example.org": 200, "RPC.example.org:8777": 200, "127.0.0.1": 403, "rpc.example.org.evil.example": 403,
@@ -311,12 +317,13 @@ func TestAllowedHost(t *testing.T) {
 
 // TestClientOfGuardedNode calls and subscribes with the client package.
 func TestClientOfGuardedNode(t *testing.T) {
+	t.Parallel()
 	node := startGuarded(t)
 	c := node.client(t, openKey)
 	if _, err := c.BlockNumber(t.Context()); err != nil {
 		t.Error(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), checkTime)
 	defer cancel()
 	next := types.Height(0)
 	for block, err := range c.SubscribeBlocks(ctx, &next) {
@@ -356,6 +363,7 @@ func TestClientOfGuardedNode(t *testing.T) {
 
 // TestCommandsOfGuardedNode uses the node with the commands that a person has.
 func TestCommandsOfGuardedNode(t *testing.T) {
+	t.Parallel()
 	node := startGuarded(t)
 	u := newUser(t).of(node.process)
 	u.fails(exitUnreachable, "status", "--api-key-file", node.file("key"))
@@ -390,6 +398,7 @@ func TestCommandsOfGuardedNode(t *testing.T) {
 
 // TestFilesAreReadAgain renews the certificate and the keys of a node that runs.
 func TestFilesAreReadAgain(t *testing.T) {
+	t.Parallel()
 	node := startGuarded(t)
 	before := node.client(t, openKey)
 	if _, err := before.BlockNumber(t.Context()); err != nil {

@@ -74,6 +74,7 @@ func TestCallsOfTheApplicationsPage(t *testing.T) {
 
 // The program in docs/applications.md compiles, and does against a node what the page says.
 func TestProgramOfTheApplicationsPage(t *testing.T) {
+	t.Parallel()
 	_, rest, _ := strings.Cut(applicationsPage(t), "\n```go\n")
 	program, _, found := strings.Cut(rest, "\n```\n")
 	if !found {

@@ -11,6 +11,7 @@ import (
 
 // TestModesOfADirectory turns an archive's directory into a replica's, which it never does by itself, and not back.
 func TestModesOfADirectory(t *testing.T) {
+	t.Parallel()
 	h := newHandover(t)
 	genesis := filepath.Join(filepath.Dir(h.keys[0]), "genesis.json")
 	dir := filepath.Join(t.TempDir(), "archive")

@@ -15,6 +15,7 @@ import (
 // TestBackup backs up a node under load: the copy is sound, has all blocks that there were when it was asked for, and
 // goes on as a replica.
 func TestBackup(t *testing.T) {
+	t.Parallel()
 	l := &handover{t: t, load: newLoad(256)}
 	dir := filepath.Join(t.TempDir(), "primary")
 	u := newUser(t)
@@ -51,6 +52,7 @@ func TestBackup(t *testing.T) {
 // TestRestorePrimary restores a primary from its backup as the operators' page says: it makes no block before the height
 // is confirmed, and goes on behind it then.
 func TestRestorePrimary(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	dir, restored := filepath.Join(root, "primary"), filepath.Join(root, "restored")
 	u := newUser(t)

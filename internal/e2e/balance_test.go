@@ -13,6 +13,7 @@ import (
 // TestBalancers kills a replica behind nginx and behind HAProxy with the shipped configurations, while clients read and
 // send, and in the end the primary; and likewise members of a cluster. `make balance` does more.
 func TestBalancers(t *testing.T) {
+	t.Parallel()
 	balance := filepath.Join(t.TempDir(), "balance")
 	build := exec.Command("go", "build", "-o", balance, "github.com/cairn-chain/cairn/deploy/balance")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -10,6 +10,7 @@ import (
 
 // TestBench lets the load generator send a small load of each kind, and holds its report to what the chain says.
 func TestBench(t *testing.T) {
+	t.Parallel()
 	node := startDev(t, "--ephemeral", "--block-time", "250ms")
 	u := newUser(t).of(node)
 	small := []string{"bench", "--senders", "8", "--connections", "4"}

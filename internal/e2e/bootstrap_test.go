@@ -112,6 +112,7 @@ func (c *cluster) fromSnapshot(name string, upstreams ...string) []string {
 // TestReplicaFromSnapshot begins replicas from a snapshot that a primary made under load. Each has the same state,
 // without the blocks before. It follows on, also after a further start.
 func TestReplicaFromSnapshot(t *testing.T) {
+	t.Parallel()
 	c, offered := snapshotCluster(t)
 	good, bad := newMirror(t, c.primary, untouched), newMirror(t, c.primary, damaged)
 	node := start(t, c.fromSnapshot("replica", bad.server.URL, good.server.URL)...)
@@ -189,6 +190,7 @@ func (c *cluster) requireProofsOf(node *process) {
 // TestBootstrapKilled kills a replica that begins with a snapshot: while it fetches, when it serves nothing yet, and
 // while it imports. It goes on with what it has.
 func TestBootstrapKilled(t *testing.T) {
+	t.Parallel()
 	c, offered := snapshotCluster(t)
 	held, release := make(chan struct{}, 1), make(chan struct{})
 	upstream := newMirror(t, c.primary, func(r *http.Request, data []byte) []byte {

@@ -17,6 +17,7 @@ import (
 // TestClusterMemberDiverges changes a balance in the database of a member that is stopped, as a machine with bad memory
 // would. It comes to another block than the others, halts, says so and keeps the evidence; the others go on.
 func TestClusterMemberDiverges(t *testing.T) {
+	t.Parallel()
 	l := newLoad(16)
 	c := newClusterOfNodes(t, l, "--block-time", "200ms", "--prove", "off")
 	info, err := c.clientOf(c.nodes["a"]).NodeInfo(t.Context())

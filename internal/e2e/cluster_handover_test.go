@@ -14,6 +14,7 @@ import (
 // TestClusterHandsOver hands production from a producer alone to a cluster, and from that to a node with a key of its
 // own, while clients send. Everything that was acknowledged is in blocks in the end.
 func TestClusterHandsOver(t *testing.T) {
+	t.Parallel()
 	l := newLoad(64)
 	address := freeAddress(t)
 	c := newClusterOfNodes(t, l, "--block-time", "200ms", "--prove", "off", "--upstream", "http://"+address)

@@ -39,7 +39,7 @@ func (c *clusterOfNodes) awaitProofs(from, to types.Height) map[string]float64 {
 
 // TestClusterSharesProofs has three members with a prover each share the work: each proof is made once, by a member
 // that does not lead, and all members serve it. One that is killed leaves its blocks to the other.
-func TestClusterSharesProofs(t *testing.T) {
+func TestClusterSharesProofs(t *testing.T) { // not beside others, for which leadership may change
 	l := newLoad(1)
 	c := newClusterOfNodes(t, l, "--block-time", "2s", "--proof-bits", "100")
 	info, err := c.clientOf(c.nodes["a"]).NodeInfo(t.Context())

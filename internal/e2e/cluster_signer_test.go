@@ -79,6 +79,7 @@ func (s *signedCluster) goesOn(of string) {
 // killed, and come back in either order; the whole cluster is started before its signer. Blocks go on each time, no
 // height has two, and nothing that was acknowledged is lost.
 func TestClusterOnOneSigner(t *testing.T) {
+	t.Parallel()
 	l := newLoad(64)
 	s := newSignedCluster(t, l)
 	for name := range s.dirs {

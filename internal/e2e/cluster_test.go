@@ -211,6 +211,7 @@ func (c *clusterOfNodes) checkOneHeader(height types.Height) {
 // refuses a copy of it, and replaces a member whose disk is lost. Nothing that was acknowledged is lost, and no height
 // has two blocks.
 func TestCluster(t *testing.T) {
+	t.Parallel()
 	l := newLoad(64)
 	c := newClusterOfNodes(t, l, "--block-time", "200ms", "--prove", "off")
 	info, err := c.clientOf(c.nodes["a"]).NodeInfo(t.Context())

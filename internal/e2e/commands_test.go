@@ -3,7 +3,6 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,6 +37,7 @@ func connect(t *testing.T, node *process) *client.Client {
 }
 
 func TestDevPrintsItsAccounts(t *testing.T) {
+	t.Parallel()
 	node := startDev(t, "--ephemeral")
 	if err := node.Stop(); err != nil {
 		t.Fatal(err)
@@ -60,6 +60,7 @@ func TestDevPrintsItsAccounts(t *testing.T) {
 
 // With another mnemonic dev0 names none of the accounts, so nothing says that it does.
 func TestDevNamesNoAccountsOfAnotherMnemonic(t *testing.T) {
+	t.Parallel()
 	node := startDev(t, "--ephemeral", "--mnemonic", strings.Repeat("abandon ", 11)+"about")
 	if err := node.Stop(); err != nil {
 		t.Fatal(err)
@@ -73,6 +74,7 @@ func TestDevNamesNoAccountsOfAnotherMnemonic(t *testing.T) {
 
 // TestSendAgreesToTheUnit sends coins and recomputes all accounts from the blocks.
 func TestSendAgreesToTheUnit(t *testing.T) {
+	t.Parallel()
 	node := startDev(t, "--ephemeral", "--block-time", "0")
 	u, c, ctx := newUser(t).of(node), connect(t, node), t.Context()
 	m, err := newModel(ctx, c)
@@ -140,6 +142,7 @@ func firstTransaction(t *testing.T, c *client.Client) types.TxID {
 
 // TestLookups runs every command that asks a node, for people and for programs.
 func TestLookups(t *testing.T) {
+	t.Parallel()
 	node := startDev(t, "--ephemeral", "--block-time", "0")
 	u := newUser(t).of(node)
 	var sent receipt
@@ -196,6 +199,7 @@ func TestLookups(t *testing.T) {
 
 // TestFailures runs commands that fail, for people and for programs.
 func TestFailures(t *testing.T) {
+	t.Parallel()
 	node := startDev(t, "--ephemeral", "--block-time", "0")
 	u := newUser(t).of(node)
 	empty := strings.Repeat("cd", 32)
@@ -251,14 +255,8 @@ func TestFailures(t *testing.T) {
 }
 
 func TestNoNodeAnswers(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
+	t.Parallel()
+	address := freeAddress(t)
 	for _, args := range []string{
 		"status", "account dev0", "send dev1 1 --from dev0", "block", "fees", "mempool", "rpc svc_blockNumber", "tx " +
 			strings.Repeat("00", 32),
@@ -274,6 +272,7 @@ func TestNoNodeAnswers(t *testing.T) {
 
 // TestNetworkJourney starts a network with an account of the keystore, and lets the producer change it.
 func TestNetworkJourney(t *testing.T) {
+	t.Parallel()
 	u, dir := newUser(t), filepath.Join(t.TempDir(), "chain")
 	password, wrong := filepath.Join(t.TempDir(), "password"), filepath.Join(t.TempDir(), "wrong")
 	for path, text := range map[string]string{password: "a long password\n", wrong: "another password\n"} {
@@ -401,6 +400,7 @@ func databaseJourney(t *testing.T, u *user, node *process, dir string) {
 
 // TestDevelopmentMethods moves a development chain through its blocks and through time.
 func TestDevelopmentMethods(t *testing.T) {
+	t.Parallel()
 	node := startDev(t, "--ephemeral")
 	u, c, ctx := newUser(t).of(node), connect(t, node), t.Context()
 	rpc := func(result any, args ...string) {

@@ -89,6 +89,7 @@ func (l *lostPrimary) promoteAhead() int {
 // comes back with an older copy and the key, and makes no block. It holds, or it halts if it has a block that it told
 // nobody of.
 func TestPrimaryIsLost(t *testing.T) {
+	t.Parallel()
 	l := newLostPrimary(t)
 	l.load.chainID = chainIDOf(t, l.client(l.first))
 	m, err := newModel(t.Context(), l.client(l.first))
@@ -128,6 +129,7 @@ func TestPrimaryIsLost(t *testing.T) {
 
 // A directory is not promoted while a replica that is told of has more blocks, or does not answer.
 func TestBehindIsNotPromoted(t *testing.T) {
+	t.Parallel()
 	l := newLostPrimary(t)
 	behind, ahead := l.replicas[0], l.replicas[1]
 	if err := behind.Stop(); err != nil {

@@ -16,6 +16,7 @@ import (
 // TestDeadlyTransaction has a process end whenever it runs a certain call, as if the call had brought it down. The
 // journal brings the call back at each start; the third life drops it, and goes on with the transactions of others.
 func TestDeadlyTransaction(t *testing.T) {
+	t.Parallel()
 	s := newSurvivor(t, 7, 1)
 	command := []string{"node", "--data-dir", s.dir, "--block-time", "2s"}
 	alice, bob := s.load.senders[0], s.load.senders[1]

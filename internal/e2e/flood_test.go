@@ -14,6 +14,7 @@ import (
 // TestFlood runs every attack of the flood at once against a node, small, and holds it to the rules that do not depend
 // on how fast this machine is.
 func TestFlood(t *testing.T) {
+	t.Parallel()
 	program := filepath.Join(t.TempDir(), "flood")
 	build := exec.Command("go", "build", "-o", program, "github.com/cairn-chain/cairn/bench/flood")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -25,17 +24,6 @@ type handover struct {
 	keys        [2]string // files
 	addresses   [2]string
 	command     []string // of the next producer
-}
-
-// freeAddress is an address that nobody listens on: the two nodes must know each other's before they run.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 func newHandover(t *testing.T) *handover {
@@ -125,6 +113,7 @@ func (h *handover) client(node *process) *client.Client {
 // TestHandoverUnderLoad hands production to another node and back while clients send to both, as fast as they are let.
 // There is one chain, with every transaction that was acknowledged, and the time between two producers is short.
 func TestHandoverUnderLoad(t *testing.T) {
+	t.Parallel()
 	h := newHandover(t)
 	m, err := newModel(t.Context(), h.client(h.first))
 	if err != nil {
@@ -219,6 +208,7 @@ func (h *handover) finish(m *model) {
 // TestKeyOfThePast replays a chain that was handed to a key and on: that key makes no block at the height at which it
 // once did.
 func TestKeyOfThePast(t *testing.T) {
+	t.Parallel()
 	h := newHandover(t)
 	there := h.promote(h.next, h.keys[0])
 	back := h.promote(h.first, h.keys[1])
@@ -252,6 +242,7 @@ func TestKeyOfThePast(t *testing.T) {
 // TestNewProducerIsKilled kills the next producer before it has heard of the transaction: it makes blocks when it is
 // started again.
 func TestNewProducerIsKilled(t *testing.T) {
+	t.Parallel()
 	h := newHandover(t)
 	h.awaitSynced(h.next)
 	var sent struct{ TransactionHash types.TxID }
@@ -272,6 +263,7 @@ func TestNewProducerIsKilled(t *testing.T) {
 
 // TestProducerThatHandedOver: it follows with an upstream and holds without one, and its key makes no block any more.
 func TestProducerThatHandedOver(t *testing.T) {
+	t.Parallel()
 	h := newHandover(t)
 	p := h.promote(h.next, h.keys[0])
 	h.await(h.first, "a replica", func(s api.SyncStatus) bool {

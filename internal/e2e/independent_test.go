@@ -110,6 +110,7 @@ var (
 // TestIndependentClient runs a client that shares no code with the node, and was written from docs/protocol.md alone,
 // against the program: it sends transactions and recomputes the whole chain. Then each single lie of a node must show.
 func TestIndependentClient(t *testing.T) {
+	t.Parallel()
 	node := startDev(t, "--ephemeral")
 	report := runClient(t, node.RPC)
 	requireAllTrue(t, report, slices.Concat(verifyChecks, sendChecks))
@@ -151,6 +152,7 @@ func TestIndependentClient(t *testing.T) {
 // The independent client cannot run contracts. Of blocks with contracts it takes the writes from the access lists, and
 // says so. It believes no list that the header does not bear out.
 func TestIndependentClientOfContracts(t *testing.T) {
+	t.Parallel()
 	node := startDev(t, "--ephemeral", "--block-time", "0")
 	u := newUser(t).of(node)
 	u.succeeds(nil, "send", "dev1", "1", "--from", "dev0")

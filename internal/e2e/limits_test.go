@@ -11,6 +11,7 @@ import (
 // TestMessagesCountAgainstTheRate has a key of one call a second, two at once. The handshake and one message are let
 // in. The next message is answered with its id and the time to wait, and so is the next handshake.
 func TestMessagesCountAgainstTheRate(t *testing.T) {
+	t.Parallel()
 	const key = "a-key-of-one-call-a-second"
 	node := startDev(t, "--ephemeral", "--api-key-file", secretFile(t, t.TempDir(), "keys", []byte("me:"+key+" rate=1\n")))
 	dial := func() (*websocket.Conn, *http.Response, error) {
@@ -46,6 +47,7 @@ func TestMessagesCountAgainstTheRate(t *testing.T) {
 
 // TestAdminAddressChecksTheHost asks the admin address under its own names and under one that was pointed at it.
 func TestAdminAddressChecksTheHost(t *testing.T) {
+	t.Parallel()
 	node := startDev(t, "--ephemeral", "--admin-host", "node.internal")
 	for host, status := range map[string]int{
 		"": 200, "localhost": 200, "node.internal:9": 200, "10.0.0.1": 200, "evil.example": 403,

@@ -51,6 +51,7 @@ func nextFormat(t *testing.T) string {
 // A node is moved over a change of the database's format as the page of releases says. The new program refuses the
 // directory, and names the command that moves it. All transactions that were acknowledged are in blocks then.
 func TestMoveOverAChangeOfFormat(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	dir, moved := filepath.Join(root, "mychain"), filepath.Join(root, "new")
 	h := &handover{t: t, load: newLoad(256)}
@@ -110,6 +111,7 @@ func TestMoveOverAChangeOfFormat(t *testing.T) {
 // A cluster is moved over a change of the format member by member, while it makes blocks. Each is the member that it
 // was, and nothing that was acknowledged is lost.
 func TestMoveAClusterOverAChangeOfFormat(t *testing.T) {
+	t.Parallel()
 	l := newLoad(64)
 	c := newClusterOfNodes(t, l, "--prove", "off")
 	c.programs = map[string]string{}

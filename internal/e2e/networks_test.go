@@ -11,6 +11,7 @@ import (
 
 // A payment that was signed for one network is refused by another one, which was made by the same command.
 func TestNetworksAreApart(t *testing.T) {
+	t.Parallel()
 	alice := client.NewSigner(keyOf("alice"))
 	nodes := make([]*client.Client, 2)
 	for i := range nodes {

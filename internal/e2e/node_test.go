@@ -4,13 +4,18 @@ package e2e
 
 import (
 	"context"
+	"flag"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,11 +25,14 @@ import (
 // command is the program under test, as `go build` names it.
 const command = "github.com/cairn-chain/cairn/cmd/cairn"
 
-// startTimeout is how long a node may take to serve, stopTimeout how long to end.
+// startTimeout is how long a node may take to serve, stopTimeout how long to end, while others use the machine.
 const (
-	startTimeout = 30 * time.Second
-	stopTimeout  = 15 * time.Second
+	startTimeout = 2 * time.Minute
+	stopTimeout  = time.Minute
 )
+
+// atOnce is how many tests run at the same time for each core: their nodes wait for one another most of the time.
+const atOnce = 2
 
 // binaryDir holds the binary while the tests of the package run.
 var binaryDir string
@@ -36,6 +44,17 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	binaryDir = dir
+	flag.Parse()
+	if *seed == 0 {
+		*seed = uint64(time.Now().UnixNano())
+	}
+	bounded := false // by who runs the tests
+	flag.Visit(func(f *flag.Flag) { bounded = bounded || f.Name == "test.parallel" })
+	if !bounded {
+		if err := flag.Set("test.parallel", strconv.Itoa(atOnce*runtime.GOMAXPROCS(0))); err != nil {
+			panic(err) // there is no such flag
+		}
+	}
 	code := m.Run()
 	if err := os.RemoveAll(dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -65,6 +84,31 @@ func buildBinary(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// The ports that [freeAddress] gives. No system gives these to who asks for any port or opens a connection, and
+// TestBalancers has those below.
+const (
+	firstPort = 29_300
+	ports     = 32_768 - firstPort
+)
+
+var given atomic.Uint32 // how many addresses were
+
+// freeAddress is an address that nobody listens on and nothing gets by chance, for a node that others must know before
+// it runs, or for none.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	for {
+		port := firstPort + (uint32(os.Getpid())*100+given.Add(1))%ports // several runs on a machine seldom get the same
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port)))
+		if listener, err := net.Listen("tcp", address); err == nil {
+			if err := listener.Close(); err != nil {
+				t.Fatal(err)
+			}
+			return address
+		}
+	}
 }
 
 // account is a funded account of a development chain. The keys are hex.

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/testkit/program"
@@ -19,7 +18,7 @@ import (
 // provenUpTo returns once the node has the proofs of all blocks from one to a height, which it must tell of one by one.
 func provenUpTo(t *testing.T, node *process, from, to types.Height) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), checkTime)
 	defer cancel()
 	next := from
 	for notice, err := range connect(t, node).SubscribeProofs(ctx, &from) {
@@ -38,6 +37,7 @@ func provenUpTo(t *testing.T, node *process, from, to types.Height) {
 // TestProofs sends coins, deploys and calls on a chain whose node proves its blocks, and verifies every proof offline;
 // a changed one is refused, and one of another block.
 func TestProofs(t *testing.T) {
+	t.Parallel()
 	node := startDev(t, "--ephemeral", "--block-time", "0")
 	u := newUser(t).of(node)
 	var last receipt
@@ -76,6 +76,7 @@ func TestProofs(t *testing.T) {
 
 // TestProverElsewhere has blocks wait for a prover that comes later, and another take over when that one is killed.
 func TestProverElsewhere(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "chain")
 	node := startDev(t, "--data-dir", dir, "--block-time", "0", "--prove", "elsewhere", "--proof-bits", "100")
 	u := newUser(t).of(node)

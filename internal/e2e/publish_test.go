@@ -30,6 +30,7 @@ func said(t *testing.T) (code, archive []byte) {
 
 // TestPublishedSourceIsFound publishes a source at a real node, which keeps it, and has the command find it there.
 func TestPublishedSourceIsFound(t *testing.T) {
+	t.Parallel()
 	node := startDev(t, "--block-time", "0", "--data-dir", t.TempDir())
 	u := newUser(t).of(node)
 	u.environment = append(u.environment, "CAIRN_ADMIN="+node.Admin)

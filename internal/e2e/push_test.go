@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
@@ -17,6 +16,7 @@ import (
 // TestSubscriberMissesNoBlock follows the blocks of a node that is killed again and again. The client connects anew by
 // itself. It gets each height once, each the child of the one before.
 func TestSubscriberMissesNoBlock(t *testing.T) {
+	t.Parallel()
 	const lives, blocksPerLife = 4, 10
 	dir := initialize(t)
 	var address atomic.Value // of the node, which has another port each time
@@ -35,7 +35,7 @@ func TestSubscriberMissesNoBlock(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), checkTime)
 	defer cancel()
 
 	last := api.Block{}
@@ -62,6 +62,7 @@ func TestSubscriberMissesNoBlock(t *testing.T) {
 
 // TestWatch follows a development chain with the command.
 func TestWatch(t *testing.T) {
+	t.Parallel()
 	node := startDev(t, "--ephemeral", "--block-time", "50ms")
 	u := newUser(t).of(node)
 	r := u.run("watch", "blocks", "--from", "0", "--count", "3")

@@ -157,6 +157,7 @@ func (f *faultyChain) inQuarantine(node *process, dir string, codes int, faults 
 // journal, and the block goes on with others. Further calls are refused, over a crash too, until the operator has
 // mended the engine and cleared the quarantine.
 func TestEngineFaultOfAProducer(t *testing.T) {
+	t.Parallel()
 	f := newFaultyChain(t)
 	f.inQuarantine(f.node, f.dir, 0, 0)
 	stop := func() {
@@ -215,6 +216,7 @@ func TestEngineFaultOfAProducer(t *testing.T) {
 // TestEngineFaultOfAReplica has a replica's engine fail on a contract that a block calls. It imports the block by
 // wazero's interpreter, says so, and runs the code for nobody else.
 func TestEngineFaultOfAReplica(t *testing.T) {
+	t.Parallel()
 	f := newFaultyChain(t)
 	dir := filepath.Join(t.TempDir(), "replica")
 	follow := func() *process {

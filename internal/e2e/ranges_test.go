@@ -89,6 +89,7 @@ func blockHash(t *testing.T, node *process, height types.Height) string {
 // and a replica without state catches up by them: it has the primary's headers then, and fewer proofs of blocks. An
 // upstream that lies about a range is left for one that does not, and the ranges can be had from the replica itself.
 func TestCatchUpByRanges(t *testing.T) {
+	t.Parallel()
 	primary := startDev(t, "--ephemeral", "--block-time", "0", "--proof-bits", "100", "--range-blocks", "16")
 	u := newUser(t).of(primary)
 	info, err := connect(t, primary).NodeInfo(t.Context())
@@ -183,6 +184,7 @@ func TestCatchUpByRanges(t *testing.T) {
 // TestKilledBetweenRanges kills a replica without state at random moments after a range was sent to it: while it
 // verifies and executes it, or puts its blocks on disk. Each time it has all blocks of a range or none, and goes on.
 func TestKilledBetweenRanges(t *testing.T) {
+	t.Parallel()
 	const kills = 6
 	const blocks = 16*kills + 3
 	primary := startDev(t, "--ephemeral", "--block-time", "0", "--proof-bits", "100", "--range-blocks", "16")

@@ -29,6 +29,7 @@ var lookingCommands = [][]string{
 // What only looks at a data directory writes nothing there: no file, mode, owner, time or byte of it changes. Such are
 // also commands that ask, before they are answered.
 func TestLookingWritesNothing(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	dir := filepath.Join(root, "chain")
 	u := newUser(t)

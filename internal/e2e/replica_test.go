@@ -262,6 +262,7 @@ func (c *cluster) caughtUp(node *process) {
 // TestReplicas has a primary under load, a replica behind a bad network that is killed again and again, and an archive
 // through which the load is sent. The primary is killed too. In the end all have the same chain.
 func TestReplicas(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	random := rand.New(rand.NewPCG(*seed, 4))
 	archive := c.follow("archive")
@@ -310,6 +311,7 @@ func TestReplicas(t *testing.T) {
 
 // TestReplicaRefusesAndForwards is about transactions that are sent to a node that makes no blocks.
 func TestReplicaRefusesAndForwards(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	sender := c.load.senders[0]
 	first, err := c.load.transaction(sender, 0)

@@ -17,6 +17,7 @@ import (
 
 // TestStopUnderLoad ends a node as its user does, while it is busy: it exits with 0, and nothing acknowledged is lost.
 func TestStopUnderLoad(t *testing.T) {
+	t.Parallel()
 	for name, signal := range map[string]syscall.Signal{"SIGTERM": syscall.SIGTERM, "SIGINT": syscall.SIGINT} {
 		t.Run(name, func(t *testing.T) {
 			s := newSurvivor(t, uint64(signal), 512)
@@ -35,6 +36,7 @@ func TestStopUnderLoad(t *testing.T) {
 
 // TestStopBeforeAChain ends nodes that wait for an upstream to give them the beginning of a chain: they exit with 0.
 func TestStopBeforeAChain(t *testing.T) {
+	t.Parallel()
 	genesis, hash := filepath.Join(initialize(t), "genesis.json"), types.BlockHash{1}.String()
 	for name, args := range map[string][]string{
 		"genesis":         {"--genesis-hash", hash},
@@ -79,6 +81,7 @@ func initialize(t *testing.T, args ...string) string {
 var anyPorts = []string{"--rpc-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0"}
 
 func TestSecondNodeOnADataDirectoryIsRefused(t *testing.T) {
+	t.Parallel()
 	dir := initialize(t)
 	first := start(t, "node", "--data-dir", dir)
 	refused := newUser(t).fails(exitFailed, append([]string{"node", "--data-dir", dir}, anyPorts...)...)
@@ -95,6 +98,7 @@ func TestSecondNodeOnADataDirectoryIsRefused(t *testing.T) {
 }
 
 func TestAddressInUseIsRefused(t *testing.T) {
+	t.Parallel()
 	first := startDev(t, "--ephemeral")
 	address := strings.TrimPrefix(first.RPC, "http://")
 	refused := newUser(t).fails(exitFailed, "dev", "--ephemeral", "--rpc-addr", address, "--admin-addr", "127.0.0.1:0")
@@ -105,6 +109,7 @@ func TestAddressInUseIsRefused(t *testing.T) {
 
 // TestOtherGenesisIsRefused starts a node with the data of one chain and the genesis of another.
 func TestOtherGenesisIsRefused(t *testing.T) {
+	t.Parallel()
 	dir, other := initialize(t), initialize(t, "--chain-id", "77")
 	development := filepath.Join(t.TempDir(), "dev")
 	for _, node := range []*process{start(t, "node", "--data-dir", dir), startDev(t, "--data-dir", development)} {
@@ -134,6 +139,7 @@ func TestOtherGenesisIsRefused(t *testing.T) {
 
 // TestDamagedDatabaseIsRefused damages a database's files. The node does not start, and says why in a sentence.
 func TestDamagedDatabaseIsRefused(t *testing.T) {
+	t.Parallel()
 	dir := usedDirectory(t)
 	flip := func(b []byte) []byte {
 		for i := len(b) / 8; i < len(b); i += 64 {
@@ -182,6 +188,7 @@ func TestDamagedDatabaseIsRefused(t *testing.T) {
 // TestLostBlocksAreNoticed takes the end of the database's log away from a node that was killed. It does not go on
 // behind an earlier block before someone says so, not even where one block is missing that was made a moment before.
 func TestLostBlocksAreNoticed(t *testing.T) {
+	t.Parallel()
 	dir := initialize(t, "--block-time", "100ms")
 	node := start(t, "node", "--data-dir", dir)
 	// seen waits for some blocks and returns the last.

@@ -61,6 +61,7 @@ func tlsFiles(t *testing.T, dir string) (certificate, key string, keyDER []byte)
 // TestLogsHoldNoSecret runs a node that logs all there is. It shows the node every kind of secret, right ones and wrong
 // ones, on every way in. Then it looks for them in what the node printed.
 func TestLogsHoldNoSecret(t *testing.T) {
+	t.Parallel()
 	for _, format := range []string{"text", "json"} {
 		t.Run(format, func(t *testing.T) { logsHoldNoSecret(t, format) })
 	}

@@ -19,6 +19,7 @@ import (
 // TestSnapshotIndependently has a program that shares no code with the node check a snapshot that it serves, by the
 // format's description alone.
 func TestSnapshotIndependently(t *testing.T) {
+	t.Parallel()
 	for _, tool := range []string{"python3", "zstd"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Fatalf("the independent reader of snapshots needs %s: %v", tool, err)
@@ -145,6 +146,7 @@ func requireOnly(t *testing.T, dir string, names ...string) {
 // TestSnapshotKilled kills a node again and again while it makes a snapshot. There are only whole ones then, and what
 // is half made is gone at the next start.
 func TestSnapshotKilled(t *testing.T) {
+	t.Parallel()
 	dir, user := initialize(t), newUser(t)
 	arguments := []string{
 		"node", "--data-dir", dir, "--block-time", "50ms", "--snapshot-interval", "1", "--snapshot-keep", "3",

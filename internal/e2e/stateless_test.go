@@ -64,6 +64,7 @@ func awaitBlocks(t *testing.T, node, primary *process, from, height types.Height
 // deployed and used, and a restart. Others follow it, from genesis with a restart of its own and from an empty block:
 // what that takes, the token's code included, the first one has.
 func TestStatelessReplica(t *testing.T) {
+	t.Parallel()
 	primary := startDev(t, "--ephemeral", "--block-time", "0")
 	u := newUser(t).of(primary)
 	info, err := connect(t, primary).NodeInfo(t.Context())
@@ -164,6 +165,7 @@ func TestStatelessReplica(t *testing.T) {
 // TestStatelessFromATrustedHeader has replicas without state begin at blocks whose hashes they are given. Their primary
 // has no proofs of earlier blocks any more. One of them follows another replica.
 func TestStatelessFromATrustedHeader(t *testing.T) {
+	t.Parallel()
 	primary := startDev(t, "--ephemeral", "--block-time", "0", "--proof-bits", "100", "--proof-retention", "4")
 	u := newUser(t).of(primary)
 	c := connect(t, primary)
@@ -238,6 +240,7 @@ func TestStatelessFromATrustedHeader(t *testing.T) {
 // TestProveFromHistory has a chain that was made without proofs be proven by what it keeps of its history, in two goes,
 // and a replica without state follow it from genesis.
 func TestProveFromHistory(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "chain")
 	settings := []string{
 		"--data-dir", dir, "--block-time", "0", "--prove", "off", "--proof-bits", "100", "--proof-retention", "0",

@@ -13,6 +13,7 @@ import (
 // TestStalledSubscribers has 100 subscribers, of whom 10 stop reading while blocks are full of transfers. The others
 // miss nothing. Those 10 are closed and told why. Every transfer is in a block.
 func TestStalledSubscribers(t *testing.T) {
+	t.Parallel()
 	node := startDev(t, "--ephemeral", "--block-time", "250ms", "--slow-reader-time", "5s")
 	u := newUser(t).of(node)
 	var r loadgen.Report
@@ -46,7 +47,7 @@ func TestStalledSubscribers(t *testing.T) {
 // was.
 func slowly(t *testing.T, node *process) {
 	c := connect(t, node)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), checkTime)
 	defer cancel()
 	head, err := c.BlockNumber(ctx)
 	if err != nil {
@@ -78,12 +79,12 @@ func slowly(t *testing.T, node *process) {
 // await returns when a condition holds.
 func await(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	deadline := time.After(time.Minute)
+	deadline := time.After(checkTime)
 	for !holds() {
 		select {
 		case <-time.After(50 * time.Millisecond):
 		case <-deadline:
-			t.Fatalf("after a minute it is still not so that %s", what)
+			t.Fatalf("after %s it is still not so that %s", checkTime, what)
 		}
 	}
 }

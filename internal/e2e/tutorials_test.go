@@ -3,7 +3,6 @@ package e2e
 import (
 	"flag"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,21 +31,6 @@ func blocksOf(t *testing.T, page string) (blocks []block) {
 		blocks = append(blocks, block{language: found[2], file: found[1], code: found[3]})
 	}
 	return blocks
-}
-
-// freePorts are ports of this machine that nobody uses at present.
-func freePorts(t *testing.T, count int) []string {
-	t.Helper()
-	ports := make([]string, count)
-	for i := range ports {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer listener.Close() // all at the end: none is given twice
-		ports[i] = fmt.Sprint(listener.Addr().(*net.TCPAddr).Port)
-	}
-	return ports
 }
 
 // mark parts what the blocks of a page print.
@@ -88,6 +72,7 @@ func script(t *testing.T, blocks []block, ports []string) string {
 // TestTutorials does what the tutorials say, in a shell and in a directory of its own: every command must succeed, and
 // print what the page says it prints.
 func TestTutorials(t *testing.T) {
+	t.Parallel()
 	source, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +81,10 @@ func TestTutorials(t *testing.T) {
 		t.Run(page, func(t *testing.T) {
 			t.Parallel()
 			blocks := blocksOf(t, "../../docs/tutorials/"+page+".md")
-			ports := freePorts(t, 4)
+			var ports []string
+			for range 4 {
+				ports = append(ports, strings.TrimPrefix(freeAddress(t), "127.0.0.1:"))
+			}
 			shell := exec.CommandContext(t.Context(), "bash", "-c", script(t, blocks, ports))
 			shell.Dir = t.TempDir()
 			shell.Env = append(newUser(t).environment,

@@ -42,6 +42,7 @@ func wideRecursion() []byte {
 // TestViewsTakeBoundedMemory has four callers at once send views that take all that a view may have, until a block has
 // been made beside them.
 func TestViewsTakeBoundedMemory(t *testing.T) {
+	t.Parallel()
 	node := startDev(t, "--ephemeral", "--block-time", "100ms")
 	u := newUser(t).of(node)
 	deploy := func(alias string, code []byte) types.ContractID {

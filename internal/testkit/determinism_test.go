@@ -16,6 +16,9 @@ import (
 // all that a node may differ in. They have compiler or interpreter, instances used again or fresh, code in memory or
 // compiled for each call, one processor or two. Headers, with their roots and gas, and receipts are the same.
 func TestEveryNodeMakesTheSameBlocks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	nodes := []struct {
 		name       string
 		opts       wasm.Options

@@ -230,6 +230,9 @@ func drawNumber(t *rapid.T) uint64 {
 // TestForgedPointers calls every host function with any pointers and lengths over compiler and interpreter. No range
 // outside the memory or over its limit is ever taken, every call is billed, and both chains stay the same.
 func TestForgedPointers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	imports := hostImports()
 	forger := wasmgen.Forger(imports).Encode()
 	compiled, interpreted := newContractChain(t, wasm.Options{}), newContractChain(t, wasm.Options{Interpreter: true})

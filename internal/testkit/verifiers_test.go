@@ -63,6 +63,9 @@ func TestBothVerifiersAccept(t *testing.T) {
 
 // TestChangedBundles changes bytes of each part, cuts and lengthens: both verifiers refuse.
 func TestChangedBundles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	blocks := provenchain.Make(t, 100)
 	b := blocks[len(blocks)-1].Bundle
 	encoded := b.Encode()
@@ -96,6 +99,9 @@ func TestChangedBundles(t *testing.T) {
 // TestForgedBundles has the producer sign another list, other roots or headers, and put parts of two blocks together:
 // both verifiers refuse, as no proof is of that.
 func TestForgedBundles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	blocks := provenchain.Make(t, 100)
 	b, before := blocks[len(blocks)-1].Bundle, blocks[len(blocks)-2].Bundle
 	producer, forged := provenchain.Producer(t), 0

@@ -66,6 +66,9 @@ func TestDecide(t *testing.T) {
 // TestDecideExceptions has small and special logarithms of P, e and s, in all combinations: a lane may be unsettled,
 // but what is settled must be right, also beside it. R is that of the equation, right if its y is even.
 func TestDecideExceptions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	special := []fr.Element{lambda, *new(fr.Element).Neg(&lambda), scalar(words{3: 1 << 56}), scalar(words{2: 1})}
 	for i := int64(-9); i <= 9; i++ {
 		special = append(special, *new(fr.Element).SetInt64(i))

@@ -77,6 +77,9 @@ func TestSpread(t *testing.T) {
 // TestSum compares sums of multiples with those of gnark-crypto: of random scalars, small ones, powers of two, and
 // those whose halves have the largest digits.
 func TestSum(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	r := rand.New(rand.NewPCG(25, 26))
 	scalars := []fr.Element{{}, lambda, minusB1, minusB2}
 	for i := range uint(256) {
@@ -163,6 +166,9 @@ func equations(r *rand.Rand, n, keys int) (qs []Equation) {
 }
 
 func TestAllHold(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	r := rand.New(rand.NewPCG(29, 30))
 	one := new(fr.Element).SetOne()
 	for _, n := range []int{1, 2, 7, 8, 9, 64, 100} {

@@ -125,6 +125,9 @@ func sample(t *testing.T, seed uint64) fs.FS {
 
 // Whatever is changed in what chunks hold is found, though hashes and sizes fit, and the message says what it is.
 func TestVerifyFinds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	files := sample(t, 5)
 	_, err := Verify(t.Context(), takeApart(t, files).files(t), Trust{}, noProgress)
 	must(t, err) // putting together changes nothing
@@ -341,6 +344,9 @@ func TestVerifyFindsDamage(t *testing.T) {
 }
 
 func TestManifestIsChecked(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	files := takeApart(t, sample(t, 5)).files(t)
 	for name, corrupt := range map[string]func(*Manifest){
 		"another format":           func(m *Manifest) { m.Format = "cairn-snapshot-2" },

@@ -65,6 +65,9 @@ func TestRoundtrip(t *testing.T) {
 
 // Chunks of the default size: none is over 8 MiB, and those of the state, but the last, have more than 4.
 func TestSizeOfChunks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	c := newTestChain(t, 1)
 	c.grow(blockOf{accounts: 10, contracts: 3})
 	c.grow(blockOf{storage: 2300, valueBytes: types.MaxStorageValueBytes})

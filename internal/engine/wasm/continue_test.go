@@ -9,6 +9,9 @@ import (
 
 // The host is asked after each slice of gas whether the call goes on, whatever the gas goes to, and its error ends it.
 func TestHostIsAskedToContinue(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	errGone := errors.New("nobody waits")
 	debug := []string{"debug"}
 	for name, test := range map[string]struct {

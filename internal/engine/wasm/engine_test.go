@@ -20,6 +20,9 @@ func body(parts ...any) *guest {
 }
 
 func TestExits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	recursive := body(call(0))
 	wrongType := &guest{pages: 1, table: []int{1}, functions: []guestFunction{
 		{export: "run", body: seq(i32(0), callTable())},
@@ -97,6 +100,9 @@ func TestHostEndsTheCall(t *testing.T) {
 
 // What a host function sees as gas is exact, however much is lent to the guest.
 func TestGasIsExact(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	g := &guest{pages: 1, imports: []string{"gas_left"}, functions: []guestFunction{
 		{export: "run", locals: 1, body: seq(times(0, 90_000, i32(0), load8(0), opDrop), call(0), opDrop)},
 	}}
@@ -246,6 +252,9 @@ func TestHostFaults(t *testing.T) {
 
 // wazero's own stack overflow depends on what ran before, so it must never be a contract's doing.
 func TestStackOverflowOfWazeroIsNoTrap(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	recursion := &guest{pages: 1, functions: []guestFunction{{export: "run", body: call(0)}}}
 	runtime := wazero.NewRuntimeWithConfig(ctx, configOf(wazero.NewRuntimeConfigCompiler()))
 	module, err := runtime.Instantiate(ctx, recursion.binary())

@@ -108,6 +108,9 @@ func newWitness(end int) *witness {
 
 // Whatever runs before it, a call does the same in every engine.
 func TestPooledIsFresh(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	all := engines(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		g := drawGuest(rt)
@@ -143,6 +146,9 @@ func TestPooledIsFresh(t *testing.T) {
 
 // Whatever a call wrote to the memory that it was lent, the next one gets zeros with its own data.
 func TestLentMemoryIsClean(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	for _, pageTable := range []bool{true, false} {
 		e := newEngine(t, Options{})
 		if !pageTable {
@@ -236,6 +242,9 @@ func TestRange(t *testing.T) {
 
 // What is held stays within its bounds, and nothing is left when an engine is closed.
 func TestNothingLeaks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	before := held(t)
 	e := newEngine(t, Options{Codes: 10, Idle: 12, IdlePerCode: 3, Bytes: 1 << 20})
 	e.generationBytes = 16 << 10

@@ -82,6 +82,9 @@ func statesHost() (*host, *[]byte) {
 // What a call does depends on nothing but the code, the function, the gas and the host. It does not depend on what ran
 // before in the instance or in the engine, where the machine code comes from, or who runs it.
 func TestSameFromEveryState(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	disk := newEngine(t, Options{Dir: t.TempDir(), Codes: 8})
 	beside := func(o Options) *Engine {
 		e, err := disk.Beside(o)

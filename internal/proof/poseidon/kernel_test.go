@@ -102,6 +102,9 @@ func TestKernelsEqualReference(t *testing.T) {
 
 // Kernels must equal the scalar one over far more states than the reference has time for.
 func TestKernelsEqualScalar(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	withKernels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, 4))
 		for range 3000 {

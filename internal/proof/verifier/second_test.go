@@ -11,6 +11,9 @@ import (
 // TestSecondVerifierAgrees asks the verifier that was written from docs/proofs.md alone about honest proofs and about
 // some that are changed.
 func TestSecondVerifierAgrees(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for name, build := range examples {
 		for _, c := range []struct{ logRows, level, changes int }{

@@ -137,6 +137,9 @@ func TestHonestProofs(t *testing.T) {
 
 // TestNoByteMayChange flips one bit of every byte of small proofs, and of some bytes of one with a layer of FRI.
 func TestNoByteMayChange(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	for name, build := range examples {
 		for _, c := range []struct{ logRows, step int }{{3, 1}, {10, 211}} {
 			e := build(c.logRows)
@@ -168,6 +171,9 @@ func TestNoByteMayChange(t *testing.T) {
 
 // TestStatementIsBound verifies a proof of one statement against others.
 func TestStatementIsBound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	one := field.New(1)
 	for name, build := range examples {
 		e := build(4)
@@ -222,6 +228,9 @@ func TestStatementIsBound(t *testing.T) {
 
 // TestWrongWitness changes one value in each column.
 func TestWrongWitness(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	one := field.New(1)
 	for name, build := range examples {
 		e := build(5)
@@ -243,6 +252,9 @@ func TestWrongWitness(t *testing.T) {
 // TestEachConstraintMatters forges for each constraint a trace that violates it alone: the circuit without it accepts
 // the trace, the circuit refuses it.
 func TestEachConstraintMatters(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	one := field.New(1)
 	add := func(x *field.Element) { x.Add(x, &one) }
 	extend := func(c []field.Vector, from int) { // the sequence, from a row on
@@ -353,6 +365,9 @@ func forgeMultiplicity(e example) {
 // TestProofIsTheSameEverywhere holds a proof to what all kernels of the field must give: run with the tag purego, it
 // compares the scalar ones with the vector ones.
 func TestProofIsTheSameEverywhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	const want = "94765d1449b63abcd2f3271f2f5e61c6299f2806a446ddea303563a579418e61"
 	if got := fmt.Sprintf("%x", sha256.Sum256(records(9).prove(t, 1))); got != want {
 		t.Errorf("SHA-256 of the proof is %s, want %s", got, want)

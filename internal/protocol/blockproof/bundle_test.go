@@ -112,6 +112,9 @@ func TestBundle(t *testing.T) {
 // TestStatementIsOfTheBlocksParent has headers that do not follow each other, with a root that a proof may well begin
 // at: whoever makes a parent of his own chooses the root before.
 func TestStatementIsOfTheBlocksParent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	accesses := []types.Access{{Key: []byte{1}, Old: []byte{2}, New: []byte{3}}}
 	for name, test := range map[string]struct {
 		before func(parent *types.Header) // it is linked to
@@ -140,6 +143,9 @@ func TestStatementIsOfTheBlocksParent(t *testing.T) {
 
 // TestBundleBytes changes every byte outside the proof, whose own bytes other tests change.
 func TestBundleBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	b := newBundle(t, 2)
 	encoded := b.Encode()
 	for i := range len(encoded) - len(b.Proof) {
@@ -198,6 +204,9 @@ func invented(tb testing.TB, gas types.Gas, n, proof int) (encoded []byte, paren
 // A list that the block's gas cannot have paid for is refused before it is read, whatever gas the bundle itself speaks
 // of.
 func TestListIsBoundedByGas(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	const gas = 21_000
 	for _, test := range []struct {
 		name    string
@@ -232,6 +241,9 @@ func TestListIsBoundedByGas(t *testing.T) {
 
 // What is no proof of these accesses, or a weak one, is refused before a path is hashed.
 func TestNoProofIsRefusedBeforeTheListIsHashed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	good := newBundle(t, 5)
 	segments, err := decodeProof(good.Proof)
 	if err != nil {
@@ -271,6 +283,9 @@ func TestNoProofIsRefusedBeforeTheListIsHashed(t *testing.T) {
 // A segment with more leaves than its entries can lead to, more positions than its table has, or a longer argument than
 // there is, is refused as it is read.
 func TestSegmentsAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	segment := func(entries, others, argument int) Proven {
 		s := Proven{part{bytes.Repeat([]byte{9}, entries), make([]other, others), []uint32{1}, poseidon.Digest{}},
 			make([]byte, argument)}
@@ -301,6 +316,9 @@ func TestSegmentsAreBounded(t *testing.T) {
 
 // However the positions are shared out, those of the segments that are checked at once are bounded.
 func TestPositionsCheckedAtOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	segments := func(entries ...int) (s []Proven) {
 		for _, n := range entries {
 			s = append(s, Proven{part: part{levels: make([]uint8, n)}})
@@ -322,6 +340,9 @@ func TestPositionsCheckedAtOnce(t *testing.T) {
 // A list takes some hundred bytes an entry until it is refused, however long its values are: the header's digest and
 // the paths take no copy of it.
 func TestRefusingTakesBoundedMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	const entries, value = 5_000, 2_000
 	accesses := make([]types.Access, entries)
 	values := make([]byte, value+entries)
@@ -350,6 +371,9 @@ func TestRefusingTakesBoundedMemory(t *testing.T) {
 }
 
 func TestProofInIsTheBundles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	b := newBundle(t, 5)
 	encoded := b.Encode()
 	got, err := ProofIn(encoded)

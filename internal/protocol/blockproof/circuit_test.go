@@ -21,6 +21,9 @@ import (
 var batches = flag.Int("batches", 2000, "random batches that TestRandomBatches checks")
 
 func TestCircuitShape(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	c := Circuit()
 	if got := len(c.Columns()); got != columns || c.AuxColumns() != 4 {
 		t.Errorf("%d columns and %d helper columns, the constants say %d", got, c.AuxColumns(), columns)
@@ -44,6 +47,9 @@ func check(tb testing.TB, segments []Segment) {
 // TestRandomBatches: from the model's root before, the circuit leads to the model's root after, in one segment and in
 // many. All shapes of a witness occur.
 func TestRandomBatches(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	r := newRandom(1)
 	seen := map[tree.Shape]int{}
 	cut, rows := 0, 0
@@ -83,6 +89,9 @@ func TestRandomBatches(t *testing.T) {
 
 // TestNamedBatches are the cases by name.
 func TestNamedBatches(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	h := func(i uint32) poseidon.Digest { return poseidon.Digest{i, 1} }
 	a, b, c := at("0010", 1), at("0011", 2), at("1", 3)
 	deep, twin := poseidon.Digest{1, 2, 3, 4, 5, 6, 7, 8}, poseidon.Digest{1, 2, 3, 4, 5, 6, 7, 9}
@@ -163,6 +172,9 @@ func (b *batch) checkCut(tb testing.TB, most size) []Segment {
 
 // TestCuts cuts lists everywhere: half of the tree is empty between segments, or a leaf.
 func TestCuts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	type values = map[poseidon.Digest]poseidon.Digest
 	early, late, last := at("00", 1), at("01011", 10), at("01111", 20)
 	left, right, none := at("10", 2), at("11", 3), poseidon.Digest{}
@@ -203,6 +215,9 @@ func TestCuts(t *testing.T) {
 
 // TestUnopenedWitness: what would do for one segment is refused where a cut asks for more.
 func TestUnopenedWitness(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	b := newBatch(model{at("00", 1): {1}, at("10", 2): {2}, at("11", 3): {3}})
 	b.write(at("00", 1), poseidon.Digest{})
 	b.write(at("01", 4), poseidon.Digest{4})
@@ -225,6 +240,9 @@ func TestUnopenedWitness(t *testing.T) {
 
 // TestColumnsInAnyOrder: a segment's table is the same whichever was made before it.
 func TestColumnsInAnyOrder(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	segments := everything().segments(t, cutAt(1<<maxLogRows, 2))
 	var tables [][]field.Vector
 	for i := range segments {
@@ -261,6 +279,9 @@ func everything() *batch {
 
 // TestEveryColumn makes each column wrong on rows of each phase: the circuit refuses it where it has a meaning.
 func TestEveryColumn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	segment := everything().segments(t, largest)[0]
 	table := segment.Columns(new(Scratch), InOrder)
 	var rows []int // one of each phase
@@ -294,6 +315,9 @@ func TestEveryColumn(t *testing.T) {
 
 // TestOtherLists: the circuit refuses a table with the public side of another list.
 func TestOtherLists(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	b := everything()
 	segment := b.segments(t, largest)[0]
 	table := segment.Columns(new(Scratch), InOrder)
@@ -352,6 +376,9 @@ func TestOtherLists(t *testing.T) {
 
 // TestWitnessRefused: what is no witness of the batch makes no segments, and panics nowhere.
 func TestWitnessRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	r := newRandom(8)
 	for range 40 {
 		b := r.batch(4)
@@ -393,6 +420,9 @@ func TestWitnessRefused(t *testing.T) {
 
 // TestSplicedSegments: a segment's table does not satisfy the public side and roots of another segment.
 func TestSplicedSegments(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	segments := everything().segments(t, cutAt(70, maxEntries))
 	if len(segments) < 2 {
 		t.Fatalf("%d segments", len(segments))
@@ -416,6 +446,9 @@ func TestSplicedSegments(t *testing.T) {
 
 // TestDocumentedCircuit: docs/proofs.md names this circuit, and says how many constraints it has.
 func TestDocumentedCircuit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	page, err := os.ReadFile("../../../docs/proofs.md")
 	if err != nil {
 		t.Fatal(err)
@@ -433,6 +466,9 @@ func TestDocumentedCircuit(t *testing.T) {
 // TestSecurity: the largest segment of each level, with as many entries and as many other leaves as rows, has the bits
 // that the level says.
 func TestSecurity(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	for _, level := range stark.Levels {
 		terms := security.Best(level.Parameters, security.Of(Circuit(), level.Most, 2<<level.Most+pathBits))
 		if terms.Bits() < level.Bits {

@@ -343,6 +343,9 @@ func (t *tampered) column(value field.Element) field.Element {
 // TestEachConstraintIsNeeded deletes each constraint in turn: there is a forged trace that the circuit then accepts,
 // and that the whole circuit refuses for that constraint.
 func TestEachConstraintIsNeeded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	n := 0
 	for i, c := range circuit.Constraints() {
 		if circuit.InExtension(c.Node) {

@@ -14,6 +14,9 @@ import (
 // the segments. All that he says of the others is true, the context and the roots included. Of the last one nothing
 // need be.
 func TestUncoveredAccessesRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	s := newState()
 	genesis := map[string][]byte{}
 	for i := range 12 {
@@ -62,6 +65,9 @@ func TestUncoveredAccessesRefused(t *testing.T) {
 // than that of their keys, and another digest than theirs. As a set they are the block's. Only the list is not the
 // statement's.
 func TestListIsTheStatements(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	s := newState()
 	s.apply(t, map[string][]byte{key(1): {1}, key(2): {2}, key(3): {3}})
 	honest, accesses, w := s.apply(t, map[string][]byte{key(1): {9}, key(2): nil, key(4): {7}})
@@ -99,6 +105,9 @@ func TestListIsTheStatements(t *testing.T) {
 
 // TestSegmentsCoverTheList gives segments that do not cover the list, or lead elsewhere.
 func TestSegmentsCoverTheList(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	b := newProvenBlock(t, 1)
 	honest, err := decodeProof(b.proof)
 	if err != nil {
@@ -128,6 +137,9 @@ func TestSegmentsCoverTheList(t *testing.T) {
 
 // TestProofFormIsOne refuses what says of a segment something that the format has no room for, or in another way.
 func TestProofFormIsOne(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	s := newState()
 	genesis, absent := map[string][]byte{}, map[string][]byte{}
 	for i := range 20 {

@@ -9,6 +9,9 @@ import (
 )
 
 func TestPermutationIsPoseidons(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	r := rand.New(rand.NewPCG(3, 4))
 	const rows = blockRows
 	columns := make([]field.Vector, permutationColumns)

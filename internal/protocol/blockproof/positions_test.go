@@ -32,6 +32,9 @@ func deep(accesses int) *batch {
 // TestPositionsAtOnce: of many positions few are there at a time, and the segments are those that all of them together
 // make.
 func TestPositionsAtOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	b := deep(1500)
 	w := b.witness()
 	few := size{rows: 4000, entries: maxEntries, unit: 16, open: 4000}

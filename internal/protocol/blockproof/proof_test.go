@@ -121,6 +121,9 @@ func TestProofOfBlocks(t *testing.T) {
 // reads absent ones there and makes another that comes last. Between segments that part is empty, beside one that the
 // block leaves alone.
 func TestProofOfRefilledHalf(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	parts := map[uint32][]string{} // keys of each eighth of the tree, in the order of paths
 	for i := range 100 {
 		eighth := tree.Path([]byte(key(i)))[0] >> (elementBits - 3)
@@ -250,6 +253,9 @@ func TestOtherStatementsRefused(t *testing.T) {
 // TestChangedBytesRefused changes every byte of what a proof says about its segments. Of the arguments it changes one
 // byte in many, as the proof system's own tests change each. It also cuts and lengthens the proof.
 func TestChangedBytesRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	b := newProvenBlock(t, 1)
 	stated, n := make([]bool, len(b.proof)), 0
 	for i := range stated {
@@ -280,6 +286,9 @@ func TestChangedBytesRefused(t *testing.T) {
 
 // TestSplicedProofsRefused puts proofs together from segments in another order and from two blocks.
 func TestSplicedProofsRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	a, b := newProvenBlock(t, 1), newProvenBlock(t, 2)
 	decode := func(proof []byte) []Proven {
 		decoded, err := decodeProof(proof)
@@ -312,6 +321,9 @@ func TestSplicedProofsRefused(t *testing.T) {
 }
 
 func TestEmptyBlock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	s := Statement{Height: 3, AccessesDigest: types.DigestAccesses(nil)}
 	segments, err := collect(Trace(s, nil, tree.Witness{}, goroutines))
 	if err != nil || len(segments) > 0 {

@@ -119,6 +119,9 @@ var ranges = flag.Int("ranges", 300, "random ranges that TestRandomRanges makes"
 // TestRandomRanges: the union of the lists of any blocks is the change that they are together. By it the circuit leads
 // from the tree's root before them to the tree's after them.
 func TestRandomRanges(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	r := rand.New(rand.NewPCG(5, 6))
 	blocks, rows := 0, 0
 	for n := range *ranges {
@@ -143,6 +146,9 @@ func TestRandomRanges(t *testing.T) {
 }
 
 func TestUnionOfListsThatDoNotMeet(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	lists := [][]types.Access{
 		{{Key: []byte{1}, Old: []byte{1}, New: []byte{2}}},
 		{{Key: []byte{1}, Old: []byte{3}, New: []byte{4}}},
@@ -158,6 +164,9 @@ func TestUnionOfListsThatDoNotMeet(t *testing.T) {
 
 // TestRangeGas refuses ranges of blocks that used more gas together than a range may, and does not overflow.
 func TestRangeGas(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	for _, c := range []struct {
 		gas  []types.Gas
 		fits bool
@@ -186,6 +195,9 @@ func TestRangeGas(t *testing.T) {
 
 // TestRange proves ranges and holds the verifier to every way in which one may be put together wrongly.
 func TestRange(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	r := rand.New(rand.NewPCG(1, 9))
 	for _, height := range []types.Height{1, 5} {
 		made, segments := rangeOf(t, r, height, 6)
@@ -285,6 +297,9 @@ func swap(headers *[]types.SignedHeader, i, j int) {
 
 // TestRangeOfOneBlock: a block's proof is none of the range of that block, nor is that the block's.
 func TestRangeOfOneBlock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	b := newBundle(t, 5)
 	r := Range{Headers: []types.SignedHeader{b.Parent, b.Header}, Accesses: b.Accesses, Proof: b.Proof}
 	if _, err := r.Verify(100, InOrder); !errors.Is(err, ErrProof) {
@@ -309,6 +324,9 @@ func TestRangeOfOneBlock(t *testing.T) {
 
 // TestRangeBytes changes every byte outside the proof, whose own bytes other tests change.
 func TestRangeBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	made, segments := rangeOf(t, rand.New(rand.NewPCG(4, 4)), 5, 2)
 	made.Proof = prove(t, segments)
 	encoded := made.Encode()

@@ -8,6 +8,9 @@ import (
 
 // TestSecondVerifier has the argument about a block checked by the verifier that was written from docs/proofs.md alone.
 func TestSecondVerifier(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	s := newState()
 	changes := map[string][]byte{}
 	for i := range 12 {

@@ -11,6 +11,9 @@ import (
 
 // TestTallSegments: what fits into a table of 2^18 rows is one segment, and more than one where time counts.
 func TestTallSegments(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	const keys = 50_000
 	s := large(t, keys)
 	changes := map[string][]byte{}

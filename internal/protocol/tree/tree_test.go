@@ -93,6 +93,9 @@ func TestVectors(t *testing.T) {
 
 // TestAgainstModel drives a tree and a map of its leaves through the same batches, of which a part is dropped.
 func TestAgainstModel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	for seed := range uint64(160) {
 		r := newRand(seed)
 		tr, m, root := &Tree{}, model{}, poseidon.Digest{}
@@ -328,6 +331,9 @@ func TestLoadErrors(t *testing.T) {
 
 // TestLongestPaths takes paths that differ in their last bit only, in all orders of insertion and deletion.
 func TestLongestPaths(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	var paths [4]poseidon.Digest
 	for i := range paths {
 		paths[i][7] = uint32(i)

@@ -95,6 +95,9 @@ func TestWitnessOfNothing(t *testing.T) {
 
 // TestWitnessCorrupted changes every part of valid witnesses: none may hold any more.
 func TestWitnessCorrupted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	for n := range 16 {
 		b := newBlock(t, n, n)
 		check := func(name string, change func(w *Witness)) {

@@ -248,6 +248,9 @@ func (c *testChain) bigCall(nonce uint64) types.SignedTransaction {
 }
 
 func TestPagesEndAt8MiB(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	c := newTestChain(t)
 	var txs []types.SignedTransaction
 	for nonce := range uint64(100) {
@@ -367,6 +370,9 @@ func TestRawBlocksAreTheBlocks(t *testing.T) {
 }
 
 func TestBlocksEndAt16MiB(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	c := newTestChain(t)
 	nonce := uint64(0)
 	for range 4 { // of 5 MiB each, 10 MiB in hex

@@ -63,6 +63,9 @@ func rowsOf(t *testing.T, r kv.Reader, lower, upper []byte) (rows []row) {
 // TestCheckFindsEveryRow deletes, changes and doubles the first, middle and last row of every table. What Open needs
 // is in TestOpenRefuses.
 func TestCheckFindsEveryRow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	for _, retention := range []uint64{0, 3} {
 		s, _ := checkedStore(t, retention)
 		undo := func(write func(b *kv.Batch)) {
@@ -154,6 +157,9 @@ func TestCheckLeavesLogsAlone(t *testing.T) {
 
 // TestCheckNames looks at what is said of damage that one could take for sound.
 func TestCheckNames(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	s, c := checkedStore(t, 0)
 	head := s.Head().Header.Height
 	account := toyAccount(0)

@@ -58,6 +58,9 @@ func (c *crashes) during(t tester, heads []types.BlockHash, operation func() err
 // TestCrash stops the machine before every operation on the disk while blocks are appended, in runs too, pruned and
 // rewound. The store must come back sound, with the last head that was acknowledged or a later one.
 func TestCrash(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	recorded := &crashes{disk: kv.NewCrashDisk(), heads: []types.BlockHash{{}}}
 	recordHistory(t, recorded)
 	recorded.comeBack(t, Options{Schedule: toySchedule}, func(*Store) {})

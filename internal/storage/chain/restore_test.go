@@ -75,6 +75,9 @@ func (c copied) restore(s *Store, chain *toyChain) error {
 // A store that is filled with a copy of another's state is sound, answers as that one does after pruning all blocks but
 // the last, and goes on.
 func TestRestore(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	s, c := newStore(t, Options{}, 40)
 	copy := openStore(t, kv.Memory(), Options{})
 	must(t, copyState(t, s).restore(copy, c))

@@ -235,6 +235,9 @@ var allBugs = flag.Bool("all-bugs", false, "plant every bug, not only those that
 
 // TestPlantedBugsAreFound has each bug break what it is to break, within ten seeds.
 func TestPlantedBugsAreFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	program := build(t)
 	for _, b := range bugs {
 		if !*allBugs && !b.soon {

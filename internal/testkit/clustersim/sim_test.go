@@ -36,6 +36,9 @@ func run(t *testing.T, seed uint64) (report *Report) {
 
 // TestSeeds runs seeds, none of which may break anything.
 func TestSeeds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	var sum Report
 	for i := range *seeds {
 		if *untilOne && t.Failed() {
@@ -71,6 +74,9 @@ func TestSeeds(t *testing.T) {
 
 // TestReplay runs seeds twice: both runs must be the same in every event.
 func TestReplay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	for i := range *replays {
 		seed := *firstSeed + uint64(i)
 		first, again := run(t, seed), run(t, seed)

@@ -29,6 +29,9 @@ func must[T any](value T, err error) func(*testing.T) T {
 
 // A node without state, which executes blocks on their access lists, comes to the same receipts.
 func TestStatelessAgrees(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	const bits = 100
 	maker := must(NewChain(wasm.Options{}, false))(t)
 	engine := must(wasm.New(wasm.Options{Fresh: true}))(t)

@@ -105,6 +105,9 @@ func TestSeeds(t *testing.T) {
 
 // TestPlantedBugsAreFound has each bug break its invariant within a few seeds.
 func TestPlantedBugsAreFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	const within = 6
 	engine := newEngine(t)
 	broken := make(map[Invariant]bool)
@@ -151,6 +154,9 @@ func TestPlantedBugsAreFound(t *testing.T) {
 
 // TestReplay runs seeds twice: both runs must be the same in every event.
 func TestReplay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	engine := newEngine(t)
 	t.Run("group", func(t *testing.T) {
 		for i := range *replays {
