@@ -54,7 +54,9 @@ func (c *conn) answer(h *preamble, size int) (goesOn bool) {
 		return ok && !last
 	}
 	if !whole {
-		if err := c.readBody(size, length); err != nil { // moves the buffer: h is not valid any more
+		var err error
+		kept := r.ticket.Waits(func() { err = c.readBody(size, length) }) // moves the buffer: h is not valid any more
+		if !kept || err != nil {
 			c.fail(err)
 			return false
 		}
@@ -79,11 +81,14 @@ func (c *conn) answer(h *preamble, size int) (goesOn bool) {
 	}
 	last = last || s.draining.Load()
 	r.ticket.Spend(len(out) - preambleSpace)
-	ok := c.write(out, responsePreamble{
-		status: http.StatusOK, contentType: "application/json", coding: coding, origin: who.origin, last: last,
+	var ok bool
+	kept := r.ticket.Waits(func() {
+		ok = c.write(out, responsePreamble{
+			status: http.StatusOK, contentType: "application/json", coding: coding, origin: who.origin, last: last,
+		})
 	})
 	putBuffer(out)
-	return ok && !last
+	return kept && ok && !last
 }
 
 // readBody reads until the body is in the buffer too. Until then the connection may make way for a new one.

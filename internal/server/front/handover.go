@@ -247,6 +247,9 @@ func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
 		total = 0 // what it becomes has no end; its messages have
 	}
 	ctx.Begin(s.now(), total)
+	if r.ContentLength != 0 {
+		ticket.await() // until the body has come
+	}
 	r = r.WithContext(ctx)
 	r.Body = body
 	if !h.upgrade { // what that becomes has a rule of its own for slow readers
@@ -332,6 +335,9 @@ func (b *countedBody) Read(p []byte) (int, error) {
 		return n, b.setDeadline()
 	}
 	b.ended = true
+	if !b.ticket.resume() {
+		err = errClosed
+	}
 	b.request.Begin(time.Now(), 0)
 	b.conn.begin()
 	if !b.begin.IsZero() {

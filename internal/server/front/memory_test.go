@@ -6,8 +6,11 @@ import (
 	"context"
 	"encoding/binary"
 	"io"
+	"net"
 	"net/http"
 	"net/netip"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -41,6 +44,9 @@ func TestMemoryStaysWithinItsBound(t *testing.T) {
 			var all int64
 			ofPlace := map[netip.Addr]int64{}
 			for ticket, n := range held {
+				if ticket.displaced {
+					continue // others have it
+				}
 				if ticket.held != n {
 					t.Fatalf("a ticket holds %d, want %d", ticket.held, n)
 				}
@@ -57,6 +63,17 @@ func TestMemoryStaysWithinItsBound(t *testing.T) {
 				}
 			}
 		}
+		draw := func(t *rapid.T) *Ticket {
+			if len(tickets) == 0 {
+				return nil
+			}
+			ticket := rapid.SampledFrom(tickets).Draw(t, "ticket")
+			if ticket.displaced {
+				delete(held, ticket)
+				ticket.resume()
+			}
+			return ticket
+		}
 		t.Repeat(map[string]func(*rapid.T){
 			"reserve": func(t *rapid.T) {
 				ticket := ticketFrom(s, rapid.SampledFrom(places).Draw(t, "place"))
@@ -71,10 +88,10 @@ func TestMemoryStaysWithinItsBound(t *testing.T) {
 				}
 			},
 			"answer": func(t *rapid.T) {
-				if len(tickets) == 0 {
+				ticket := draw(t)
+				if ticket == nil {
 					return
 				}
-				ticket := rapid.SampledFrom(tickets).Draw(t, "ticket")
 				had, size := max(FreeBytes, ticket.answer), rapid.IntRange(1, 3<<20).Draw(t, "size")
 				got := int64(ticket.Room(size))
 				if got < had {
@@ -85,11 +102,22 @@ func TestMemoryStaysWithinItsBound(t *testing.T) {
 				}
 				held[ticket] += got - had
 			},
-			"shrink": func(t *rapid.T) {
-				if len(tickets) == 0 {
+			"wait": func(t *rapid.T) {
+				ticket := draw(t)
+				if ticket == nil {
 					return
 				}
-				ticket := rapid.SampledFrom(tickets).Draw(t, "ticket")
+				if ticket.place != nil && !ticket.awaits {
+					ticket.await()
+				} else {
+					ticket.resume()
+				}
+			},
+			"shrink": func(t *rapid.T) {
+				ticket := draw(t)
+				if ticket == nil {
+					return
+				}
 				body := rapid.Int64Range(0, 3<<20).Draw(t, "body")
 				ticket.Shrink(int(body))
 				if held[ticket] > 0 {
@@ -117,7 +145,7 @@ func TestMemoryStaysWithinItsBound(t *testing.T) {
 	})
 }
 
-// Who waits for memory gets it in turn, a large body too, and is refused when its time is up.
+// Who waits for memory gets it when it is its turn, first who would hold least, and is refused when its time is up.
 func TestMemoryIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &Server{memory: newMemory(collected * 4 << 20)}
@@ -142,16 +170,17 @@ func TestMemoryIsWaitedFor(t *testing.T) {
 			}()
 			synctest.Wait()
 		}
-		wait("large", 2<<20)
-		wait("small", 100<<10) // there is room for it, but large came first
-		if len(order) != 0 {
-			t.Errorf("%q did not wait", order)
+		wait("larger", 2<<20)
+		wait("large", 3<<19)
+		wait("small", 100<<10) // there is room for it
+		if got := strings.Join(order, ", "); got != "small" {
+			t.Errorf("served at once: %q, want small", got)
 		}
 		<-time.After(memoryWait / 2)
 		holder.Release()
 		synctest.Wait()
-		if got := strings.Join(order, ", "); got != "large, small" {
-			t.Errorf("served: %s", got)
+		if got := strings.Join(order, ", "); got != "small, large, larger" {
+			t.Errorf("served: %q, want small, large, larger", got)
 		}
 		if !holder.Reserve(t.Context(), 2<<20) {
 			t.Fatal("no room")
@@ -169,6 +198,94 @@ func TestMemoryIsWaitedFor(t *testing.T) {
 		}
 		holder.Release()
 	})
+}
+
+// peerless is a connection that notes its end.
+type peerless struct {
+	net.Conn
+	closed bool
+}
+
+func (p *peerless) Close() error { p.closed = true; return nil }
+
+// What is held for slow clients makes way for whoever would hold less: first of the place with most, the longest
+// waiting. It makes way for nobody who would hold more, and not while it is worked on.
+func TestTheSlowMakeWay(t *testing.T) {
+	s := &Server{memory: newMemory(collected * 8 << 20)}
+	slow := func(address string, body int) (*Ticket, *peerless) {
+		ticket, raw := ticketFrom(s, address), new(peerless)
+		ticket.conn = &conn{raw: raw}
+		if !ticket.Reserve(t.Context(), body) {
+			t.Fatalf("%s has no room", address)
+		}
+		ticket.await()
+		return ticket, raw
+	}
+	first, firstRaw := slow("192.0.2.1", 512<<10)
+	second, secondRaw := slow("192.0.2.1", 384<<10)
+	third, thirdRaw := slow("192.0.2.2", 512<<10)
+	busy := ticketFrom(s, "192.0.2.3")
+	if !busy.Reserve(t.Context(), 1<<20) {
+		t.Fatal("no room for who works")
+	}
+	rest := ticketFrom(s, "127.0.0.1")
+	if !rest.Reserve(t.Context(), (8<<20-2*(512+384+512+1024)<<10)/2) {
+		t.Fatal("no room for the rest")
+	}
+	small := ticketFrom(s, "192.0.2.4")
+	if got, want := small.Room(100<<10), 100<<10; got < want {
+		t.Errorf("room for %d, want %d", got, want)
+	}
+	if !firstRaw.closed || secondRaw.closed || thirdRaw.closed {
+		t.Errorf("closed: %v %v %v, want the longest waiting of the place with most",
+			firstRaw.closed, secondRaw.closed, thirdRaw.closed)
+	}
+	if first.resume() || first.held != 0 {
+		t.Errorf("who made way holds %d", first.held)
+	}
+	large := ticketFrom(s, "192.0.2.5")
+	if got := large.Room(2 << 20); got >= 2<<20 { // as much as 192.0.2.2 does not hold
+		t.Errorf("room for %d by those who hold less", got)
+	}
+	if got := s.counts.displaced.Load(); got != 1 {
+		t.Errorf("%d made way, want 1", got)
+	}
+	if !second.resume() || !third.resume() {
+		t.Error("the others do not hold what they held")
+	}
+	for _, ticket := range []*Ticket{first, second, third, busy, rest, small, large} {
+		ticket.Release()
+	}
+	if used := s.memory.used.Load(); used != 0 || len(s.memory.places) != 0 || len(s.memory.slow) != 0 {
+		t.Errorf("in the end %d bytes, %d places, %d that wait", used, len(s.memory.places), len(s.memory.slow))
+	}
+}
+
+// Many addresses announce bodies and send none, on both ways: others are answered all the same.
+func TestHalfABodyKeepsNobodyOut(t *testing.T) {
+	rpc := &counting{}
+	s, address := start(t, Config{
+		RPC: rpc, Fallback: rpc, MaxMemory: 8 << 20, Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+	})
+	forwarded := func(i int) string { return "X-Forwarded-For: 192.0.2." + strconv.Itoa(i) }
+	for i := range 12 {
+		for _, field := range []string{"A: b", odd} {
+			dial(t, address).send(sized(400<<10, 1, field, forwarded(i))[:300])
+		}
+	}
+	for _, field := range []string{"A: b", odd} {
+		for s.Stats().Memory < 6<<20 {
+			runtime.Gosched()
+		}
+		c := dial(t, address)
+		c.send(sized(40<<10, 200<<10, field, forwarded(99)))
+		if got := c.read(); got.status != 200 || len(got.body) != 200<<10 {
+			t.Errorf("%s: status %d with %d bytes, want 200 with %d", field, got.status, len(got.body), 200<<10)
+		}
+	}
+	if got := s.Stats().Displaced; got == 0 {
+		t.Error("nobody made way")
+	}
 }
 
 // One address that takes all it may leaves room for others, who do not wait behind it.

@@ -19,7 +19,7 @@ type Stats struct {
 	Memory    int64  // bytes that bodies and answers hold at present, of Config.MaxMemory
 	Requests  uint64 // let in and answered by the loop of this package
 	Handed    uint64 // connections that went over to net/http
-	Displaced uint64 // idle connections that were closed to make way for new ones
+	Displaced uint64 // connections that were closed to make way: for new ones, or for who needs their memory
 
 	// Refused, by cause.
 	RateLimited, Unauthorized, TooLarge, TooManyConnections, Timeouts, ForbiddenHost, ForbiddenOrigin, Malformed, Draining,

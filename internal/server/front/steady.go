@@ -25,11 +25,17 @@ func (w *steadyWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 // Write implements io.Writer.
 func (w *steadyWriter) Write(b []byte) (int, error) {
 	begun, before := w.server.now().Add(-w.spent), w.written
-	err := steadily(b, begun, before, w.control.SetWriteDeadline, func(part []byte) (int, error) {
-		n, err := w.ResponseWriter.Write(part)
-		w.written += n
-		return n, err
+	var err error
+	kept := w.ticket.Waits(func() {
+		err = steadily(b, begun, before, w.control.SetWriteDeadline, func(part []byte) (int, error) {
+			n, err := w.ResponseWriter.Write(part)
+			w.written += n
+			return n, err
+		})
 	})
+	if !kept && err == nil {
+		err = errClosed
+	}
 	w.spent = w.server.now().Sub(begun)
 	w.ticket.Spend(w.written - before)
 	if errors.Is(err, os.ErrDeadlineExceeded) {

@@ -34,6 +34,10 @@ type Ticket struct {
 	held   int64        // bytes
 	answer int64        // bytes of held that are for the answer
 	place  *placeMemory // nil where the place has no limit, or before it is needed
+
+	awaits    bool         // it waits for its client
+	slow      link[Ticket] // in the place's list of those, under the memory's lock
+	displaced bool         // likewise: others have what it held
 }
 
 // begin makes a ticket of a client that was let in, who waits at a connection.
@@ -163,8 +167,37 @@ func (t *Ticket) reserve(ctx context.Context, body, extra int64) bool {
 	return true
 }
 
+// Waits runs what waits for the client: for more of a body, or until an answer is taken. Meanwhile those who would hold
+// less may take what the ticket holds, which ends the connection. It reports whether nobody did.
+func (t *Ticket) Waits(f func()) bool {
+	t.await()
+	f()
+	return t.resume()
+}
+
+// await begins Waits, resume ends it; without an await before it does nothing.
+func (t *Ticket) await() {
+	if t.place != nil && t.held > 0 && !t.awaits {
+		t.awaits = true
+		t.server.memory.await(t)
+	}
+}
+
+func (t *Ticket) resume() bool {
+	if !t.awaits {
+		return true
+	}
+	t.awaits = false
+	if t.server.memory.resume(t) {
+		return true
+	}
+	t.held, t.answer, t.displaced = 0, 0, false
+	return false
+}
+
 // Shrink gives back what a body takes less than was reserved for it.
 func (t *Ticket) Shrink(body int) {
+	t.resume()
 	if surplus := t.held - 2*int64(body); t.held > 0 && surplus > 0 {
 		t.server.memory.release(t.place, surplus)
 		t.held, t.answer = t.held-surplus, int64(body)
@@ -180,6 +213,7 @@ func (t *Ticket) joinPlace() {
 // Hold waits until there is memory for so many bytes beside what the ticket holds, or for the client's whole share if
 // that is less. It fails when ctx ends first. The ticket has no turn while it waits.
 func (t *Ticket) Hold(ctx context.Context, bytes int64) error {
+	t.resume()
 	t.joinPlace()
 	bytes = max(0, min(bytes, t.server.memory.share()/collected-t.held))
 	if t.server.memory.tryAcquire(t.place, bytes) {
@@ -200,6 +234,7 @@ func (t *Ticket) Hold(ctx context.Context, bytes int64) error {
 // Room makes room for an answer of so many bytes and returns how large it may become. It does not wait: what is made
 // already takes memory while it waits.
 func (t *Ticket) Room(bytes int) int {
+	t.resume()
 	have := max(FreeBytes, t.answer)
 	more := max(int64(bytes)-have, 0)
 	if more == 0 {
@@ -223,6 +258,7 @@ func (t *Ticket) OutOfTime() { t.server.counts.busy.Add(1) }
 // Release gives back what the ticket holds, and takes from the rate what it has cost. It may be used again then.
 func (t *Ticket) Release() {
 	t.settle()
+	t.resume()
 	if t.held > 0 {
 		t.server.memory.release(t.place, t.held)
 	}

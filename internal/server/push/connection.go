@@ -157,7 +157,7 @@ func (c *connection) receive(ticket Ticket) ([]byte, bool) {
 		return nil, false
 	}
 	all := bytes.NewBuffer(body)
-	if _, err := all.ReadFrom(message); err != nil {
+	if kept := ticket.Waits(func() { _, err = all.ReadFrom(message) }); !kept || err != nil {
 		return nil, false
 	}
 	ticket.Shrink(all.Len())
@@ -199,8 +199,11 @@ func (c *connection) answer(ticket Ticket, body []byte, wait time.Duration) {
 		ctx = refused
 	}
 	answer := c.server.config.Calls.Append(ctx, body, nil)
-	if len(answer) > 0 && !c.send(answer) {
-		return
+	if len(answer) > 0 {
+		sent := false
+		if kept := ticket.Waits(func() { sent = c.send(answer) }); !kept || !sent {
+			return
+		}
 	}
 	for _, s := range message.begun {
 		c.tasks.Go(func() { c.end(s.run(s.ctx)) })

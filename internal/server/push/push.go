@@ -131,6 +131,9 @@ type Ticket interface {
 	Reserve(ctx context.Context, bytes int) bool
 	// Shrink gives back what a message takes less.
 	Shrink(bytes int)
+	// Waits runs what waits for the client to send or to read. Meanwhile others may take the ticket's memory, which ends the
+	// connection; it reports whether nobody did.
+	Waits(f func()) bool
 	// Begin waits for a turn for long work of this client. It fails with the context's cause, or when the client has gone.
 	// End ends the turn, and charges the client for the time that it took.
 	Begin(ctx context.Context) error
@@ -154,6 +157,7 @@ func (free) Charge(int)                        {}
 func (free) Take() time.Duration               { return 0 }
 func (free) Reserve(context.Context, int) bool { return true }
 func (free) Shrink(int)                        {}
+func (free) Waits(f func()) bool               { f(); return true }
 func (free) Begin(context.Context) error       { return nil }
 func (free) End()                              {}
 func (free) Yield(context.Context) error       { return nil }

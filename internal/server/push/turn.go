@@ -56,7 +56,8 @@ func (s *subscription) turn(
 	ticket := c.server.config.Ticket(c.request)
 	defer ticket.Release()
 	results, err := inTurn(ctx, ticket, bytes, render)
-	return s.emit(ctx, results, err)
+	ticket.Waits(func() { err = s.emit(ctx, results, err) })
+	return err
 }
 
 // small is turn for what costs so little that it needs none.
