@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/sources"
 )
 
-// socketPercent is how many of all connections may be WebSockets. They make way for nobody, so some are kept from them.
+// socketPercent is how many of all connections may be WebSockets. They make way only for each other, so some are kept from them.
 const socketPercent = 75
 
 // newPush makes the server of /ws. Front has checked the origin of what it hands over.

@@ -317,6 +317,11 @@ func pushMetrics() []telemetry.Metric[push.Stats] {
 			"Connections closed because their client did not read.",
 			func(s stats) uint64 { return s.Dropped },
 		),
+		telemetry.Counter(
+			"push_displaced_total",
+			"Connections closed to make way for those of other addresses.",
+			func(s stats) uint64 { return s.Displaced },
+		),
 	}
 }
 

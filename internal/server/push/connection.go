@@ -2,6 +2,7 @@ package push
 
 import (
 	"bytes"
+	"container/list"
 	"context"
 	"fmt"
 	"io"
@@ -25,6 +26,8 @@ type connection struct {
 	ws      *websocket.Conn  // set before anything else runs
 
 	life
+	crowd   *crowd        // under the server's lock; nil once it was displaced
+	place   *list.Element // in crowd
 	opened  chan struct{} // closed when ws is set
 	writing chan struct{} // holds one token while a message is rendered in a turn, or written
 	toll    toll          // of notifications; it is for whoever holds the token

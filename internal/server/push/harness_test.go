@@ -396,7 +396,7 @@ func serve(t *testing.T, config Config, test func(t *testing.T, s *site), method
 		network := &pipes{accepted: make(chan net.Conn), closed: make(chan struct{})}
 		transport := &http.Transport{DialContext: network.dial}
 		s := &site{Server: New(config), chain: m, http: &http.Client{Transport: transport}}
-		server := &http.Server{Handler: s.Server, ErrorLog: log.New(io.Discard, "", 0)}
+		server := &http.Server{Handler: from(s.Server), ErrorLog: log.New(io.Discard, "", 0)}
 		ended := make(chan error)
 		go func() { ended <- server.Serve(network) }()
 		test(t, s)
@@ -413,6 +413,15 @@ func serve(t *testing.T, config Config, test func(t *testing.T, s *site), method
 			t.Error(err)
 		}
 		<-ended
+	})
+}
+
+// from serves requests as those of the source that they name.
+func from(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		of := request.New(r.Context())
+		of.Source = r.Header.Get("Source")
+		next.ServeHTTP(w, r.WithContext(of))
 	})
 }
 

@@ -170,6 +170,7 @@ type Stats struct {
 	Clients       uint64 // connections at present
 	Subscriptions uint64 // of them
 	Dropped       uint64 // connections that were closed because their client did not read, ever
+	Displaced     uint64 // connections that were closed to make way for those of other sources, ever
 	Sent          uint64 // notifications, ever
 }
 
@@ -178,17 +179,19 @@ type Server struct {
 	config Config
 	cache  *cache
 
-	subscriptions, dropped, sent atomic.Uint64
+	subscriptions, dropped, displaced, sent atomic.Uint64
 
 	mu          sync.Mutex // guards what follows
 	closing     bool
 	connections map[*connection]struct{}
+	crowds      crowds         // of those that were not displaced
 	ended       sync.WaitGroup // one for each connection
 }
 
 // New returns a server.
 func New(config Config) *Server {
 	s := &Server{config: config.withDefaults(), connections: make(map[*connection]struct{})}
+	s.crowds.bySource = make(map[string]*crowd)
 	source := config.Source
 	s.cache = newCache(config.Chain, cacheBytes, map[kind]renderer{
 		wholeBlocks: {cachedBlocks, rendered(source.Block)},
@@ -205,7 +208,8 @@ func (s *Server) Stats() Stats {
 	clients := len(s.connections)
 	s.mu.Unlock()
 	return Stats{
-		Clients: uint64(clients), Subscriptions: s.subscriptions.Load(), Dropped: s.dropped.Load(), Sent: s.sent.Load(),
+		Clients: uint64(clients), Subscriptions: s.subscriptions.Load(), Dropped: s.dropped.Load(),
+		Displaced: s.displaced.Load(), Sent: s.sent.Load(),
 	}
 }
 
@@ -256,12 +260,20 @@ func (n narrowed) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return c, buffered, err
 }
 
-// add takes a connection in unless there are too many.
+// add takes a connection in, instead of another one where there are too many, unless its source has its share.
 func (s *Server) add(c *connection) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closing || len(s.connections) >= s.config.MaxConnections {
+	if s.closing {
 		return false
+	}
+	displaced, ok := s.crowds.add(c, s.config.MaxConnections)
+	if !ok {
+		return false
+	}
+	if displaced != nil {
+		s.displaced.Add(1)
+		go displaced.close(websocket.StatusTryAgainLater, "others need the connection: this address has most")
 	}
 	s.connections[c] = struct{}{}
 	s.ended.Add(1)
@@ -271,6 +283,7 @@ func (s *Server) add(c *connection) bool {
 func (s *Server) remove(c *connection) {
 	s.mu.Lock()
 	delete(s.connections, c)
+	s.crowds.remove(c)
 	s.mu.Unlock()
 	s.ended.Done()
 }

@@ -484,6 +484,50 @@ func TestHandshake(t *testing.T) {
 	})
 }
 
+// When all connections are taken, the source with most makes way, so that no source keeps others out.
+func TestTheLargestCrowdMakesWay(t *testing.T) {
+	serve(t, Config{MaxConnections: 5}, func(t *testing.T, s *site) {
+		connect := func(source string) *client {
+			ws, response, err := websocket.Dial(t.Context(), "ws://node/ws", &websocket.DialOptions{
+				HTTPClient: s.http, HTTPHeader: http.Header{"Source": {source}},
+			})
+			if err != nil {
+				if response == nil || response.StatusCode != http.StatusServiceUnavailable {
+					t.Fatalf("%s: %v", source, err)
+				}
+				return nil
+			}
+			return &client{t, ws}
+		}
+		of := map[string][]*client{}
+		for _, step := range []struct{ source, displaces string }{
+			{"a", ""}, {"a", ""}, {"a", ""}, {"a", ""}, {"a", ""}, {"a", "refused"}, {"b", "a"}, {"b", "a"}, {"b", "refused"},
+			{"c", "a"}, {"c", "refused"},
+		} {
+			c := connect(step.source)
+			if refused := c == nil; refused != (step.displaces == "refused") {
+				t.Fatalf("%s: refused is %v, want %v", step.source, refused, !refused)
+			}
+			if c == nil {
+				continue
+			}
+			defer c.close()
+			of[step.source] = append(of[step.source], c)
+			if left := of[step.displaces]; step.displaces != "" {
+				newest := left[len(left)-1]
+				if got := newest.reason(); got.Code != websocket.StatusTryAgainLater {
+					t.Errorf("%s for %s: closed with %d, want %d", step.displaces, step.source, got.Code, websocket.StatusTryAgainLater)
+				}
+				of[step.displaces] = left[:len(left)-1]
+			}
+			synctest.Wait()
+		}
+		if got := s.Stats().Displaced; got != 3 {
+			t.Errorf("%d made way, want 3", got)
+		}
+	})
+}
+
 func TestMessagesThatAreNone(t *testing.T) {
 	for name, tc := range map[string]struct {
 		kind websocket.MessageType
