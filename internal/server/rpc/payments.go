@@ -132,10 +132,14 @@ func (r *paymentReader) filter(
 		return f, unknownWord("direction")
 	}
 	for _, kind := range kinds {
-		if !slices.Contains(api.PaymentKinds(), kind) {
+		declared := slices.Index(api.PaymentKinds(), kind)
+		if declared < 0 {
 			return f, unknownWord("kinds")
 		}
-		f.Kinds = append(f.Kinds, exec.PaymentKind(kind))
+		// Each once, and not the client's text: a filter is kept as long as its subscription, and asked of each payment.
+		if kind := exec.PaymentKind(api.PaymentKinds()[declared]); !slices.Contains(f.Kinds, kind) {
+			f.Kinds = append(f.Kinds, kind)
+		}
 	}
 	if len(accounts) > api.MaxPaymentAccounts {
 		err := withData(api.ErrOutOfRange, "param", "filter", "member", "accounts", "max", api.MaxPaymentAccounts)

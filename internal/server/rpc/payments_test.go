@@ -297,3 +297,13 @@ func TestPaymentsTopicRefuses(t *testing.T) {
 	}
 	check(t, server.Shutdown(t.Context()))
 }
+
+// A filter that names its kinds again and again is the same as one that names them once.
+func TestPaymentFiltersNameKindsOnce(t *testing.T) {
+	asked := slices.Repeat([]api.PaymentKind{api.PaymentCall, api.PaymentTransfer}, 100_000)
+	f, err := new(paymentReader).filter(nil, "", asked)
+	want := []exec.PaymentKind{exec.PaymentKind(api.PaymentCall), exec.PaymentKind(api.PaymentTransfer)}
+	if err != nil || !slices.Equal(f.Kinds, want) {
+		t.Errorf("%d kinds, %v, want %v", len(f.Kinds), err, want)
+	}
+}
