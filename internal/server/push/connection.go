@@ -202,14 +202,17 @@ func (c *connection) answer(ticket Ticket, body []byte, wait time.Duration) {
 		ctx = refused
 	}
 	answer := c.server.config.Calls.Append(ctx, body, nil)
+	sent := true
 	if len(answer) > 0 {
-		sent := false
-		if kept := ticket.Waits(func() { sent = c.send(answer) }); !kept || !sent {
-			return
-		}
+		kept := ticket.Waits(func() { sent = c.send(answer) })
+		sent = sent && kept
 	}
 	for _, s := range message.begun {
-		c.tasks.Go(func() { c.end(s.run(s.ctx)) })
+		if sent {
+			c.tasks.Go(s.serve)
+		} else {
+			s.release()
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
@@ -198,4 +199,42 @@ func TestMessagesEndInTime(t *testing.T) {
 			t.Errorf("%d bytes are left", d.bytes)
 		}
 	}, length)
+}
+
+// What the filter of a subscription keeps is memory of its client, until the subscription ends.
+func TestFiltersTakeMemory(t *testing.T) {
+	const accounts, limit = 64, accountBytes * 64
+	d := &desk{calls: 100, bytes: limit}
+	serve(t, Config{Ticket: d.ticket}, func(t *testing.T, s *site) {
+		c := s.connect(t)
+		defer c.close()
+		names := make([]string, accounts)
+		for i := range names {
+			names[i] = string(rune('0' + i))
+		}
+		filter := map[string]any{"accounts": names}
+		left := func(want int) {
+			t.Helper()
+			synctest.Wait()
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			if d.bytes != want {
+				t.Errorf("%d bytes are left, want %d", d.bytes, want)
+			}
+		}
+		for i := range 2 {
+			c.subscribe("payments", filter)
+			next[api.PaymentPage](c) // where it begins
+			left(limit / 2 * (1 - i))
+		}
+		if a := c.call("svc_subscribe", "payments", filter); a.Error == nil || !a.Error.Is(api.ErrBusy) {
+			t.Errorf("a third one: %+v, want busy", a)
+		}
+		if a := c.call("svc_unsubscribe", "0x1"); string(a.Result) != "true" {
+			t.Errorf("unsubscribe: %+v", a)
+		}
+		left(limit / 2)
+		c.close()
+		left(limit)
+	})
 }

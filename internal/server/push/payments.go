@@ -24,6 +24,8 @@ const (
 	// to render each.
 	smallPage     = 16
 	paymentMemory = 2 << 10
+	// accountBytes is what a filter keeps for each account.
+	accountBytes = 80
 )
 
 // errReverted is the error of a subscription whose last block was taken back.
@@ -126,6 +128,7 @@ func (s *Server) preparePayments(sub *subscription, f api.SubscriptionFilter) (e
 		}
 		feed.after = new(chain.EndOfBlock(next-1, header.Header.Hash()))
 	}
+	sub.keeps = accountBytes * len(feed.filter.Accounts)
 	sub.behind = sub.blocksBehind
 	sub.run = feed.run
 	return nil
