@@ -11,6 +11,8 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/proving"
@@ -155,6 +157,53 @@ func TestRangesAreJoinedOneAtATime(t *testing.T) {
 	if status := get("/proof/1-2"); !joined || status != http.StatusNotFound {
 		t.Errorf("a range that there is none of: HTTP %d", status)
 	}
+}
+
+// slowly is a queue with a range whose lists take longer than a slice each. With the first, another comes.
+type slowly struct {
+	listing
+	other func()
+	ended chan<- string
+}
+
+func (s slowly) Range(_ blockproof.Span, count func(int) error) (r blockproof.Range, err error) {
+	for read := 0; read < 5 && err == nil; read++ {
+		if read == 0 {
+			go s.other()
+		}
+		<-time.After(10 * time.Millisecond)
+		err = count(read + 1)
+	}
+	s.ended <- "the range"
+	return r, err
+}
+
+// TestRangesLetOthersHaveTheirTurn: long work of another client does not wait until all lists of a range are read.
+func TestRangesLetOthersHaveTheirTurn(t *testing.T) {
+	c, _, _ := newProvenChain(t)
+	c.pay(0)
+	c.pay(1)
+	synctest.Test(t, func(t *testing.T) {
+		lane := admission.New(1).Long()
+		ended := make(chan string, 2)
+		other := func() {
+			who := inTurn(t.Context())
+			who.Quota.(*turned).turn.Client = admission.Client{Key: "another"}
+			if err := lane.Run(who, func() { ended <- "another" }); err != nil {
+				t.Errorf("another client's work: got %v, want no error", err)
+			}
+		}
+		h := &proofHandlers{
+			ranges: &files{errors: c.server.errors, lane: lane}, chain: c.store, proofs: slowly{listing{t}, other, ended},
+		}
+		asked := httptest.NewRequest(http.MethodGet, "/proof/1-2", nil).WithContext(inTurn(t.Context()))
+		asked.SetPathValue("height", "1-2")
+		answer := httptest.NewRecorder()
+		h.serveBundle(answer, asked)
+		if first := <-ended; first != "another" || answer.Code != http.StatusOK {
+			t.Errorf("%s was first, and the range is HTTP %d; want another first, and 200", first, answer.Code)
+		}
+	})
 }
 
 // TestDownloadsAreCompressed for whom accepts it, whole files alone, and with an ETag of their own.

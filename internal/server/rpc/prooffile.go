@@ -8,6 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/codec"
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
+	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -17,7 +18,14 @@ import (
 func (h *proofHandlers) serveBundle(w http.ResponseWriter, r *http.Request) {
 	probe := r.Method == http.MethodHead
 	if from, to, ok := parseRange(r.PathValue("height")); ok {
-		h.ranges.answer(w, r, func(count counter) (*file, error) { return h.rangeFile(from, to, probe, count) })
+		h.ranges.answer(w, r, func(count counter) (*file, error) {
+			return h.rangeFile(from, to, probe, func(bytes int) error {
+				if err := count(bytes); err != nil {
+					return err
+				}
+				return admission.Yield(r.Context())
+			})
+		})
 		return
 	}
 	h.serveOfBlock(w, r, func(height types.Height) (*file, error) { return h.bundleFile(height, probe) })
@@ -80,7 +88,7 @@ func (h *proofHandlers) accesses(block chain.MeasuredBlock) []part {
 }
 
 // rangeFile is the range of blocks that have a proof together. The blocks' lists, which it is made of and no longer
-// than, are counted as they are read. Their union is held until it is sent: no piece of it can be made by itself.
+// than, are counted as they are read: after each, others may have their turn. Their union is held until it is sent: no piece of it can be made by itself.
 func (h *proofHandlers) rangeFile(from, to types.Height, probe bool, count counter) (*file, error) {
 	if head := h.chain.Head().Header.Height; to > head {
 		return nil, withData(api.ErrAboveHead, "param", "block", "max", head)
