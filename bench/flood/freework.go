@@ -4,9 +4,13 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"net"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/cairn-chain/cairn/api"
 )
 
 const (
@@ -31,12 +35,14 @@ const (
 // many addresses as the settings say.
 func freeAttacks() []attack {
 	noEvents := func(chain) string { return `"events",{"from_block":1,"event_name":"None"}` }
+	watched := func(chain) string { return watchedAccounts }
 	oldBlocks := func(c chain) string { return fmt.Sprintf(`"newBlocks",{"from_block":%d}`, c.fullest) }
 	pages := calling("svc_getBlocks", func(chain) string { return `{"from_height":1,"to_height":256}` })
 	fullBlock := calling("svc_getBlockByNumber", func(c chain) string { return fmt.Sprintf(`"0x%x",true`, c.fullest) })
 	return []attack{
 		{"replay-events", holding(60, 5*time.Second, subscribing(noEvents))},
 		{"replay-blocks", holding(250, 20*time.Second, subscribing(oldBlocks))},
+		{"subscribers", holding(1000, 20*time.Second, subscribing(watched))},
 		{"block-pages", asking(64, pages)},
 		{"events", asking(8, calling("svc_getEvents", func(chain) string { return `{"limit":10000}` }))},
 		{"full-block", asking(8, fullBlock)},
@@ -69,21 +75,43 @@ func headOfBlocks(_ chain, fields string) request {
 	return request{wire: []byte(head), wants: [][]string{grudging}}
 }
 
+// watchedAccounts are the parameters of a subscription to the payments of as many accounts as it may name.
+var watchedAccounts = func() string {
+	accounts := make([]string, api.MaxPaymentAccounts)
+	for i := range accounts {
+		accounts[i] = fmt.Sprintf(`"0x%064x"`, i)
+	}
+	return `"payments",{"accounts":[` + strings.Join(accounts, ",") + `]}`
+}()
+
 // subscribing is the beginning of a WebSocket, with one message of as many subscriptions as it may have.
 func subscribing(params func(chain) string) freely {
+	var once sync.Once
+	var frame []byte // of all clients
 	return func(c chain, fields string) request {
-		var calls []string
-		for i := range socketSubscriptions {
-			calls = append(calls, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"svc_subscribe","params":[%s]}`, i, params(c)))
-		}
-		message := "[" + strings.Join(calls, ",") + "]"
+		once.Do(func() {
+			var calls []string
+			for i := range socketSubscriptions {
+				call := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"svc_subscribe","params":[%s]}`, i, params(c))
+				calls = append(calls, call)
+			}
+			frame = textFrame("[" + strings.Join(calls, ",") + "]")
+		})
 		wire := []byte("GET /ws HTTP/1.1\r\nHost: 127.0.0.1\r\n" + fields + "Upgrade: websocket\r\nConnection: Upgrade\r\n" +
 			"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
-		// One frame of text with a mask of zeros (RFC 6455, section 5.2).
-		frame := binary.BigEndian.AppendUint16([]byte{0x81, 0x80 | 126}, uint16(len(message)))
-		frame = append(append(frame, 0, 0, 0, 0), message...)
 		return request{wire: wire, upgraded: frame, wants: [][]string{grudging}}
 	}
+}
+
+// textFrame is one frame of text of more than 125 bytes, with a mask of zeros (RFC 6455, section 5.2).
+func textFrame(message string) []byte {
+	frame := []byte{0x81}
+	if length := uint64(len(message)); length <= math.MaxUint16 {
+		frame = binary.BigEndian.AppendUint16(append(frame, 0x80|126), uint16(length))
+	} else {
+		frame = binary.BigEndian.AppendUint64(append(frame, 0x80|127), length)
+	}
+	return append(append(frame, 0, 0, 0, 0), message...)
 }
 
 // freeClient is one connection's client of an attack with free work.
