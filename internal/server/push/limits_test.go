@@ -203,7 +203,7 @@ func TestMessagesEndInTime(t *testing.T) {
 
 // What the filter of a subscription keeps is memory of its client, until the subscription ends.
 func TestFiltersTakeMemory(t *testing.T) {
-	const accounts, limit = 64, accountBytes * 64
+	const accounts, limit = 64, subscriptionBytes + accountBytes*64
 	d := &desk{calls: 100, bytes: limit}
 	serve(t, Config{Ticket: d.ticket}, func(t *testing.T, s *site) {
 		c := s.connect(t)

@@ -32,39 +32,30 @@ type subscription struct {
 	next       atomic.Uint64 // what it sends next: a height, or a position in the ring
 	run        func(context.Context) error
 	behind     func() uint64 // how many messages, or blocks of events, there are from next on
-	keeps      int           // bytes of its filter that count
-	ticket     Ticket        // that holds them; nil where there are none
+	keeps      int           // bytes of its filter
+	ticket     Ticket        // that holds them
 }
 
-// hold takes memory for the filter, which is kept as long as the subscription. An idle subscription waits for its client,
-// so that its filter makes way where memory is short.
+// subscriptionBytes is what a subscription takes as long as it lasts: its stack and its place in the chain.
+const subscriptionBytes = 8 << 10
+
+// hold takes memory for the subscription and its filter, until it ends. An idle subscription waits for its client, so it
+// makes way where memory is short.
 func (s *subscription) hold() error {
-	if s.keeps == 0 {
-		return nil
-	}
 	s.ticket = s.connection.server.config.Ticket(s.connection.request)
-	if !s.ticket.Reserve(s.connection.work, s.keeps/2) { // and as much for an answer
+	if !s.ticket.Reserve(s.connection.work, (subscriptionBytes+s.keeps)/2) { // and as much for an answer
 		s.release()
 		return api.ErrBusy
 	}
 	return nil
 }
 
-func (s *subscription) release() {
-	if s.ticket != nil {
-		s.ticket.Release()
-	}
-}
+func (s *subscription) release() { s.ticket.Release() }
 
 // serve runs the subscription until it ends.
 func (s *subscription) serve() {
-	run := func() { s.connection.end(s.run(s.ctx)) }
-	if s.ticket == nil {
-		run()
-		return
-	}
 	defer s.release()
-	s.ticket.Waits(run)
+	s.ticket.Waits(func() { s.connection.end(s.run(s.ctx)) })
 }
 
 var suffix = []byte("}}")
