@@ -107,8 +107,8 @@ var (
 	ErrNotProducer = reason(CodeNotAllowed, "not_producer", "only the producer may change the parameters")
 	// ErrBadParameters: the new parameters break a rule.
 	ErrBadParameters = reason(CodeNotAllowed, "bad_parameters", "the new parameters are not valid")
-	// ErrFieldTooLong: a name, function or argument over its limit.
-	ErrFieldTooLong = reason(CodeNotAllowed, "field_too_long", "a field of the transaction is too long")
+	// ErrFieldTooLong: data.member, the name, function or arguments, is over data.limit bytes.
+	ErrFieldTooLong = reason(CodeNotAllowed, "field_too_long", "the name, the function or the arguments are too long")
 	// ErrCodeTooLong: a deploy's code is over its limit.
 	ErrCodeTooLong = reason(CodeModuleRefused, "code_too_long", "the contract's code is too long")
 	// ErrReadOnly: this node does not take transactions; data.primary is where one may be sent to. A producer that has

@@ -21,6 +21,27 @@ func FailureText(reason string, revertData []byte) string {
 	return words + ": " + said
 }
 
+// causes say what a contract's code trapped at, where it is no length.
+var causes = map[string]string{
+	"memory":        "a range outside of the memory",
+	"division":      "a division by zero, or one whose result has no room",
+	"indirect_call": "an indirect call of no function, or of one of another type",
+	"utf8":          "a name that is not UTF-8",
+	"topics":        "an event of more than three topics",
+}
+
+// CauseText says a trap's cause for people, such as "result size over 65536 bytes".
+func CauseText(c *TrapCause) string {
+	words := strings.ReplaceAll(c.Name, "_", " ")
+	if c.Limit > 0 {
+		return words + " over " + strconv.FormatUint(c.Limit, 10) + " bytes"
+	}
+	if text, ok := causes[c.Name]; ok {
+		return text
+	}
+	return words
+}
+
 // PendingText says how many transactions are pending.
 func PendingText(count uint64) string {
 	if count == 1 {

@@ -49,6 +49,7 @@ type TraceCall struct {
 	GasUsed  Quantity            `json:"gasUsed" doc:"the gas that it used, the calls below included"`
 	Output   Data                `json:"output" doc:"what it returned, or the revert data"`
 	Error    *string             `json:"error" doc:"why it failed, a word in snake_case; null otherwise"`
+	Cause    *TrapCause          `json:"cause" doc:"if it trapped, what at; null otherwise"`
 	HostGas  map[string]Quantity `json:"hostGas" doc:"the gas that host functions took by their names, without that of the calls below"`
 	// Parts, HostGas and BelowGas are GasUsed.
 	Parts    map[string]Quantity `json:"parts" doc:"its other gas by parts, those of 0 left out: instructions, memory (memory.grow), instance (of the calls that it made), new_account, forfeited (left when a price could not be paid or the code trapped); with hostGas and belowGas they add up to gasUsed"`
@@ -61,6 +62,12 @@ type TraceCall struct {
 	View     bool                `json:"view" doc:"whether it ran in view context"`
 	// A function that calls itself is in StoppedAt once.
 	StoppedAt []TracePlace `json:"stoppedAt" doc:"if it failed and places were asked for: where its active functions stood, the innermost first; empty otherwise, also where its code is too large for notes"`
+}
+
+// TrapCause is what a contract's code trapped at. [CauseText] says it for people.
+type TrapCause struct {
+	Name  string `json:"name" doc:"unreachable, memory (a range outside of it, also one given to a host function), division (by zero, or its result has no room), indirect_call (of no function, or of one of another type), utf8 (a name is not), topics (over three), or what a host function was given that is too long: result_size, arguments_size, function_size, key_size, value_size, event_name_size, event_data_size, debug_size"`
+	Limit uint64 `json:"limit" doc:"the most bytes that may be given; 0 if the cause is no length"`
 }
 
 // TracePlace is where a function of a contract's code stood.

@@ -126,8 +126,9 @@ type Input struct {
 	Function   *string           `json:"function,omitempty" doc:"of a call: the function's name"`
 	Args       *Data             `json:"args,omitempty" doc:"of a call or deploy: the arguments"`
 	Name       *string           `json:"name,omitempty" doc:"of a deploy: the contract's name"`
-	CodeHash   *types.CodeHash   `json:"codeHash,omitempty" doc:"of a deploy: the SHA-256 of the code"`
-	CodeSize   *uint64           `json:"codeSize,omitempty" doc:"of a deploy: the code's length in bytes"`
+	CodeHash   *types.CodeHash   `json:"codeHash,omitempty" doc:"of a deploy that brings its code: its SHA-256"`
+	CodeSize   *uint64           `json:"codeSize,omitempty" doc:"of a deploy that brings its code: its length in bytes"`
+	CopyOf     *types.ContractID `json:"copyOf,omitempty" doc:"of a deploy that brings no code: the contract whose code it takes"`
 	Parameters *types.Parameters `json:"parameters,omitempty" doc:"of a configure: the new parameters"`
 }
 

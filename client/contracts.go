@@ -156,6 +156,42 @@ func (c *Client) TraceUnsent(ctx context.Context, tx types.Transaction, view, pl
 	return Invoke(ctx, c, api.TraceUnsent, api.TraceUnsentParams{Transaction: tx.Encode(), View: view, Places: places})
 }
 
+// Costs are what a transaction takes from its sender, its value included.
+type Costs struct {
+	LikelyGas types.Gas    // what it would use now
+	Likely    types.Amount // were it in the next block as the state is now
+	Most      types.Amount // with all of its gas limit at its max fee: what the sender must have
+}
+
+// Costs tries a transaction on the latest state without sending it. Show people both numbers: most of the limit may be
+// a reserve that is never paid.
+func (c *Client) Costs(ctx context.Context, tx types.Transaction) (Costs, error) {
+	trace, err := c.TraceUnsent(ctx, tx, false, false)
+	if err != nil {
+		return Costs{}, err
+	}
+	price, err := c.GasPrice(ctx)
+	if err != nil {
+		return Costs{}, err
+	}
+	return CostsOf(tx, types.Gas(trace.GasUsed), types.Amount(price.BaseFee))
+}
+
+// CostsOf are the costs of a transaction that would use so much gas at a base fee. An error is an amount that has no room.
+func CostsOf(tx types.Transaction, gas types.Gas, baseFee types.Amount) (Costs, error) {
+	most, err := tx.Cost()
+	if err != nil {
+		return Costs{}, err
+	}
+	base := min(baseFee, tx.MaxFeePerGas)
+	fee, err := gas.Cost(base + min(tx.MaxPriorityFeePerGas, tx.MaxFeePerGas-base))
+	if err != nil {
+		return Costs{}, err
+	}
+	likely, err := fee.Add(tx.Payload.Value())
+	return Costs{LikelyGas: gas, Likely: likely, Most: most}, err
+}
+
 // TraceWithPlaces is [Client.Trace] that also says where in their code calls failed ([api.TraceCall].StoppedAt). It
 // takes the node longer, and may more often be more than the node has time for.
 func (c *Client) TraceWithPlaces(ctx context.Context, id types.TxID) (*api.Trace, error) {

@@ -42,3 +42,19 @@ func TestCallAs(t *testing.T) {
 		}
 	}
 }
+
+// TestCostsOf: what is paid is bound by the max fee, what is bound by the gas limit.
+func TestCostsOf(t *testing.T) {
+	tx := types.Transaction{
+		GasLimit: 300_000, MaxFeePerGas: 20, MaxPriorityFeePerGas: 3, Payload: types.Call{Amount: 7},
+	}
+	for base, want := range map[types.Amount]Costs{
+		10: {LikelyGas: 100_000, Likely: 1_300_007, Most: 6_000_007},
+		19: {LikelyGas: 100_000, Likely: 2_000_007, Most: 6_000_007}, // a tip of 1 is left
+		50: {LikelyGas: 100_000, Likely: 2_000_007, Most: 6_000_007}, // it is in a later block
+	} {
+		if got, err := CostsOf(tx, 100_000, base); err != nil || got != want {
+			t.Errorf("at %d: got %+v, %v; want %+v", base, got, err, want)
+		}
+	}
+}

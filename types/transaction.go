@@ -81,8 +81,23 @@ type Transfer struct {
 type Deploy struct {
 	Amount   Amount
 	Name     string
-	Code     []byte
+	Code     []byte // a module, or [CopyOf] a contract that has it
 	InitArgs []byte
+}
+
+// copyMark is the first byte of a deploy's code that names a contract; a module begins with 0.
+const copyMark = 1
+
+// CopyOf is what stands for a contract's code in a [Deploy] of another contract with the same code, which nobody
+// compiles or stores again.
+func CopyOf(contract ContractID) []byte { return append([]byte{copyMark}, contract[:]...) }
+
+// Copies is the contract whose code a deploy takes, if it brings none.
+func (d Deploy) Copies() (contract ContractID, ok bool) {
+	if len(d.Code) != 1+len(contract) || d.Code[0] != copyMark {
+		return contract, false
+	}
+	return ContractID(d.Code[1:]), true
 }
 
 // Call runs a contract's function.

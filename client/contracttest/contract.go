@@ -41,7 +41,7 @@ type Result struct {
 	Events  []types.Log
 	GasUsed types.Gas
 	Debug   []string // what contracts said with the host function debug
-	Detail  string   // more about a module that was refused
+	Detail  string   // more about a module that was refused, or a trap
 	// Trace is all that happened, call by call, and where the gas went: as a node's svc_traceTransaction. Its parts add
 	// up to GasUsed.
 	Trace *api.Trace
@@ -100,6 +100,12 @@ func (r Result) Decode(t testing.TB, into any) {
 	}
 }
 
+// Copy deploys a contract with the code of this one: nothing is compiled for it.
+func (k *Contract) Copy(from Account, args any, options ...Options) *Contract {
+	k.chain.t.Helper()
+	return k.chain.Deploy(from, types.CopyOf(k.ID), args, options...)
+}
+
 // Deploy deploys code and runs its init function with args: what they encode to as JSON, or nothing when they are nil.
 // It ends the test where that fails.
 func (c *Chain) Deploy(from Account, code []byte, args any, options ...Options) *Contract {
@@ -115,6 +121,9 @@ func (c *Chain) TryDeploy(from Account, code []byte, args any, options ...Option
 	o := only(options)
 	payload, err := client.Deploy(o.Name, code, args, o.Value)
 	c.must(err)
+	if source, ok := (types.Deploy{Code: code}).Copies(); ok {
+		code = c.codeOf(source)
+	}
 	c.prepareCover(code)
 	id, result := c.send(from, payload, o.Gas)
 	if a, err := abi.FromCode(code); err == nil {
@@ -193,6 +202,15 @@ func (k *Contract) View(function string, args any) Result {
 	return result
 }
 
+// codeOf is the code of a contract, nothing if there is none.
+func (c *Chain) codeOf(id types.ContractID) []byte {
+	record, err := state.DecodeContract(c.state[string(state.ContractKey(id))])
+	if err != nil {
+		return nil
+	}
+	return c.codes[record.CodeHash]
+}
+
 // says is a typed error by its name and fields: one of a contract, or one that it passed on from another.
 func (c *Chain) says(of abi.ABI, r Result) string {
 	if r.Reason != string(exec.Reverted) {
@@ -200,11 +218,7 @@ func (c *Chain) says(of abi.ABI, r Result) string {
 	}
 	revert := of.Revert(r.Output)
 	if by := revert.By; by != nil {
-		record, err := state.DecodeContract(c.state[string(state.ContractKey(types.ContractID(*by)))])
-		if err != nil {
-			return "" // whoever says so is no contract
-		}
-		other, err := abi.FromCode(c.codes[record.CodeHash])
+		other, err := abi.FromCode(c.codeOf(types.ContractID(*by)))
 		if err != nil {
 			return ""
 		}
@@ -288,6 +302,9 @@ func (c *Chain) finish(r *Result, t *api.Trace) {
 	if !r.OK {
 		r.Reason = *t.Error
 	}
+	if r.Reason == string(exec.Trap) && t.Root.Cause != nil {
+		r.Detail = api.CauseText(t.Root.Cause)
+	}
 	_, err := partsOf(t)
 	c.must(err)
 }
@@ -310,9 +327,9 @@ func (l *listener) Enter(c exec.CallInfo) {
 }
 
 // Exit implements [exec.Tracer].
-func (l *listener) Exit(reason exec.Reason, output []byte, used types.Gas) {
-	l.watcher.Exit(reason, output, used)
-	l.Tracer.Exit(reason, output, used)
+func (l *listener) Exit(reason exec.Reason, cause vm.Cause, output []byte, used types.Gas) {
+	l.watcher.Exit(reason, cause, output, used)
+	l.Tracer.Exit(reason, cause, output, used)
 }
 
 // Charge implements [exec.Tracer].

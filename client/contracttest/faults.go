@@ -52,7 +52,7 @@ const enoughShare = 4
 func (w *watcher) Enter(c exec.CallInfo) { w.open = append(w.open, c) }
 
 // Exit implements [exec.Tracer].
-func (w *watcher) Exit(reason exec.Reason, output []byte, _ types.Gas) {
+func (w *watcher) Exit(reason exec.Reason, _ vm.Cause, output []byte, _ types.Gas) {
 	c := w.open[len(w.open)-1]
 	w.open = w.open[:len(w.open)-1]
 	if len(w.open) > 0 && len(w.inner) < mostInner {

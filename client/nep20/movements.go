@@ -1,6 +1,7 @@
 package nep20
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -215,6 +216,10 @@ func (c *checker) time() error {
 	if !c.Chain.TakesBack() {
 		return conformance.NotTested("it lets ten years pass: check a development chain")
 	}
+	decimals, err := conformance.View[uint32](c.Calls, "decimals", nil)
+	if err != nil {
+		return err
+	}
 	return c.lent(func(half uint64) error {
 		for _, wait := range []time.Duration{24 * time.Hour, 10 * 365 * 24 * time.Hour} {
 			err := c.moves(nothing, func() error {
@@ -228,6 +233,9 @@ func (c *checker) time() error {
 			})
 			if err != nil {
 				return err
+			}
+			if later, err := conformance.View[uint32](c.Calls, "decimals", nil); err != nil || later != decimals {
+				return cmp.Or(err, conformance.Breaks("decimals are %d, and were %d", later, decimals))
 			}
 		}
 		return nil

@@ -16,7 +16,7 @@ import (
 // found them where the token keeps it, for chains that are not taken back.
 var rules = []rule{
 	{"interface", "the ABI declares the nine functions and two events of the standard", (*checker).declares},
-	{"metadata", "name, symbol and decimals are two strings and a u32", (*checker).metadata},
+	{"metadata", "name, symbol and decimals are two strings and a u32 of at most 19", (*checker).metadata},
 	{
 		"balances",
 		"balanceOf and totalSupply are u64; an account that never had tokens has 0; no balance is over the supply",
@@ -58,7 +58,7 @@ var rules = []rule{
 	{"everything", "a holder can move all that it is said to have", (*checker).everything},
 	{"contracts", "a contract gets tokens as any account does", (*checker).contracts},
 	{"calls_nobody", "transfer, approve and transferFrom call no other contract", (*checker).callsNobody},
-	{"time", "balances stay as they are, and tokens move, a day and ten years later", (*checker).time},
+	{"time", "balances and decimals stay as they are, and tokens move, a day and ten years later", (*checker).time},
 	{
 		"other_functions", "no other function takes tokens of others, spends for them, or stops them from moving",
 		(*checker).otherFunctions,
@@ -124,9 +124,15 @@ func (c *checker) metadata() error {
 			return err
 		}
 	}
-	_, err := conformance.View[uint32](c.Calls, "decimals", nil)
+	decimals, err := conformance.View[uint32](c.Calls, "decimals", nil)
+	if err == nil && decimals > maxDecimals {
+		return conformance.Breaks("decimals are %d: no amount is a whole token", decimals)
+	}
 	return err
 }
+
+// maxDecimals are the most with which a u64 holds a whole token.
+const maxDecimals = 19
 
 func (c *checker) balances() error {
 	s, err := c.books()

@@ -47,6 +47,9 @@ var flaws = []struct {
 	{28, "emits another amount", []string{"transfer"}},
 	{29, "returns false instead of reverting", []string{"transfer_too_much"}},
 	{30, "lets its owner make tokens in silence", []string{"other_functions"}},
+	{31, "makes a token at each transfer", []string{"transfer"}},
+	{32, "says that it has 255 decimals", []string{"metadata"}},
+	{33, "has more decimals each day", []string{"time"}},
 }
 
 // TestFlawedTokens: the check finds each flaw by what happens when the token runs.

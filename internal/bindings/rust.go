@@ -50,8 +50,8 @@ func Rust(a abi.ABI, name string) ([]byte, error) {
 		}
 		line("    }")
 	}
-	if a.TakesBinary {
-		line("    binary;")
+	if !a.TakesBinary {
+		line("    json;")
 	}
 	line("    /// The functions that contracts may call.\n    %s {", name)
 	for _, f := range a.Functions {

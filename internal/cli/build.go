@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,12 +16,14 @@ import (
 
 // builtContract is the result of cairn contract build.
 type builtContract struct {
-	Module     string             `json:"module"`
-	Size       int                `json:"size"` // bytes
-	CodeHash   contractbuild.Hash `json:"codeHash"`
-	DeployGas  types.Gas          `json:"deployGas"` // without init
-	Source     string             `json:"source"`
-	SourceHash contractbuild.Hash `json:"sourceHash"`
+	Module    string             `json:"module"`
+	Size      int                `json:"size"` // bytes
+	CodeHash  contractbuild.Hash `json:"codeHash"`
+	DeployGas types.Gas          `json:"deployGas"` // without init
+	// Dearest are the functions that have most of it.
+	Dearest    []contractbuild.FunctionGas `json:"dearest"`
+	Source     string                      `json:"source"`
+	SourceHash contractbuild.Hash          `json:"sourceHash"`
 }
 
 func (a *app) newContractBuild() *cobra.Command {
@@ -84,6 +87,7 @@ func writeBuilt(dir, name string, built contractbuild.Result) (builtContract, er
 		Size:       len(built.Module),
 		CodeHash:   contractbuild.HashOf(built.Module),
 		DeployGas:  built.DeployGas,
+		Dearest:    built.Dearest,
 		Source:     filepath.Join(dir, name+".source.tar"),
 		SourceHash: contractbuild.HashOf(built.Archive),
 	}
@@ -96,11 +100,21 @@ func writeBuilt(dir, name string, built contractbuild.Result) (builtContract, er
 	return result, os.WriteFile(result.Module, built.Module, 0o644)
 }
 
+// dearestText names the dearest functions of a module: "transfer 3502090, init 2801440".
+func dearestText(functions []contractbuild.FunctionGas) string {
+	parts := make([]string, len(functions))
+	for i, f := range functions {
+		parts[i] = fmt.Sprintf("%s %d", f.Function, f.Gas)
+	}
+	return strings.Join(parts, ", ")
+}
+
 func (b builtContract) people(t *output.Text) {
 	t.Fields(
 		output.Field{Name: "Module", Value: b.Module},
 		output.Field{Name: "Code", Value: fmt.Sprintf("%d bytes, SHA-256 %s", b.Size, b.CodeHash)},
 		output.Field{Name: "Deploy", Value: fmt.Sprintf("%d gas, and what init takes", b.DeployGas)},
+		output.Field{Name: "Of it", Value: dearestText(b.Dearest)},
 		output.Field{Name: "Source", Value: b.Source},
 		output.Field{Name: "Source hash", Value: b.SourceHash},
 	)

@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/cli/argument"
 	"github.com/cairn-chain/cairn/internal/cli/keystore"
 	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/internal/contractbuild"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -33,17 +36,21 @@ type deployedContract struct {
 func (a *app) newDeploy() *cobra.Command {
 	var flags deployment
 	command := a.define(&cobra.Command{
-		Use:   "deploy FILE.wasm",
+		Use:   "deploy FILE.wasm|CONTRACT",
 		Short: "Deploy a contract",
 		Long: `Deploy a contract's WebAssembly code, and wait until it is in a block.
+
+With a contract in place of a file the new contract gets that one's code. It has an ID, storage and coins of its own.
+Nothing is compiled for it, so it costs a fraction of what the first one did.
 
 The arguments of its function init are a JSON object by parameter name. Accounts in it may be named as everywhere. With
 --alias the contract can be named in further commands.`,
 		Example: `  cairn deploy counter.wasm --from dev0 --alias counter
+  cairn deploy counter --name another --from dev0 --alias another
   cairn deploy nep20.wasm --from dev0 --alias gold --args '{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":100000}'`,
 		Args: exactly("FILE"),
 	}, senderSettings, func(ctx context.Context, s *session, command *cobra.Command, args []string) error {
-		code, err := readCode(args[0])
+		code, err := s.deployable(ctx, args[0])
 		if err != nil {
 			return output.Usage(err)
 		}
@@ -62,6 +69,30 @@ func (f *deployment) register(command *cobra.Command) {
 	f.registerGasLimit(command)
 	command.MarkFlagsMutuallyExclusive("alias", "no-wait")
 	command.MarkFlagsMutuallyExclusive("alias", "dry-run")
+}
+
+// deployable is the code in a file, or what stands for that of a contract.
+func (s *session) deployable(ctx context.Context, argument string) ([]byte, error) {
+	if info, err := os.Stat(argument); filepath.Ext(argument) == ".wasm" || err == nil && info.Mode().IsRegular() {
+		return readCode(argument)
+	}
+	asking, cancel := s.patience(ctx)
+	defer cancel()
+	id, _, err := s.contract(asking, argument)
+	return types.CopyOf(id), err
+}
+
+// abiOf is the ABI of the code that a deploy brings or takes. An error may be [abi.ErrNoABI].
+func (s *session) abiOf(ctx context.Context, code []byte) (abi.ABI, error) {
+	source, ok := types.Deploy{Code: code}.Copies()
+	if !ok {
+		return abi.FromCode(code)
+	}
+	declared, err := s.client.ContractABI(ctx, source)
+	if err != nil || declared == nil {
+		return abi.ABI{}, cmp.Or(err, abi.ErrNoABI)
+	}
+	return *declared, nil
 }
 
 // readCode reads a contract's code from a file.
@@ -106,14 +137,14 @@ func (f *deployment) deploy(ctx context.Context, s *session, command *cobra.Comm
 			return output.Usage(err)
 		}
 	}
-	encoded, err := s.initArgs(chain, code, args)
+	encoded, err := s.initArgs(asking, chain, code, args)
 	if err != nil {
 		return output.Usage(err)
 	}
 	payload := types.Deploy{Amount: value, Name: f.name, Code: code, InitArgs: encoded}
 	receipt, err := f.send(ctx, s, command, from.ID, payload, s.keyOf(ctx, from))
 	if receipt == nil || err != nil {
-		return err
+		return tooDear(err, code)
 	}
 	if err := client.Failure(*receipt); err != nil {
 		s.pointAtTrace(*receipt)
@@ -139,6 +170,22 @@ func (f *deployment) deploy(ctx context.Context, s *session, command *cobra.Comm
 	})
 }
 
+// tooDear names the dearest functions of a code in the error of a deploy that cannot pay for it.
+func tooDear(err error, code []byte) error {
+	var answer *client.Error
+	if !errors.As(err, &answer) || answer.Data["reason"] != "out_of_gas" {
+		return err
+	}
+	dearest, unreadable := contractbuild.Dearest(code, code)
+	if unreadable != nil || len(dearest) == 0 {
+		return err
+	}
+	return &client.Error{
+		Code: answer.Code, Data: answer.Data,
+		Message: fmt.Sprintf("%s; of the deploy's gas most is for the functions %s", answer.Message, dearestText(dearest)),
+	}
+}
+
 // free checks that a contract of a chain can be given a name: that of a contract of another chain is taken over.
 func (s *session) free(name string, of keystore.Chain) error {
 	entry, err := s.store.Find(name)
@@ -159,8 +206,8 @@ func (s *session) free(name string, of keystore.Chain) error {
 }
 
 // initArgs are the bytes of a deploy's arguments: checked against the code's ABI, as they are where it has none.
-func (s *session) initArgs(chain argument.Chain, code, args []byte) ([]byte, error) {
-	declared, err := abi.FromCode(code)
+func (s *session) initArgs(ctx context.Context, chain argument.Chain, code, args []byte) ([]byte, error) {
+	declared, err := s.abiOf(ctx, code)
 	if errors.Is(err, abi.ErrNoABI) {
 		if len(args) > 0 && !json.Valid(args) {
 			return nil, errors.New("the arguments are not JSON")

@@ -235,7 +235,7 @@ func (s *session) mayBeIn(ctx context.Context, err error, id types.TxID, known s
 	return output.WithData(explained{text, err}, map[string]any{"hash": id})
 }
 
-// planOf is a transaction for people; the ABI is that of the contract that it calls, nil where it is not known.
+// planOf is a transaction for people; the ABI is that of the contract that it calls or deploys, nil where it is not known.
 func planOf(tx types.Transaction, declared *abi.ABI) (plannedTransaction, error) {
 	cost, err := tx.Cost()
 	if err != nil {
@@ -259,12 +259,8 @@ func planOf(tx types.Transaction, declared *abi.ABI) (plannedTransaction, error)
 	case types.Configure:
 		plan.Parameters = &payload.Parameters
 	case types.Deploy:
-		declared, err := abi.FromCode(payload.Code)
-		if err != nil {
-			declared = abi.ABI{} // it has none: the arguments are shown as they are
-		}
 		plan.Contract = new(types.NewContractID(tx.Sender, tx.Nonce))
-		plan.Args = new(argumentsText(&declared, abi.InitFunction, payload.InitArgs))
+		plan.Args = new(argumentsText(declared, abi.InitFunction, payload.InitArgs))
 	case types.Call:
 		plan.Contract, plan.Function = &payload.Contract, &payload.Function
 		plan.Args = new(argumentsText(declared, payload.Function, payload.Args))
@@ -278,9 +274,14 @@ func (f *submission) planned(ctx context.Context, s *session, tx types.Transacti
 	defer cancel()
 	var declared *abi.ABI
 	var err error
-	if call, ok := tx.Payload.(types.Call); ok {
-		if declared, err = s.client.ContractABI(ctx, call.Contract); err != nil {
+	switch payload := tx.Payload.(type) {
+	case types.Call:
+		if declared, err = s.client.ContractABI(ctx, payload.Contract); err != nil {
 			return err
+		}
+	case types.Deploy:
+		if its, err := s.abiOf(ctx, payload.Code); err == nil { // without one the arguments are shown as they are
+			declared = &its
 		}
 	}
 	plan, err := planOf(tx, declared)
@@ -298,12 +299,11 @@ func (f *submission) planned(ctx context.Context, s *session, tx types.Transacti
 	if err != nil {
 		return err
 	}
-	base := min(types.Amount(price.BaseFee), tx.MaxFeePerGas)
-	likely, err := types.Gas(trace.GasUsed).Cost(base + min(tx.MaxPriorityFeePerGas, tx.MaxFeePerGas-base))
+	costs, err := client.CostsOf(tx, types.Gas(trace.GasUsed), types.Amount(price.BaseFee))
 	if err != nil {
 		return err
 	}
-	plan.LikelyGas, plan.LikelyCost = trace.GasUsed, plan.Value+api.Quantity(likely)
+	plan.LikelyGas, plan.LikelyCost = trace.GasUsed, api.Quantity(costs.Likely)
 	return s.Result(plan, func(t *output.Text) {
 		plan.people(t)
 		if plan.Trace != nil {

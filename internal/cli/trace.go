@@ -185,6 +185,8 @@ func (t traceWriter) call(indent string, call readCall) {
 	switch {
 	case call.Error != nil && len(call.Output) > 0:
 		line("failed: %s: %s", *call.Error, t.revert(call))
+	case call.Cause != nil:
+		line("failed: %s: %s", *call.Error, api.CauseText(call.Cause))
 	case call.Error != nil:
 		line("failed: %s", *call.Error)
 	case len(call.Output) > 0:

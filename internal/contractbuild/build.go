@@ -32,6 +32,8 @@ type Result struct {
 	Archive []byte // the source
 	// DeployGas is what a deploy of the module takes in gas, but for its init, its arguments and its name.
 	DeployGas types.Gas
+	// Dearest are the functions that have most of it.
+	Dearest []FunctionGas
 }
 
 // Build makes the module of a source. What a deploy would refuse it refuses, with the name of the function. An error of
@@ -68,7 +70,8 @@ func Build(ctx context.Context, s Source, o Options) (Result, error) {
 		)
 	}
 	gas := fees.IntrinsicGas(types.Deploy{Code: module}) + checked.DeployGas()
-	return Result{Module: module, Linked: linked, Archive: archive, DeployGas: gas}, nil
+	dearest, err := Dearest(module, linked)
+	return Result{Module: module, Linked: linked, Archive: archive, DeployGas: gas, Dearest: dearest}, err
 }
 
 // Bare is the module without the hash of its source.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
+	"github.com/cairn-chain/cairn/types"
 )
 
 const (
@@ -221,6 +222,37 @@ func (f *functions) at(offset int) (defined int, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// mostDearest is how many functions are named.
+const mostDearest = 3
+
+// FunctionGas is what a function takes in a deploy of its module.
+type FunctionGas struct {
+	Function string    `json:"function"` // its name in the source or the export, else its index
+	Gas      types.Gas `json:"gas"`
+}
+
+// Dearest are the functions of a module that take most in a deploy, the dearest first. named is the same module with its
+// names, or the module itself.
+func Dearest(code, named []byte) ([]FunctionGas, error) {
+	costs, err := vm.FunctionCosts(code)
+	if err != nil {
+		return nil, err
+	}
+	functions, err := functionsOf(named)
+	if err != nil {
+		return nil, err
+	}
+	dearest := []FunctionGas{}
+	for _, c := range costs[:min(mostDearest, len(costs))] {
+		name := demangled(functions.name(c.Function))
+		if _, known := functions.names[functions.imported+c.Function]; !known && c.Export != "" {
+			name = c.Export
+		}
+		dearest = append(dearest, FunctionGas{name, c.Gas})
+	}
+	return dearest, nil
 }
 
 // checkModule holds a module to what a deploy asks, and says in which function it breaks a rule. linked is the same

@@ -30,7 +30,7 @@ func (b *bill) Charge(part exec.Part, gas types.Gas)      { b.add(part, gas) }
 func (b *bill) Host(function vm.Function, took types.Gas) { b.add(hostFunction(function), took) }
 func (b *bill) Enter(exec.CallInfo)                       { b.open = append(b.open, 0) }
 
-func (b *bill) Exit(reason exec.Reason, _ []byte, used types.Gas) {
+func (b *bill) Exit(reason exec.Reason, _ vm.Cause, _ []byte, used types.Gas) {
 	last := len(b.open) - 1
 	if b.open[last] != used {
 		b.wrong = fmt.Errorf("a call that ended %q has parts of %d gas, and used %d", reason, b.open[last], used)

@@ -27,6 +27,7 @@ var afterwards = func() int {
 		GasUsed:  math.MaxUint64,
 		Output:   make([]byte, types.MaxArgsBytes),
 		Error:    &word,
+		Cause:    &api.TrapCause{Name: longest, Limit: math.MaxUint32},
 		HostGas:  map[string]api.Quantity{},
 		Parts:    everyPart(),
 		BelowGas: math.MaxUint64,
@@ -104,6 +105,14 @@ func Failure(reason exec.Reason) *string {
 	return &word
 }
 
+// Cause says more about a trap; nil where there is no more.
+func Cause(c vm.Cause) *api.TrapCause {
+	if c.Name == "" {
+		return nil
+	}
+	return &api.TrapCause{Name: c.Name, Limit: uint64(c.Limit)}
+}
+
 // fits reports whether there is room for something more, and takes it. Nothing is shown behind what did not fit.
 func (t *Tracer) fits(item any) bool { return !t.truncated && t.take(size(item)+len(",")) }
 
@@ -147,7 +156,7 @@ func (t *Tracer) Enter(c exec.CallInfo) {
 }
 
 // Exit implements [exec.Tracer].
-func (t *Tracer) Exit(reason exec.Reason, output []byte, used types.Gas) {
+func (t *Tracer) Exit(reason exec.Reason, cause vm.Cause, output []byte, used types.Gas) {
 	ended := t.top()
 	t.open = t.open[:len(t.open)-1]
 	if len(t.open) > 0 {
@@ -157,6 +166,7 @@ func (t *Tracer) Exit(reason exec.Reason, output []byte, used types.Gas) {
 		return
 	}
 	ended.Output, ended.GasUsed, ended.Error = bytes.Clone(output), api.Quantity(used), Failure(reason)
+	ended.Cause = Cause(cause)
 	t.size -= ended.reserved - sizeAlone(ended.TraceCall)
 	if len(t.open) == 0 {
 		t.root = &ended.TraceCall

@@ -14,6 +14,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
+// longCause is as long as one can be.
+var longCause = vm.Cause{Name: "event_name_size_and_more", Limit: math.MaxUint32}
+
 // answerBytes is the length of an answer that has the trace, as a node encodes it.
 func answerBytes(t *testing.T, shown *api.Trace) int {
 	t.Helper()
@@ -37,8 +40,8 @@ func TestTraceOfEndlessDebug(t *testing.T) {
 		for range 20_000 {
 			tracer.Debug(message)
 		}
-		tracer.Exit(exec.Success, nil, 1)
-		tracer.Exit(exec.Success, nil, 1)
+		tracer.Exit(exec.Success, vm.Cause{}, nil, 1)
+		tracer.Exit(exec.Success, vm.Cause{}, nil, 1)
 		shown := tracer.Trace(1, exec.Success)
 		got := answerBytes(t, shown)
 		if least := api.MaxPageBytes - 512<<10; got > api.MaxPageBytes || got < least {
@@ -65,7 +68,7 @@ func TestTraceOfDeepCalls(t *testing.T) {
 		}
 	}
 	for range depth {
-		tracer.Exit(exec.Trap, long, math.MaxUint64)
+		tracer.Exit(exec.Trap, longCause, long, math.MaxUint64)
 	}
 	shown := tracer.Trace(math.MaxUint64, exec.Trap)
 	if got := answerBytes(t, shown); got > api.MaxPageBytes {
@@ -92,7 +95,7 @@ func FuzzTraceBound(f *testing.F) {
 				switch step % 6 {
 				case 0:
 					if depth > 1 {
-						tracer.Exit(exec.Trap, some(types.MaxArgsBytes), types.Gas(r.Uint64()))
+						tracer.Exit(exec.Trap, longCause, some(types.MaxArgsBytes), types.Gas(r.Uint64()))
 						depth--
 					}
 				case 1:
@@ -122,7 +125,7 @@ func FuzzTraceBound(f *testing.F) {
 			}
 		}
 		for ; depth > 0; depth-- {
-			tracer.Exit(exec.Success, some(types.MaxArgsBytes), types.Gas(r.Uint64()))
+			tracer.Exit(exec.Success, vm.Cause{}, some(types.MaxArgsBytes), types.Gas(r.Uint64()))
 		}
 		shown := tracer.Trace(math.MaxUint64, exec.Success)
 		if got := answerBytes(t, shown); got > api.MaxPageBytes {

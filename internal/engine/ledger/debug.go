@@ -24,7 +24,9 @@ func (l *listener) begin(tx types.TxID) { l.tx, l.running = tx, l.running[:0] }
 func (l *listener) Enter(c exec.CallInfo) { l.running = append(l.running, c.Contract) }
 
 // Exit implements [exec.Tracer].
-func (l *listener) Exit(exec.Reason, []byte, types.Gas) { l.running = l.running[:len(l.running)-1] }
+func (l *listener) Exit(exec.Reason, vm.Cause, []byte, types.Gas) {
+	l.running = l.running[:len(l.running)-1]
+}
 
 // Debug implements [exec.Tracer].
 func (l *listener) Debug(message []byte) { l.debug(l.tx, l.running[len(l.running)-1], message) }

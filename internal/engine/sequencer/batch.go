@@ -200,6 +200,9 @@ func (b *batch) Tried(tx *types.VerifiedTx, receipt types.Receipt, err error) {
 func CodeOf(l mempool.Chain, payload types.Payload) (types.CodeHash, error) {
 	switch p := payload.(type) {
 	case types.Deploy:
+		if source, ok := p.Copies(); ok {
+			return CodeOf(l, types.Call{Contract: source})
+		}
 		return sha256.Sum256(p.Code), nil
 	case types.Call:
 		view, err := l.Store().StateAt(l.Tip().Header.Header.Height)

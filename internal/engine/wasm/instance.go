@@ -75,6 +75,7 @@ func (i *instance) run(function string, host vm.Host, gas *vm.Gas) (vm.Exit, err
 	}
 
 	exit := i.exit
+	cause, trapped := trapOf(err)
 	switch {
 	case i.fault != nil:
 		return 0, i.fault
@@ -83,9 +84,10 @@ func (i *instance) run(function string, host vm.Host, gas *vm.Gas) (vm.Exit, err
 		if !gas.Return(i.gasGlobal.Get()) {
 			return 0, errors.New("a function returned with less than no gas")
 		}
-	case !isTrap(err):
+	case !trapped:
 		return 0, err
 	default:
+		gas.Cause = cause
 		exit = gas.Trapped(i.gasGlobal.Get(), i.stackGlobal.Get())
 	}
 	if stopped := i.code.engine.opts.Stopped; stopped != nil && exit != vm.Returned {
@@ -131,21 +133,25 @@ func (i *instance) entry(name string) api.Function {
 
 // traps are what wazero calls the traps of WebAssembly 1.0 without floats. Its own stack overflow is none of them: the
 // counters that instrumentation adds come first, so it would be a fault.
-var traps = map[string]bool{
-	"unreachable":                 true,
-	"out of bounds memory access": true,
-	"invalid table access":        true, // also a null element
-	"indirect call type mismatch": true,
-	"integer overflow":            true,
-	"integer divide by zero":      true,
+var traps = map[string]vm.Cause{
+	"unreachable":                 vm.Unreachable,
+	"out of bounds memory access": vm.OutOfBounds,
+	"invalid table access":        vm.BadIndirect, // also a null element
+	"indirect call type mismatch": vm.BadIndirect,
+	"integer overflow":            vm.BadDivision,
+	"integer divide by zero":      vm.BadDivision,
 }
 
-// isTrap tells a trap of the guest's code from everything else that can end a call: a Go panic is recovered by wazero
+// trapOf tells a trap of the guest's code from everything else that can end a call: a Go panic is recovered by wazero
 // and becomes an error like a trap.
-func isTrap(err error) bool {
-	cause := errors.Unwrap(err)
+func trapOf(err error) (cause vm.Cause, ok bool) {
+	inner := errors.Unwrap(err)
 	// The type is internal to wazero; an error of another type could have the same text.
-	return cause != nil && traps[cause.Error()] && reflect.TypeOf(cause).String() == "*wasmruntime.Error"
+	if inner == nil || reflect.TypeOf(inner).String() != "*wasmruntime.Error" {
+		return cause, false
+	}
+	cause, ok = traps[inner.Error()]
+	return cause, ok
 }
 
 // invoke serves a host function.

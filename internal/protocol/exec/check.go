@@ -97,14 +97,14 @@ func CheckStatic(env Env, tx *types.SignedTransaction) error {
 func checkSizes(payload types.Payload) error {
 	tooLong := func(field string, size, limit int) error {
 		if size > limit {
-			return fmt.Errorf("%w: %s has %d bytes, at most %d", ErrFieldTooLong, field, size, limit)
+			return &SizeError{ErrFieldTooLong, field, size, limit}
 		}
 		return nil
 	}
 	switch p := payload.(type) {
 	case types.Deploy:
 		if len(p.Code) > types.MaxCodeBytes {
-			return fmt.Errorf("%w: %d bytes, at most %d", ErrCodeTooLong, len(p.Code), types.MaxCodeBytes)
+			return &SizeError{ErrCodeTooLong, "code", len(p.Code), types.MaxCodeBytes}
 		}
 		if err := tooLong("name", len(p.Name), types.MaxNameBytes); err != nil {
 			return err

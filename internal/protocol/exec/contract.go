@@ -66,23 +66,20 @@ func (x *execution) deploy(gas *vm.Gas, tx *types.Transaction, p types.Deploy) (
 	if reason, err := r.endow(gas, tx.Sender, types.Account(id), p.Amount); reason != Success || err != nil {
 		return Outcome{Reason: reason}, err
 	}
-	module, err := vm.Check(p.Code)
-	if err != nil || len(p.InitArgs) > 0 && !module.HasInit() {
-		return Outcome{Reason: ModuleRefused, Detail: refusal(err)}, nil
+	made := contract{id: id}
+	var module *vm.Module
+	var failed Outcome
+	var err error
+	if source, ok := p.Copies(); ok {
+		made.hash, module, failed, err = x.copied(source, p)
+	} else {
+		made.hash, module, failed, err = x.brought(gas, p)
 	}
-	if !r.take(gas, Code, uint64(module.DeployGas())) {
-		return Outcome{Reason: OutOfGas}, nil
+	if failed.Reason != Success || err != nil {
+		return failed, err
 	}
-	made := contract{id: id, hash: sha256.Sum256(p.Code)}
 	record := state.Contract{CodeHash: made.hash, Deployer: tx.Sender, Height: r.header.Height, Name: p.Name}
 	if err := r.state.Set(state.ContractKey(id), record.Encode()); err != nil {
-		return Outcome{}, err
-	}
-	r.keepCode(made.hash, p.Code)
-	if r.machine.Engine == nil {
-		return Outcome{}, errNoMachine
-	}
-	if err := r.machine.Engine.Compile(made.hash, module); err != nil {
 		return Outcome{}, err
 	}
 	outcome := Outcome{Contract: &id}
@@ -95,9 +92,40 @@ func (x *execution) deploy(gas *vm.Gas, tx *types.Transaction, p types.Deploy) (
 		r.tell(Instance, instance)
 		x.loaded.add(made.hash, params.Load(module.Load()))
 		f := &frame{execution: x, id: id, caller: tx.Sender, value: p.Amount, args: p.InitArgs}
-		outcome.Reason, outcome.Output, err = f.enter(made, module, vm.InitFunction, gas)
+		outcome.Reason, outcome.Cause, outcome.Output, err = f.enter(made, module, vm.InitFunction, gas)
 	}
 	return outcome, err
+}
+
+// brought checks the code that a deploy brings, takes its price and has it compiled.
+func (x *execution) brought(gas *vm.Gas, p types.Deploy) (types.CodeHash, *vm.Module, Outcome, error) {
+	hash, r := types.CodeHash(sha256.Sum256(p.Code)), x.derivation
+	module, err := vm.Check(p.Code)
+	if err != nil || len(p.InitArgs) > 0 && !module.HasInit() {
+		return hash, nil, Outcome{Reason: ModuleRefused, Detail: refusal(err)}, nil
+	}
+	if !r.take(gas, Code, uint64(module.DeployGas())) {
+		return hash, nil, Outcome{Reason: OutOfGas}, nil
+	}
+	r.keepCode(hash, p.Code)
+	if r.machine.Engine == nil {
+		return hash, nil, Outcome{}, errNoMachine
+	}
+	return hash, module, Outcome{}, r.machine.Engine.Compile(hash, module)
+}
+
+// copied finds the code of the contract that a deploy names; that contract's record is listed. Its price is all in the
+// intrinsic gas: nothing is compiled.
+func (x *execution) copied(source types.ContractID, p types.Deploy) (types.CodeHash, *vm.Module, Outcome, error) {
+	found, ok, err := x.derivation.lookUp(source)
+	if err != nil || !ok {
+		return found.hash, nil, Outcome{Reason: NoSuchContract}, err
+	}
+	module, _, err := x.load(found) // the first that the transaction loads
+	if err == nil && len(p.InitArgs) > 0 && !module.HasInit() {
+		return found.hash, nil, Outcome{Reason: ModuleRefused, Detail: refusal(nil)}, nil
+	}
+	return found.hash, module, Outcome{}, err
 }
 
 func refusal(err error) string {
@@ -144,7 +172,7 @@ func (x *execution) call(gas *vm.Gas, sender types.Account, p types.Call) (Outco
 		view:      x.derivation.view,
 	}
 	var outcome Outcome
-	outcome.Reason, outcome.Output, err = f.enter(callee, module, p.Function, gas)
+	outcome.Reason, outcome.Cause, outcome.Output, err = f.enter(callee, module, p.Function, gas)
 	return outcome, err
 }
 
@@ -164,7 +192,7 @@ func nestedInstancePrice(m *vm.Module) uint64 {
 }
 
 // enter runs a function of a contract whose price is paid, with all the gas, and says how it ended.
-func (f *frame) enter(c contract, module *vm.Module, function string, gas *vm.Gas) (Reason, []byte, error) {
+func (f *frame) enter(c contract, module *vm.Module, function string, gas *vm.Gas) (Reason, vm.Cause, []byte, error) {
 	x := f.execution
 	before := gas.Left
 	if t := x.derivation.tracer; t != nil {
@@ -186,11 +214,14 @@ func (f *frame) enter(c contract, module *vm.Module, function string, gas *vm.Ga
 	x.frames = x.frames[:len(x.frames)-1]
 	x.pages -= f.pages
 	if err != nil {
-		return Success, nil, err
+		return Success, vm.Cause{}, nil, err
 	}
-	reason := reasonOf(exit)
+	reason, cause := reasonOf(exit), gas.Cause
 	if reason == Trap && f.wrote {
 		reason = ViewWroteState
+	}
+	if reason != Trap {
+		cause = vm.Cause{}
 	}
 	var output []byte
 	if reason == Success || reason == Reverted {
@@ -201,10 +232,10 @@ func (f *frame) enter(c contract, module *vm.Module, function string, gas *vm.Ga
 		x.derivation.tell(Memory, gas.Grown)
 		x.derivation.tell(Forfeited, gas.Forfeited)
 		x.derivation.tell(Instructions, used-f.told-gas.Grown-gas.Forfeited)
-		t.Exit(reason, output, types.Gas(used))
+		t.Exit(reason, cause, output, types.Gas(used))
 	}
-	gas.Grown, gas.Forfeited = 0, 0
-	return reason, output, nil
+	gas.Grown, gas.Forfeited, gas.Cause = 0, 0, vm.Cause{}
+	return reason, cause, output, nil
 }
 
 func reasonOf(exit vm.Exit) Reason {

@@ -150,6 +150,154 @@ func TestDeploy(t *testing.T) {
 	})
 }
 
+// TestDeployOfACopy: a contract with the code of another one pays for its bytes and its init, and for no compiling.
+func TestDeployOfACopy(t *testing.T) {
+	c, e := withMachine(t)
+	code := e.code("copied", 3, map[string]script{
+		"init": func(g *guest) { g.write("made", "yes") }, "f": func(g *guest) { g.answer("%s", g.read("made")) },
+	})
+	first := types.NewContractID(account(alice), 0)
+	c.outcome(c.block(c.payload(alice, 10_000_000, types.Deploy{Code: code})), Success, "")
+	compiled := len(e.compiled)
+
+	id := types.NewContractID(account(alice), 1)
+	result := c.block(c.payload(alice, 10_000_000, types.Deploy{Amount: 5, Name: "n", Code: types.CopyOf(first)}))
+	c.outcome(result, Success, "")
+	want := types.Gas(71_000+16+33_000) + 25_000 + (11_000 + 3*3_000) + (12_000 + 12*4 + 64*3 + 2 + 50_000)
+	if got := result.Receipts[0].GasUsed; got != want || len(e.compiled) != compiled || len(result.Codes) != 0 {
+		t.Errorf("got %d gas, %d codes compiled, %d codes of the block; want %d, %d, 0",
+			got, len(e.compiled), len(result.Codes), want, compiled)
+	}
+	if !slices.ContainsFunc(result.Accesses, func(a types.Access) bool { return bytes.Equal(a.Key, state.ContractKey(first)) }) ||
+		len(result.Loaded) != 1 {
+		t.Errorf("got %d codes loaded, the first contract's record listed or not; want 1, listed", len(result.Loaded))
+	}
+	record, err := state.DecodeContract(c.state[string(state.ContractKey(id))])
+	source, _ := state.DecodeContract(c.state[string(state.ContractKey(first))])
+	if wanted := (state.Contract{CodeHash: source.CodeHash, Deployer: account(alice), Height: 2, Name: "n"}); err != nil || record != wanted {
+		t.Errorf("got %+v, %v; want %+v", record, err, wanted)
+	}
+	c.outcome(c.run(id, "f"), Success, "yes")
+
+	for name, tc := range map[string]struct {
+		payload types.Deploy
+		want    Reason
+	}{
+		"of nothing":             {types.Deploy{Code: types.CopyOf(types.ContractID{9})}, NoSuchContract},
+		"of 32 bytes":            {types.Deploy{Code: types.CopyOf(first)[:32]}, ModuleRefused},
+		"of another mark":        {types.Deploy{Code: append([]byte{2}, first[:]...)}, ModuleRefused},
+		"of a copy":              {types.Deploy{Code: types.CopyOf(id)}, Success},
+		"args that nobody reads": {types.Deploy{Code: types.CopyOf(first), InitArgs: []byte("{}")}, Success},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := c.block(c.payload(alice, 10_000_000, tc.payload)).Reasons[0]; got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+	t.Run("arguments without init", func(t *testing.T) {
+		plain := c.deploy(e, "plain", 0, map[string]script{"f": func(*guest) {}})
+		payload := types.Deploy{Code: types.CopyOf(plain), InitArgs: []byte{1}}
+		c.outcome(c.block(c.payload(alice, 10_000_000, payload)), ModuleRefused, "")
+	})
+	t.Run("in the block of the first", func(t *testing.T) {
+		code := e.code("together", 1, map[string]script{"f": func(g *guest) { g.answer("here") }})
+		nonce := c.state.account(t, account(alice)).Nonce
+		next := func(tx *types.Transaction) {
+			tx.Nonce, tx.GasLimit = nonce+1, 10_000_000
+			tx.Payload = types.Deploy{Code: types.CopyOf(types.NewContractID(account(alice), nonce))}
+		}
+		result := c.block(c.payload(alice, 10_000_000, types.Deploy{Code: code}), c.transfer(alice, next))
+		if result.Reasons[1] != Success || len(result.Codes) != 1 {
+			t.Errorf("got %q and %d codes, want success and 1", result.Reasons[1], len(result.Codes))
+		}
+	})
+}
+
+// TestCausesOfTraps: what a host function refuses is told, with the limit of a length.
+func TestCausesOfTraps(t *testing.T) {
+	const outside, long = 2 << 16, 1 << 16
+	causes := map[string]struct {
+		trap script
+		want vm.Cause
+	}{
+		"return_data outside": {func(g *guest) { g.call(vm.ReturnData, outside, 1) }, vm.OutOfBounds},
+		"return_data":         {func(g *guest) { g.call(vm.ReturnData, 0, long+1) }, vm.Cause{Name: "result_size", Limit: 65_536}},
+		"revert":              {func(g *guest) { g.call(vm.Revert, 0, long+1) }, vm.Cause{Name: "result_size", Limit: 65_536}},
+		"args_read":           {func(g *guest) { g.call(vm.Caller, outside) }, vm.OutOfBounds},
+		"storage_read":        {func(g *guest) { g.call(vm.StorageRead, 0, 257, 0, 0) }, vm.Cause{Name: "key_size", Limit: 256}},
+		"storage_write":       {func(g *guest) { g.call(vm.StorageWrite, 0, 1, 0, 16_385) }, vm.Cause{Name: "value_size", Limit: 16_384}},
+		"storage_delete":      {func(g *guest) { g.call(vm.StorageDelete, 0, 257) }, vm.Cause{Name: "key_size", Limit: 256}},
+		"an empty value":      {func(g *guest) { g.call(vm.StorageWrite, 0, 1, outside+1, 0) }, vm.OutOfBounds},
+		"call":                {func(g *guest) { g.call(vm.Call, 0, 0, 65, 0, 0, 0, 0) }, vm.Cause{Name: "function_size", Limit: 64}},
+		"call with arguments": {func(g *guest) { g.call(vm.Call, 0, 0, 1, 0, long+1, 0, 0) }, vm.Cause{Name: "arguments_size", Limit: 65_536}},
+		"call of no name":     {func(g *guest) { g.put(0, []byte{0xff}); g.call(vm.Call, 0, 0, 1, 0, 0, 0, 0) }, vm.InvalidUTF8},
+		"emit":                {func(g *guest) { g.call(vm.Emit, 0, 65, 0, 0, 0, 0) }, vm.Cause{Name: "event_name_size", Limit: 64}},
+		"emit of much":        {func(g *guest) { g.call(vm.Emit, 0, 1, 0, 0, 0, 16_385) }, vm.Cause{Name: "event_data_size", Limit: 16_384}},
+		"emit of topics":      {func(g *guest) { g.call(vm.Emit, 0, 1, 0, 4, 0, 0) }, vm.TooManyTopics},
+		"sha256":              {func(g *guest) { g.call(vm.SHA256, 0, 1, outside) }, vm.OutOfBounds},
+		"ecdsa_recover":       {func(g *guest) { g.call(vm.ECDSARecover, 0, 0, outside) }, vm.OutOfBounds},
+		"debug":               {func(g *guest) { g.call(vm.Debug, 0, 1_025) }, vm.Cause{Name: "debug_size", Limit: 1_024}},
+	}
+	scripts := map[string]script{}
+	for name, tc := range causes {
+		scripts[name] = tc.trap
+	}
+	c, e := withMachine(t)
+	id := c.deploy(e, "causes", 0, scripts)
+	seed, err := Seed(c.head, c.params, c.head.Timestamp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range causes {
+		got, err := Call(c.params, c.state, seed, types.Transaction{
+			Version: types.TransactionVersion, ChainID: testChainID, Sender: account(alice), GasLimit: 10_000_000,
+			Payload: types.Call{Contract: id, Function: name},
+		}, Simulation{Machine: c.machine})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Reason != Trap || got.Cause != tc.want {
+			t.Errorf("%s: got %q, %+v; want %q, %+v", name, got.Reason, got.Cause, Trap, tc.want)
+		}
+	}
+}
+
+// TestTooManyLogs: a call whose log finds no room reverts with a reason, and gas that it did not use comes back.
+func TestTooManyLogs(t *testing.T) {
+	c, e := withMachine(t)
+	emit := func(n int) script {
+		return func(g *guest) {
+			for range n {
+				g.emit("E", "")
+			}
+		}
+	}
+	pay := func(g *guest) {
+		for range types.MaxTransactionLogs + 1 {
+			g.call(vm.Transfer, 0, 1)
+		}
+	}
+	var inner types.ContractID
+	inner = c.deploy(e, "inner", 0, map[string]script{"one": emit(1)})
+	id := c.deploy(e, "many", 0, map[string]script{
+		"most": emit(types.MaxTransactionLogs), "more": emit(types.MaxTransactionLogs + 1), "pays": pay,
+		"nested": func(g *guest) {
+			emit(types.MaxTransactionLogs)(g)
+			g.answer("%d %s", g.nested(inner, "one", 0, ""), g.result())
+		},
+	})
+	c.outcome(c.run(id, "most"), Success, "")
+	for _, function := range []string{"more", "pays"} {
+		result := c.run(id, function, func(p *types.Call) { p.Amount = 10_000 })
+		c.outcome(result, Reverted, "too many logs")
+		if used := result.Receipts[0].GasUsed; used > 20_000_000 || len(result.Receipts[0].Logs) != 0 {
+			t.Errorf("%s: got %d gas and %d logs, want less than the limit and none", function, used, len(result.Receipts[0].Logs))
+		}
+	}
+	c.outcome(c.run(id, "nested"), Success, "1 too many logs")
+}
+
 func TestNestedCalls(t *testing.T) {
 	c, e := withMachine(t)
 	var inner, outer types.ContractID

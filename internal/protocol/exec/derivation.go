@@ -188,6 +188,9 @@ func (d *Derivation) listAccesses(tx *types.Transaction) error {
 		if p.Amount > 0 {
 			list(state.AccountKey(types.Account(id)))
 		}
+		if source, ok := p.Copies(); ok {
+			list(state.ContractKey(source))
+		}
 	case types.Call:
 		list(state.ContractKey(p.Contract))
 	}

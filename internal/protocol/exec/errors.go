@@ -1,6 +1,9 @@
 package exec
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // Why a transaction is not valid for inclusion. A block that holds one is invalid. Every error that [CheckStatic],
 // [CheckAt] and [Derivation.Apply] give for a transaction wraps one of these; any other error of theirs is a fault of
@@ -40,6 +43,21 @@ func IsInvalid(err error) bool {
 	}
 	return false
 }
+
+// SizeError is an [ErrFieldTooLong] or [ErrCodeTooLong] with the field.
+type SizeError struct {
+	Err         error
+	Field       string // name, code, init_args, function or args
+	Size, Limit int    // in bytes
+}
+
+// Error implements error.
+func (e *SizeError) Error() string {
+	return fmt.Sprintf("%v: %s has %d bytes, at most %d", e.Err, e.Field, e.Size, e.Limit)
+}
+
+// Unwrap is which of both it is.
+func (e *SizeError) Unwrap() error { return e.Err }
 
 // Why a block or a genesis is not valid, beyond its transactions.
 var (

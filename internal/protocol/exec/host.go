@@ -150,7 +150,7 @@ func (i *invocation) give(price uint64, b []byte, out uint32) (vm.Exit, error) {
 	if !i.gas.Take(price + copies(uint64(len(b)))) {
 		return vm.OutOfGas, nil
 	}
-	target, ok := i.memory.Range(out, uint32(len(b)))
+	target, ok := i.within(out, uint32(len(b)))
 	if !ok {
 		return vm.Trapped, nil
 	}
@@ -160,23 +160,47 @@ func (i *invocation) give(price uint64, b []byte, out uint32) (vm.Exit, error) {
 
 // account is 32 bytes of the guest's memory.
 func (i *invocation) account(pointer uint32) (a types.Account, ok bool) {
-	b, ok := i.memory.Range(pointer, uint32(len(a)))
+	b, ok := i.within(pointer, uint32(len(a)))
 	copy(a[:], b)
 	return a, ok
 }
 
+// refuse says why a host function is about to trap.
+func (i *invocation) refuse(cause vm.Cause) bool {
+	i.gas.Cause = cause
+	return false
+}
+
+// within is a range of the guest's memory. If it is not ok, the host function traps.
+func (i *invocation) within(pointer, n uint32) ([]byte, bool) {
+	b, ok := i.memory.Range(pointer, n)
+	return b, ok || i.refuse(vm.OutOfBounds)
+}
+
+// What a host function takes of limited length, and how long it may be in bytes.
+var (
+	resultSize    = vm.Cause{Name: "result_size", Limit: types.MaxArgsBytes}
+	argumentsSize = vm.Cause{Name: "arguments_size", Limit: types.MaxArgsBytes}
+	functionSize  = vm.Cause{Name: "function_size", Limit: types.MaxFunctionBytes}
+	keySize       = vm.Cause{Name: "key_size", Limit: types.MaxStorageKeyBytes}
+	valueSize     = vm.Cause{Name: "value_size", Limit: types.MaxStorageValueBytes}
+	eventNameSize = vm.Cause{Name: "event_name_size", Limit: types.MaxLogNameBytes}
+	eventDataSize = vm.Cause{Name: "event_data_size", Limit: types.MaxLogDataBytes}
+	debugSize     = vm.Cause{Name: "debug_size", Limit: maxDebug}
+)
+
 // bounded is a range of the guest's memory that is within it and within a limit.
-func (i *invocation) bounded(pointer, n, limit uint32) ([]byte, bool) {
-	if n > limit {
-		return nil, false
+func (i *invocation) bounded(pointer, n uint32, limit vm.Cause) ([]byte, bool) {
+	if n > limit.Limit {
+		return nil, i.refuse(limit)
 	}
-	return i.memory.Range(pointer, n)
+	return i.within(pointer, n)
 }
 
 // name is a bounded range that is UTF-8.
-func (i *invocation) name(pointer, n, limit uint32) (string, bool) {
+func (i *invocation) name(pointer, n uint32, limit vm.Cause) (string, bool) {
 	b, ok := i.bounded(pointer, n, limit)
-	return string(b), ok && utf8.Valid(b)
+	return string(b), ok && (utf8.Valid(b) || i.refuse(vm.InvalidUTF8))
 }
 
 // setOutput is return_data and revert.
@@ -185,7 +209,7 @@ func (i *invocation) setOutput(price uint64, exit vm.Exit) (vm.Exit, error) {
 	if !i.gas.Take(price + uint64(schedule.OutputByte)*uint64(n) + copies(uint64(n))) {
 		return vm.OutOfGas, nil
 	}
-	data, ok := i.bounded(pointer, n, types.MaxArgsBytes)
+	data, ok := i.bounded(pointer, n, resultSize)
 	if !ok {
 		return vm.Trapped, nil
 	}
@@ -200,12 +224,12 @@ func (i *invocation) emit(price uint64) (vm.Exit, error) {
 	if !i.gas.Take(price + uint64(schedule.EmitByte)*bytes + copies(bytes)) {
 		return vm.OutOfGas, nil
 	}
-	if topicCount > types.MaxLogTopics || i.refusesWrite() {
+	if topicCount > types.MaxLogTopics && !i.refuse(vm.TooManyTopics) || i.refusesWrite() {
 		return vm.Trapped, nil
 	}
-	name, nameOK := i.name(namePointer, nameLen, types.MaxLogNameBytes)
-	topics, topicsOK := i.memory.Range(topicsPointer, 32*topicCount)
-	data, dataOK := i.bounded(dataPointer, dataLen, types.MaxLogDataBytes)
+	name, nameOK := i.name(namePointer, nameLen, eventNameSize)
+	topics, topicsOK := i.within(topicsPointer, 32*topicCount)
+	data, dataOK := i.bounded(dataPointer, dataLen, eventDataSize)
 	if !nameOK || !topicsOK || !dataOK {
 		return vm.Trapped, nil
 	}
@@ -221,14 +245,19 @@ func (i *invocation) emit(price uint64) (vm.Exit, error) {
 	return exit, nil
 }
 
+// tooManyLogs is what a call reverts with whose log finds no room. No contract can know how many logs others of the
+// transaction made, so it is no trap: what was not used comes back.
+const tooManyLogs = "too many logs"
+
 // log adds a log unless the transaction has too many or too large ones.
-func (x *execution) log(log types.Log) vm.Exit {
+func (f *frame) log(log types.Log) vm.Exit {
 	bytes := len(log.Name) + 32*len(log.Topics) + len(log.Data)
-	if len(x.logs) == types.MaxTransactionLogs || x.logBytes+bytes > types.MaxTransactionLogData {
-		return vm.Trapped
+	if len(f.logs) == types.MaxTransactionLogs || f.logBytes+bytes > types.MaxTransactionLogData {
+		f.output = []byte(tooManyLogs)
+		return vm.Reverted
 	}
-	x.logs = append(x.logs, log)
-	x.logBytes += bytes
+	f.logs = append(f.logs, log)
+	f.logBytes += bytes
 	return vm.Returned
 }
 
@@ -237,7 +266,7 @@ func (i *invocation) debug(price uint64) (vm.Exit, error) {
 	if !i.gas.Take(price + copies(uint64(n))) {
 		return vm.OutOfGas, nil
 	}
-	message, ok := i.bounded(pointer, n, maxDebug)
+	message, ok := i.bounded(pointer, n, debugSize)
 	if !ok {
 		return vm.Trapped, nil
 	}

@@ -25,8 +25,8 @@ func (i *invocation) call(n nestedCall) (vm.Exit, error) {
 		return vm.OutOfGas, nil
 	}
 	id, idOK := i.account(n.contract)
-	function, functionOK := i.name(n.function, n.functionLen, types.MaxFunctionBytes)
-	args, argsOK := i.bounded(n.args, n.argsLen, types.MaxArgsBytes)
+	function, functionOK := i.name(n.function, n.functionLen, functionSize)
+	args, argsOK := i.bounded(n.args, n.argsLen, argumentsSize)
 	if !idOK || !functionOK || !argsOK || n.value > 0 && i.refusesWrite() {
 		return vm.Trapped, nil
 	}
@@ -91,7 +91,7 @@ func (i *invocation) enterNested(callee *frame, function string, limit uint64) (
 	forwarded := vm.Gas{Left: min(limit, i.gas.Left-i.gas.Left/64)} // 10
 	i.gas.Left -= forwarded.Left
 	given := forwarded.Left
-	reason, output, err := callee.enter(found, module, function, &forwarded)
+	reason, _, output, err := callee.enter(found, module, function, &forwarded)
 	if err != nil {
 		return vm.Trapped, err
 	}

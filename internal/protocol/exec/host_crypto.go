@@ -29,8 +29,8 @@ func (i *invocation) hash(price, perByte uint64, sum func([]byte) [32]byte) (vm.
 	if !i.gas.Take(price + perByte*uint64(n) + copies(uint64(n)+32)) {
 		return vm.OutOfGas, nil
 	}
-	message, ok := i.memory.Range(pointer, n)
-	target, outOK := i.memory.Range(out, 32)
+	message, ok := i.within(pointer, n)
+	target, outOK := i.within(out, 32)
 	if !ok || !outOK {
 		return vm.Trapped, nil
 	}
@@ -44,9 +44,9 @@ func (i *invocation) schnorrVerify(price uint64) (vm.Exit, error) {
 	if !i.gas.Take(price + uint64(schedule.SchnorrVerifyByte)*uint64(n) + copies(32+uint64(n)+64)) {
 		return vm.OutOfGas, nil
 	}
-	key, keyOK := i.memory.Range(keyPointer, 32)
-	message, ok := i.memory.Range(pointer, n)
-	signature, signatureOK := i.memory.Range(signaturePointer, 64)
+	key, keyOK := i.within(keyPointer, 32)
+	message, ok := i.within(pointer, n)
+	signature, signatureOK := i.within(signaturePointer, 64)
 	if !keyOK || !ok || !signatureOK {
 		return vm.Trapped, nil
 	}
@@ -61,9 +61,9 @@ func (i *invocation) ecdsaRecover(price uint64) (vm.Exit, error) {
 	if !i.gas.Take(price + copies(32+65+64)) {
 		return vm.OutOfGas, nil
 	}
-	hash, hashOK := i.memory.Range(i.u32(0), 32)
-	signature, ok := i.memory.Range(i.u32(1), 65)
-	out, outOK := i.memory.Range(i.u32(2), 64)
+	hash, hashOK := i.within(i.u32(0), 32)
+	signature, ok := i.within(i.u32(1), 65)
+	out, outOK := i.within(i.u32(2), 64)
 	if !hashOK || !ok || !outOK {
 		return vm.Trapped, nil
 	}

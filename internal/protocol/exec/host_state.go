@@ -23,7 +23,7 @@ const (
 
 // storageKey is the state key of a name in the guest's memory.
 func (i *invocation) storageKey(pointer, n uint32) ([]byte, bool) {
-	name, ok := i.bounded(pointer, n, types.MaxStorageKeyBytes)
+	name, ok := i.bounded(pointer, n, keySize)
 	if !ok {
 		return nil, false
 	}
@@ -37,7 +37,7 @@ func (i *invocation) storageRead(price uint64) (vm.Exit, error) {
 		return vm.OutOfGas, nil
 	}
 	key, keyOK := i.storageKey(pointer, n)
-	target, outOK := i.memory.Range(out, capacity)
+	target, outOK := i.within(out, capacity)
 	if !keyOK || !outOK {
 		return vm.Trapped, nil
 	}
@@ -57,7 +57,7 @@ func (i *invocation) storageRead(price uint64) (vm.Exit, error) {
 func (i *invocation) storageWrite() (vm.Exit, error) {
 	pointer, n, valuePointer, valueLen := i.u32(0), i.u32(1), i.u32(2), i.u32(3)
 	if valueLen == 0 {
-		_, valueOK := i.memory.Range(valuePointer, 0)
+		_, valueOK := i.within(valuePointer, 0)
 		return i.storageDelete(pointer, n, valueOK)
 	}
 	price := uint64(schedule.StorageWrite) + uint64(schedule.StorageWriteKeyByte)*uint64(n) +
@@ -66,7 +66,7 @@ func (i *invocation) storageWrite() (vm.Exit, error) {
 		return vm.OutOfGas, nil
 	}
 	key, keyOK := i.storageKey(pointer, n)
-	value, valueOK := i.bounded(valuePointer, valueLen, types.MaxStorageValueBytes)
+	value, valueOK := i.bounded(valuePointer, valueLen, valueSize)
 	if !keyOK || !valueOK || i.refusesWrite() {
 		return vm.Trapped, nil
 	}
@@ -135,7 +135,7 @@ func (i *invocation) codeHash(price uint64) (vm.Exit, error) {
 		return vm.OutOfGas, nil
 	}
 	account, ok := i.account(i.u32(0))
-	out, outOK := i.memory.Range(i.u32(1), 32)
+	out, outOK := i.within(i.u32(1), 32)
 	if !ok || !outOK {
 		return vm.Trapped, nil
 	}

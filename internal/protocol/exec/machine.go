@@ -25,8 +25,9 @@ type Machine struct {
 type Tracer interface {
 	// Enter begins a call; calls end in the reverse order.
 	Enter(c CallInfo)
-	// Exit ends the call that was entered last and has not ended. used is the gas of the call, calls below it included.
-	Exit(reason Reason, output []byte, used types.Gas)
+	// Exit ends the call that was entered last and has not ended. used is the gas of the call, calls below it included,
+	// and cause says more about a trap.
+	Exit(reason Reason, cause vm.Cause, output []byte, used types.Gas)
 	// Charge tells where gas went: of the call that was entered last and has not ended, or of the transaction itself
 	// where there is none. The parts of a call and what the calls below it used are what it used; those of the
 	// transaction and what its call used are the receipt's gas.
@@ -84,7 +85,7 @@ func (d *Derivation) module(hash types.CodeHash) (*vm.Module, error) {
 	})
 }
 
-// newCodes are the codes of the contracts that the block made, by hash.
+// newCodes are the codes that the block brought, of the contracts that it made, by hash.
 func (d *Derivation) newCodes(accesses []types.Access) (map[types.CodeHash][]byte, error) {
 	var codes map[types.CodeHash][]byte
 	for _, a := range accesses {
@@ -95,10 +96,14 @@ func (d *Derivation) newCodes(accesses []types.Access) (map[types.CodeHash][]byt
 		if err != nil {
 			return nil, err
 		}
+		code, brought := d.codes[made.CodeHash]
+		if !brought { // a copy of a contract from before the block
+			continue
+		}
 		if codes == nil {
 			codes = make(map[types.CodeHash][]byte)
 		}
-		codes[made.CodeHash] = d.codes[made.CodeHash]
+		codes[made.CodeHash] = code
 	}
 	return codes, nil
 }

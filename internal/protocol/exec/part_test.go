@@ -40,7 +40,7 @@ func (b *bill) Host(f vm.Function, took types.Gas) {
 
 func (b *bill) Enter(CallInfo) { b.open = append(b.open, 0) }
 
-func (b *bill) Exit(reason Reason, _ []byte, used types.Gas) {
+func (b *bill) Exit(reason Reason, _ vm.Cause, _ []byte, used types.Gas) {
 	last := len(b.open) - 1
 	if b.open[last] != used {
 		b.t.Errorf("a call that ended %q has parts of %d gas, and used %d", reason, b.open[last], used)

@@ -19,6 +19,8 @@ type Outcome struct {
 	Contract *types.ContractID
 	// Detail says more about why a module was refused.
 	Detail string
+	// Cause says more about a trap.
+	Cause vm.Cause
 
 	loaded loads // the codes that it loaded
 }

@@ -65,8 +65,8 @@ func IsPayment(log *types.Log) bool {
 }
 
 // logTransfer is the log of a payment that a contract makes.
-func (x *execution) logTransfer(from, to types.Account, amount types.Amount) vm.Exit {
-	return x.log(types.Log{
+func (f *frame) logTransfer(from, to types.Account, amount types.Amount) vm.Exit {
+	return f.log(types.Log{
 		Name: types.NativeTransfer, Topics: [][32]byte{from, to}, Data: binary.LittleEndian.AppendUint64(nil, uint64(amount)),
 	})
 }

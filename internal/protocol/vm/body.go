@@ -59,8 +59,10 @@ func (p *parsed) readBodies(n int) {
 			p.refuse(reasonEnd)
 		}
 		p.end = p.at + int(size)
+		before := p.deployGas
 		p.deployGas += schedule.DeployBodyByte * types.Gas(size)
 		b.read(*p.functionTypeOf(uint32(p.imported + i)))
+		p.functionGas = append(p.functionGas, p.deployGas-before)
 		p.end = sectionEnd
 		p.bodyCount++
 	}

@@ -30,7 +30,7 @@ type Exit uint8
 const (
 	Returned      Exit = iota // the function came to its end
 	Reverted                  // host function revert
-	Trapped                   // any trap: of the guest's code or of a host function
+	Trapped                   // any trap: of the guest's code or of a host function; [Gas.Cause] says which
 	OutOfGas                  // a metered block, memory.grow or a host function found less gas than its price
 	StackOverflow             // more frames or slots than an instance may have
 )
@@ -105,7 +105,25 @@ type Gas struct {
 	// Grown and Forfeited are, of what is gone, the price of memory.grow and what bought nothing: it was left when the
 	// call could not pay a price or trapped. Nothing depends on them but what traces say.
 	Grown, Forfeited uint64
+	// Cause is why the call trapped. Nothing depends on it but what errors and traces say.
+	Cause Cause
 }
+
+// Cause is why a call trapped: what the code did, or the range or length that a host function refused.
+type Cause struct {
+	Name  string // in snake_case; empty where it did not trap, or for another reason
+	Limit uint32 // of the length that was over it; 0 where it was no length
+}
+
+// The causes that are no lengths. Engines tell the first four.
+var (
+	Unreachable   = Cause{Name: "unreachable"}
+	OutOfBounds   = Cause{Name: "memory"} // a range outside of the memory, also one given to a host function
+	BadDivision   = Cause{Name: "division"}
+	BadIndirect   = Cause{Name: "indirect_call"} // of no function, or of one of another type
+	InvalidUTF8   = Cause{Name: "utf8"}
+	TooManyTopics = Cause{Name: "topics"}
+)
 
 // Forfeit leaves nothing.
 func (g *Gas) Forfeit() {

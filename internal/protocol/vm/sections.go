@@ -110,13 +110,15 @@ type rewritten struct {
 	allLocals uint64    // declared locals
 	calls     int       // in bodies, growth of memory included
 	deployGas types.Gas // what the functions cost in a deploy
-	weight    uint64    // of the functions (docs/protocol.md, "Weight"); without a meaning if far is not 0
-	far       uint32    // what each jump costs more
-	covered   bool      // whether blocks note that they run
-	blocks    []Block   // these
-	looks     int       // calls that are written in addition, where a function looks at its gas
-	mostCalls int       // of one function, these included
-	noteGas   types.Gas // what the functions would cost more in a deploy, did they note where they stand
+	// functionGas is the part of each.
+	functionGas []types.Gas
+	weight      uint64    // of the functions (docs/protocol.md, "Weight"); without a meaning if far is not 0
+	far         uint32    // what each jump costs more
+	covered     bool      // whether blocks note that they run
+	blocks      []Block   // these
+	looks       int       // calls that are written in addition, where a function looks at its gas
+	mostCalls   int       // of one function, these included
+	noteGas     types.Gas // what the functions would cost more in a deploy, did they note where they stand
 }
 
 // bounds are limits that parsing itself keeps, so that it stays linear in the code.

@@ -83,6 +83,10 @@ func (c *clientErrors) public(err error) error {
 		}
 		return withData(refused, "limit", ahead.Limit)
 	}
+	var size *exec.SizeError
+	if errors.As(err, &size) {
+		return tooLong(size)
+	}
 	var waits *aside.WaitError
 	if errors.As(err, &waits) {
 		return withData(api.ErrOverran, "retryAfterSeconds", (waits.Left.Milliseconds()+999)/1000)
@@ -119,6 +123,17 @@ func cannotPay(e *mempool.PayError) error {
 			e.Needed, e.Balance, e.Reserved, api.PendingText(e.Pending))
 	}
 	return refused
+}
+
+// tooLong is an [api.ErrFieldTooLong] or [api.ErrCodeTooLong] that names the field and its limit.
+func tooLong(e *exec.SizeError) error {
+	refused := api.ErrFieldTooLong
+	if errors.Is(e, exec.ErrCodeTooLong) {
+		refused = api.ErrCodeTooLong
+	}
+	named := withData(refused, "member", e.Field, "limit", e.Limit)
+	named.Message = fmt.Sprintf("%s has %d bytes: at most %d", e.Field, e.Size, e.Limit)
+	return named
 }
 
 // withData returns e with further members in its data: pairs of a name and a value. e itself is shared and stays.

@@ -147,7 +147,7 @@ func (e *effects) Enter(c exec.CallInfo) {
 }
 
 // Exit implements [exec.Tracer].
-func (e *effects) Exit(reason exec.Reason, output []byte, _ types.Gas) {
+func (e *effects) Exit(reason exec.Reason, _ vm.Cause, output []byte, _ types.Gas) {
 	e.depth--
 	note(e.calls, nil, []byte(reason)) // no contract: the end of a call
 	note(e.details, output)

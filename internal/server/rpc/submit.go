@@ -11,6 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/fees"
 	"github.com/cairn-chain/cairn/internal/server/request"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
+	"github.com/cairn-chain/cairn/internal/trace"
 	"github.com/cairn-chain/cairn/jsonrpc"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -306,8 +307,13 @@ func failed(outcome exec.Outcome) error {
 		return withData(api.ErrModuleRefused, "gasUsed", api.Quantity(outcome.GasUsed), "detail", outcome.Detail)
 	}
 	reason := string(outcome.Reason)
-	return jsonrpc.NewError(api.CodeExecutionFailed, "the execution failed: "+api.FailureText(reason, outcome.Output),
-		"reason", reason, "gasUsed", api.Quantity(outcome.GasUsed), "revertData", api.Data(outcome.Output))
+	text := api.FailureText(reason, outcome.Output)
+	data := []any{"reason", reason, "gasUsed", api.Quantity(outcome.GasUsed), "revertData", api.Data(outcome.Output)}
+	if cause := trace.Cause(outcome.Cause); cause != nil {
+		text += ": " + api.CauseText(cause)
+		data = append(data, "cause", cause)
+	}
+	return jsonrpc.NewError(api.CodeExecutionFailed, "the execution failed: "+text, data...)
 }
 
 func (h *submitHandlers) estimateGas(

@@ -161,6 +161,10 @@ func recipient(tx *types.Transaction) (to types.Account, contract *types.Contrac
 func newInput(payload types.Payload) *api.Input {
 	switch p := payload.(type) {
 	case types.Deploy:
+		if source, ok := p.Copies(); ok {
+			args := api.Data(p.InitArgs)
+			return &api.Input{Name: &p.Name, CopyOf: &source, Args: &args}
+		}
 		hash, size, args := types.CodeHash(sha256.Sum256(p.Code)), uint64(len(p.Code)), api.Data(p.InitArgs)
 		return &api.Input{Name: &p.Name, CodeHash: &hash, CodeSize: &size, Args: &args}
 	case types.Call:

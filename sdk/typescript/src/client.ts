@@ -173,6 +173,19 @@ export class Client {
     const tx = { version: 1 as const, chainId, sender, nonce, gasLimit: 0n, maxFeePerGas, maxPriorityFeePerGas: tip ?? suggested, payload };
     return { ...tx, gasLimit: fields.gasLimit ?? (await this.call("svc_estimateGas", toHex(encodeTransaction(tx)))) + (fields.gasMargin ?? 0n) };
   }
+  /**
+   * costs tries a transaction on the latest state without sending it: what it would take from its sender now, `likely`, and what
+   * the sender must have, `most`, its value included. Show people both: much of the limit may be a reserve that is never paid.
+   */
+  async costs(tx: Transaction): Promise<{ likelyGas: bigint; likely: bigint; most: bigint }> {
+    const [trace, prices] = await Promise.all([this.call("svc_traceCall", toHex(encodeTransaction(tx))), this.call("svc_gasPrice")]);
+    const value = "value" in tx.payload ? tx.payload.value : 0n;
+    const { maxFeePerGas: max, maxPriorityFeePerGas: tip } = tx;
+    const base = prices.base_fee < max ? prices.base_fee : max;
+    const price = base + (tip < max - base ? tip : max - base);
+    const likelyGas = trace?.gasUsed ?? 0n;
+    return { likelyGas, likely: value + likelyGas * price, most: value + tx.gasLimit * max };
+  }
   /** checkRecipient rejects with an AddressError `nobody` if an account is neither a key that somebody may have nor a contract. */
   async checkRecipient(account: Account): Promise<void> {
     if (isKey(account) || (await this.call("svc_getContract", account))) return;

@@ -40,7 +40,8 @@ export interface ReasonData {
   rate: { retryAfterSeconds: number };
   reverted: { gasUsed: bigint; revertData: Hex };
   storage: { retryAfterSeconds: number };
-  trap: { gasUsed: bigint; revertData: Hex };
+  /** `cause` is what the code trapped at, such as `unreachable` or `result_size`, which has a `limit` in bytes, else 0 */
+  trap: { gasUsed: bigint; revertData: Hex; cause?: { name: string; limit: number } };
   wrong_chain: { chainId: bigint };
 }
 

@@ -377,10 +377,12 @@ export interface HolderPage {
 export interface Input {
   /** of a call or deploy: the arguments */
   args?: Hex;
-  /** of a deploy: the SHA-256 of the code */
+  /** of a deploy that brings its code: its SHA-256 */
   codeHash?: Hash;
-  /** of a deploy: the code's length in bytes */
+  /** of a deploy that brings its code: its length in bytes */
   codeSize?: number;
+  /** of a deploy that brings no code: the contract whose code it takes */
+  copyOf?: Hash;
   /** of a call: the function's name */
   function?: string;
   /** of a deploy: the contract's name */
@@ -798,6 +800,8 @@ export interface TraceCall {
   caller: Hash;
   /** the calls that it made, in order */
   calls: (TraceCall)[];
+  /** if it trapped, what at; null otherwise */
+  cause: TrapCause | null;
   /** the SHA-256 of its code */
   codeHash: Hash;
   /** the contract */
@@ -918,6 +922,13 @@ export interface TransactionStatus {
   error: string | null;
   /** pending, success, failed or unknown */
   status: "pending" | "success" | "failed" | "unknown";
+}
+
+export interface TrapCause {
+  /** the most bytes that may be given; 0 if the cause is no length */
+  limit: number;
+  /** unreachable, memory (a range outside of it, also one given to a host function), division (by zero, or its result has no room), indirect_call (of no function, or of one of another type), utf8 (a name is not), topics (over three), or what a host function was given that is too long: result_size, arguments_size, function_size, key_size, value_size, event_name_size, event_data_size, debug_size */
+  name: string;
 }
 
 export interface Upstream {
@@ -1199,10 +1210,11 @@ export const shapes: Record<string, Record<string, string>> = {
   TokenBalance: { balance: "q", balanceDecimal: "f" },
   TokenHolder: { balance: "q", block_height: "n" },
   Trace: { gasUsed: "q", parts: "{q", root: "TraceCall" },
-  TraceCall: { belowGas: "q", calls: "[TraceCall", gas: "q", gasUsed: "q", hostGas: "{q", parts: "{q", stoppedAt: "[TracePlace", value: "q" },
+  TraceCall: { belowGas: "q", calls: "[TraceCall", cause: "TrapCause", gas: "q", gasUsed: "q", hostGas: "{q", parts: "{q", stoppedAt: "[TracePlace", value: "q" },
   TracePlace: { function: "n", offset: "n" },
   Transaction: { blockHeight: "n", fee: "q", gasLimit: "q", gasPrice: "q", gasUsed: "q", input: "Input", maxFeePerGas: "q", maxPriorityFeePerGas: "q", nonce: "q", transactionIndex: "n", value: "q" },
   TransactionStatus: { blockHeight: "n", confirmations: "n" },
+  TrapCause: { limit: "n" },
   Upstream: { height: "n" },
 };
 

@@ -23,6 +23,7 @@ const renamed: Record<string, string> = {
   WaitReceipt: "receipt", WaitProven: "proven", BlockByNumber: "block", BlockByHash: "block", ProofBundle: "proof", RangeProof: "proof",
   SubscribeBlocks: "watchBlocks", SubscribeEvents: "watchEvents", SubscribePending: "watchPending", SubscribeRangeProofs: "watchRangeProofs",
   SubscribeSyncStatus: "watchSyncStatus", Payments: "watchPayments", Failure: "succeeded", View: "contract", ErrNobody: "checkRecipient",
+  CostsOf: "costs",
 };
 
 /** What is one method of the node: TypeScript types all of them by `call`. */

@@ -1,7 +1,7 @@
 import { BINARY } from "./arguments";
 import * as host from "./host";
 import { I128 } from "./i128";
-import { same } from "./memory";
+import { copy, same } from "./memory";
 import { Reader } from "./reader";
 import { require, revertWith } from "./revert";
 import { Account, Bytes, Hash } from "./types";
@@ -23,20 +23,24 @@ export enum CallStatus {
   Limits = 7,
 }
 
-/** A call of another contract's function: its arguments are set by name, then it is sent. */
+/**
+ * A call of another contract's function: its arguments are set, then it is sent. They go in the binary form, in the order of
+ * the parameters and with their types, which costs less than JSON. Contracts of both SDKs take it.
+ */
 export class Call {
   private readonly name: Writer = new Writer();
-  private readonly args: Writer = new Writer();
+  private args: Writer = new Writer();
   private coins: u64 = 0;
   private limit: u64 = u64.MAX_VALUE;
   private whole: bool = false;
-  private packed: bool = false;
+  private packed: bool = true;
 
   constructor(
     private readonly contract: Account,
     name: string,
   ) {
     this.name.text(name);
+    this.args.byte(BINARY);
   }
 
   /** Coins of this contract that go with the call. */
@@ -51,13 +55,22 @@ export class Call {
     return this;
   }
 
-  /**
-   * Sends the arguments in the binary form, which costs less: only for a contract whose ABI says that it takes them. They are
-   * set in the order of the parameters and with their types, and the result is read by [[Result.unpack]].
-   */
-  binary(): Call {
-    this.packed = true;
-    this.args.byte(BINARY);
+  /** Sends the arguments in JSON, by name, which every contract takes. It comes before the arguments. */
+  json(): Call {
+    this.packed = false;
+    this.args = new Writer();
+    return this;
+  }
+
+  /** The next argument is one of an optional type, and is there. */
+  some(): Call {
+    if (this.packed) this.args.byte(1);
+    return this;
+  }
+
+  /** An argument of an optional type is not there. */
+  none(): Call {
+    if (this.packed) this.args.byte(0);
     return this;
   }
 
@@ -162,6 +175,7 @@ export class Call {
 
   /** All arguments as they are, instead of such by name. */
   raw(args: Bytes): Call {
+    this.args = new Writer();
     this.args.raw(changetype<usize>(args), args.length);
     this.whole = true;
     return this;
@@ -208,27 +222,167 @@ export class Call {
   }
 }
 
-/** What a call of another contract gave. Its value is read as the type that the callee's ABI says. */
-export class Result extends Reader {
+/** What a call of another contract gave. Its value is read as the type that the callee's ABI says, in either form. */
+export class Result {
+  private readonly at: usize;
+  private readonly length: u32;
+
   constructor(
     private readonly callee: Account,
     readonly status: CallStatus,
   ) {
-    super(received(), host.result_len(), "result");
+    this.at = received();
+    this.length = host.result_len();
   }
 
-  /** The result of a call in the binary form. */
+  /** A reader of the result of a call in the binary form, such as for lists. */
   unpack(): Unpacker {
-    const at = received();
-    const length = host.result_len();
-    require(length > 0 && load<u8>(at) == BINARY, "the result of a call is of another type");
-    return new Unpacker(at + 1, length - 1, "the result of a call is of another type");
+    require(this.packed, "the result of a call is of another type");
+    return new Unpacker(this.at + 1, this.length - 1, "the result of a call is of another type");
+  }
+
+  /** A reader of the result of a call in JSON, such as for lists. */
+  text(): Reader {
+    return new Reader(this.at, this.length, "result");
+  }
+
+  private get packed(): bool {
+    return this.length > 0 && load<u8>(this.at) == BINARY;
+  }
+
+  u8(): u8 {
+    if (!this.packed) return this.text().u8();
+    const reader = this.unpack();
+    const value = reader.integer<u8>();
+    reader.end();
+    return value;
+  }
+
+  u16(): u16 {
+    if (!this.packed) return this.text().u16();
+    const reader = this.unpack();
+    const value = reader.integer<u16>();
+    reader.end();
+    return value;
+  }
+
+  u32(): u32 {
+    if (!this.packed) return this.text().u32();
+    const reader = this.unpack();
+    const value = reader.integer<u32>();
+    reader.end();
+    return value;
+  }
+
+  u64(): u64 {
+    if (!this.packed) return this.text().u64();
+    const reader = this.unpack();
+    const value = reader.integer<u64>();
+    reader.end();
+    return value;
+  }
+
+  i8(): i8 {
+    if (!this.packed) return this.text().i8();
+    const reader = this.unpack();
+    const value = reader.integer<i8>();
+    reader.end();
+    return value;
+  }
+
+  i16(): i16 {
+    if (!this.packed) return this.text().i16();
+    const reader = this.unpack();
+    const value = reader.integer<i16>();
+    reader.end();
+    return value;
+  }
+
+  i32(): i32 {
+    if (!this.packed) return this.text().i32();
+    const reader = this.unpack();
+    const value = reader.integer<i32>();
+    reader.end();
+    return value;
+  }
+
+  i64(): i64 {
+    if (!this.packed) return this.text().i64();
+    const reader = this.unpack();
+    const value = reader.integer<i64>();
+    reader.end();
+    return value;
+  }
+
+  bool(): bool {
+    if (!this.packed) return this.text().bool();
+    const reader = this.unpack();
+    const value = reader.bool();
+    reader.end();
+    return value;
+  }
+
+  u128(): U128 {
+    if (!this.packed) return this.text().u128();
+    const reader = this.unpack();
+    const value = reader.u128();
+    reader.end();
+    return value;
+  }
+
+  i128(): I128 {
+    if (!this.packed) return this.text().i128();
+    const reader = this.unpack();
+    const value = reader.i128();
+    reader.end();
+    return value;
+  }
+
+  string(): string {
+    if (!this.packed) return this.text().string();
+    const reader = this.unpack();
+    const value = reader.string();
+    reader.end();
+    return value;
+  }
+
+  bytes(): Bytes {
+    if (!this.packed) return this.text().bytes();
+    const reader = this.unpack();
+    const value = reader.bytes();
+    reader.end();
+    return value;
+  }
+
+  account(): Account {
+    if (!this.packed) return this.text().account();
+    const reader = this.unpack();
+    const value = reader.account();
+    reader.end();
+    return value;
+  }
+
+  hash(): Hash {
+    if (!this.packed) return this.text().hash();
+    const reader = this.unpack();
+    const value = reader.hash();
+    reader.end();
+    return value;
+  }
+
+  /** A record, a tuple, fixed bytes or a union. */
+  object<T>(): T {
+    if (!this.packed) return this.text().object<T>();
+    const reader = this.unpack();
+    const value = reader.object<T>();
+    reader.end();
+    return value;
   }
 
   /** The bytes that the call gave, as they are. */
   data(): Bytes {
-    const data = new StaticArray<u8>(host.result_len());
-    host.result_read(changetype<usize>(data));
+    const data = new StaticArray<u8>(this.length);
+    copy(changetype<usize>(data), this.at, this.length);
     return data;
   }
 
@@ -242,14 +396,12 @@ export class Result extends Reader {
     if (this.ok) return;
     if (this.status == CallStatus.Reverted) {
       const reason = new Writer();
-      const at = received();
-      const length = host.result_len();
-      if (isTyped(at, length)) {
+      if (isTyped(this.at, this.length)) {
         // Nobody must take it for a typed error of this contract.
         reason.byte(PASSED);
         reason.packBytes32(this.callee);
       }
-      reason.raw(at, length);
+      reason.raw(this.at, this.length);
       revertWith(reason);
     }
     const reason = new Writer();

@@ -59,7 +59,12 @@ export function balance(account: Account): u64 {
   return host.balance(changetype<usize>(account));
 }
 
-/** Pays coins of this contract, which runs no code of the recipient. Reverts where there are not enough. */
+/**
+ * Pays coins of this contract, which runs no code of the recipient. Reverts where there are not enough.
+ *
+ * A transaction has room for 1,024 payments and events together, and reverts with `too many logs` beyond. So never pay a
+ * list that others make longer: let each take its own, or pay so many at a time.
+ */
 export function pay(to: Account, amount: u64): void {
   require(host.transfer(changetype<usize>(to), amount) == 0, "the contract has too few coins");
 }

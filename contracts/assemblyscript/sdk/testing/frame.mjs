@@ -1,8 +1,6 @@
 // One call of a contract: a fresh instance and the host functions of docs/protocol.md ("Host functions").
-import { createHash } from "node:crypto";
-import { blake3 } from "@noble/hashes/blake3.js";
-import { keccak_256 } from "@noble/hashes/sha3.js";
-import { schnorr, secp256k1 } from "@noble/curves/secp256k1.js";
+import { isUtf8 } from "node:buffer";
+import { blake3, ecdsaRecover, keccak256, schnorrVerify, sha256 } from "./cryptography.mjs";
 
 const MAX_DEPTH = 32;
 const MAX_OUTPUT = 65536;
@@ -55,7 +53,9 @@ export class Frame {
   }
 
   #text(pointer, length) {
-    return new TextDecoder("utf-8", { fatal: true }).decode(this.#bytes(pointer, length, 64));
+    const bytes = this.#bytes(pointer, length, 64);
+    if (!isUtf8(bytes)) throw new Trap("trap: a name that is not UTF-8");
+    return bytes.toString();
   }
 
   #account(pointer) {
@@ -112,11 +112,11 @@ export class Frame {
       result_len: () => this.#result.length,
       result_read: (out) => this.#give(this.#result, out),
       emit: (name, nameLength, topics, count, data, length) => this.#emit(name, nameLength, topics, count, data, length),
-      sha256: (at, length, out) => this.#give(createHash("sha256").update(this.#bytes(at, length)).digest(), out),
-      keccak256: (at, length, out) => this.#give(keccak_256(this.#bytes(at, length)), out),
+      sha256: (at, length, out) => this.#give(sha256(this.#bytes(at, length)), out),
+      keccak256: (at, length, out) => this.#give(keccak256(this.#bytes(at, length)), out),
       blake3: (at, length, out) => this.#give(blake3(this.#bytes(at, length)), out),
       schnorr_verify: (key, at, length, signature) =>
-        Number(schnorr.verify(this.#bytes(signature, 64), this.#bytes(at, length), this.#bytes(key, 32))),
+        Number(schnorrVerify(this.#bytes(key, 32), this.#bytes(at, length), this.#bytes(signature, 64))),
       ecdsa_recover: (hash, signature, out) => this.#recover(this.#bytes(hash, 32), this.#bytes(signature, 65), out),
       debug: (at, length) => console.log(this.#bytes(at, length, 1024).toString()),
     };
@@ -132,34 +132,39 @@ export class Frame {
     this.#changes();
     if (this.chain.balance(this.id) < amount) return 5;
     this.chain.move(this.id, to, amount);
+    this.#logPayment(amount);
     return 0;
+  }
+
+  /** Counts a log of so many bytes; the call reverts if the transaction has no room for it. */
+  #log(bytes) {
+    if (!this.chain.log(bytes)) throw new Trap("too many logs", true, Buffer.from("too many logs"));
+  }
+
+  #logPayment(amount) {
+    if (amount > 0n) this.#log("NativeTransfer".length + 2 * 32 + 8);
   }
 
   #codeHash(account, out) {
     const contract = this.chain.contract(account);
-    if (contract) this.#give(createHash("sha256").update(contract.code).digest(), out);
+    if (contract) this.#give(sha256(contract.code), out);
     return Number(contract !== undefined);
   }
 
   #recover(hash, signature, out) {
-    const v = signature[64];
-    try {
-      const parsed = secp256k1.Signature.fromBytes(signature.subarray(0, 64), "compact").addRecoveryBit(v);
-      if (v > 1 || parsed.hasHighS()) return 0;
-      this.#give(parsed.recoverPublicKey(hash).toBytes(false).subarray(1), out);
-      return 1;
-    } catch (error) {
-      if (error instanceof Trap) throw error;
-      return 0;
-    }
+    const key = ecdsaRecover(hash, signature);
+    if (key) this.#give(key, out);
+    return Number(key !== undefined);
   }
 
   #emit(name, nameLength, topics, count, data, length) {
     this.#changes();
     if (count >>> 0 > 3) throw new Trap("trap: more than three topics");
+    const emitted = this.#text(name, nameLength);
+    this.#log((nameLength >>> 0) + 32 * count + (length >>> 0));
     this.chain.emit({
       contract: this.id,
-      name: this.#text(name, nameLength),
+      name: emitted,
       topics: Array.from({ length: count }, (_, i) => this.#account(topics + 32 * i)),
       data: JSON.parse(exactly(this.#bytes(data, length, 16384).toString())),
     });
@@ -182,6 +187,7 @@ export class Frame {
     if (this.chain.balance(this.id) < value) return 5;
     const undo = this.chain.checkpoint();
     this.chain.move(this.id, id, value);
+    this.#logPayment(value);
     const frame = new Frame(this.chain, { id, caller: this.id, sender: this.sender, value, args, view, active });
     try {
       this.#result = frame.run(contract.module, name);

@@ -3,6 +3,9 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Frame, Trap } from "./frame.mjs";
 
+const MAX_LOGS = 1024; // of a transaction
+const MAX_LOG_BYTES = 256 << 10;
+
 /** What a failed call throws: its reason is the revert data as text, or "trap". */
 export class CallError extends Error {
   constructor(reason) {
@@ -34,7 +37,7 @@ export class Chain {
   time = 1_700_000_000n;
   chainId = 31337n;
   #contracts = new Map();
-  #state = { storage: new Map(), balances: new Map(), events: [] };
+  #state = { storage: new Map(), balances: new Map(), events: [], logs: 0, logBytes: 0 };
 
   /** Coins of an account, a BigInt of smallest units. */
   balance(of) {
@@ -70,7 +73,7 @@ export class Chain {
     if (init && !WebAssembly.Module.exports(contract.module).some((e) => e.name === "init")) return { result: undefined, events: [] };
     if (!init && !contract.callable(name)) throw new CallError(`no function ${name}`);
     const before = this.#copy();
-    this.#state.events = [];
+    Object.assign(this.#state, { events: [], logs: 0, logBytes: 0 });
     try {
       this.move(from, id, BigInt(value));
       const text = args === undefined ? "" : typeof args === "string" ? args : JSON.stringify(args, jsonInteger);
@@ -86,8 +89,8 @@ export class Chain {
   }
 
   #copy() {
-    const { storage, balances, events } = this.#state;
-    return { storage: new Map(storage), balances: new Map(balances), events: [...events] };
+    const { storage, balances, events, ...counts } = this.#state;
+    return { ...counts, storage: new Map(storage), balances: new Map(balances), events: [...events] };
   }
 
   /** What undoes everything from here on. */
@@ -98,6 +101,14 @@ export class Chain {
 
   get storage() {
     return this.#state.storage;
+  }
+
+  /** Counts a log of the transaction, a payment's too; false if there is no room for it. */
+  log(bytes) {
+    if (this.#state.logs >= MAX_LOGS || this.#state.logBytes + bytes > MAX_LOG_BYTES) return false;
+    this.#state.logs++;
+    this.#state.logBytes += bytes;
+    return true;
   }
 
   emit(event) {

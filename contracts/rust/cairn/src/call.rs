@@ -206,8 +206,10 @@ impl<T: Value> Returned for T {
 /// gas that `with_value` and `with_gas` say; `read` functions with `call_view`.
 ///
 /// Before the interface there may be, in this order, `types { … }` and `errors { … }` of the other contract, as its own
-/// [`contract!`](crate::contract) declares them, and `binary;` if it is known to take the binary form: calls go in it
-/// then. `TooLow::of(&failure)` reads a failure as a typed error. "cairn contract bindings" writes all of this. Another
+/// [`contract!`](crate::contract) declares them, and `json;`. Calls go in the binary form, in the order of the
+/// parameters, which costs less, and which contracts of both SDKs take. With `json;` they go in JSON, as
+/// `Token::at(token).json()` has it for one call: for a contract that takes nothing else, or may be anybody's.
+/// `TooLow::of(&failure)` reads a failure as a typed error. "cairn contract bindings" writes all of this. Another
 /// interface may follow, with such sections of its own before it:
 ///
 /// ```
@@ -218,7 +220,6 @@ impl<T: Value> Returned for T {
 ///     }
 ///
 ///     errors { TooLow = 2 { need: u64 } }
-///     binary;
 ///     /// Sells for at least what it was told.
 ///     Market {
 ///         payable fn buy(lot: u64);
@@ -236,7 +237,7 @@ impl<T: Value> Returned for T {
 #[macro_export]
 macro_rules! interface {
     ($($rest:tt)*) => {
-        $crate::__interface_sections! { {} {} false $($rest)* }
+        $crate::__interface_sections! { {} {} true $($rest)* }
     };
 }
 
@@ -249,8 +250,8 @@ macro_rules! __interface_sections {
     ($types:tt {} $binary:ident errors { $($errors:tt)* } $($rest:tt)*) => {
         $crate::__interface_sections! { $types { $($errors)* } $binary $($rest)* }
     };
-    ($types:tt $errors:tt false binary; $($rest:tt)*) => {
-        $crate::__interface_sections! { $types $errors true $($rest)* }
+    ($types:tt $errors:tt true json; $($rest:tt)*) => {
+        $crate::__interface_sections! { $types $errors false $($rest)* }
     };
     ($types:tt $errors:tt $binary:ident $(#[$meta:meta])* $name:ident { $($functions:tt)* } $($next:tt)+) => {
         $crate::__interface! { types $types errors $errors $binary $(#[$meta])* $name { $($functions)* } }
@@ -307,9 +308,9 @@ macro_rules! __interface {
                 $name { contract, value: 0, gas: u64::MAX, binary: $binary }
             }
 
-            /// With arguments in the binary form, which the contract must be known to take.
-            pub fn binary(self) -> Self {
-                $name { binary: true, ..self }
+            /// With arguments in JSON, which every contract takes.
+            pub fn json(self) -> Self {
+                $name { binary: false, ..self }
             }
 
             /// With coins of this contract.

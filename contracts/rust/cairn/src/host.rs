@@ -148,6 +148,9 @@ pub fn balance(account: &Account) -> u64 {
 }
 
 /// Pays coins of this contract to an account, and reverts where it has too few. It runs no code of the account.
+///
+/// A transaction has room for 1,024 payments and events together, and reverts with `too many logs` beyond. So never pay
+/// a list that others make longer: let each take its own, or pay so many at a time.
 pub fn pay(to: &Account, amount: u64) {
     require(try_pay(to, amount), "the contract has too few coins")
 }

@@ -1,7 +1,7 @@
 import type { rpc } from "@cairn-chain/sdk";
 import type { JSX } from "preact";
 import { decodeArguments, decodeResult, isToken } from "../decode";
-import { counted, lossyText, percent, shortHex, thousands, units } from "../format";
+import { chainText, counted, lossyText, percent, shortHex, thousands, units } from "../format";
 import { abiOf, blocks, client } from "../node";
 import { checkView, type Checked } from "../check";
 import { useLoad } from "../load";
@@ -15,10 +15,12 @@ export interface Facts {
   name: string;
   symbol: string;
   decimals: number;
+  /** What it says of its decimals where that is no sensible number: amounts are shown in smallest units then. */
+  odd?: string;
   supply: bigint;
 }
 
-/** tokenFacts asks a token's contract. Decimals beyond what is sensible are none. */
+/** tokenFacts asks a token's contract. Decimals beyond what is sensible do not count. */
 export async function tokenFacts(id: Id): Promise<Facts> {
   const abi = await abiOf(id);
   const ask = async (name: string): Promise<string | undefined> => {
@@ -30,10 +32,12 @@ export async function tokenFacts(id: Id): Promise<Facts> {
   const [name, symbol, decimals, supply] = await Promise.all(["name", "symbol", "decimals", "totalSupply"].map(ask));
   const contract = await client.call("svc_getContract", id);
   const places = Number(decimals ?? 0);
+  const sensible = Number.isInteger(places) && places >= 0 && places <= 36;
   return {
     name: name ?? contract?.name ?? "",
     symbol: symbol ?? "",
-    decimals: Number.isInteger(places) && places >= 0 && places <= 36 ? places : 0,
+    decimals: sensible ? places : 0,
+    ...(sensible ? {} : { odd: decimals! }),
     supply: supply !== undefined && /^\d+$/.test(supply) ? BigInt(supply) : 0n,
   };
 }
@@ -89,13 +93,19 @@ function Supply({ token, facts }: { token: Id; facts: Facts }): JSX.Element {
   );
 }
 
+/** NOBODY is the zero account. */
+const NOBODY: Id = `0x${"0".repeat(64)}`;
 const HOLDERS = 100;
 const SHOWN = 8;
 
 export function Token({ id }: { id: Id }): JSX.Element {
   const loaded = useLoad(`token ${id}@${blocks.value[0]?.hash}`, async () => {
     const [abi, contract] = await Promise.all([abiOf(id), client.call("svc_getContract", id)]);
-    if (!contract || !isToken(abi)) return null;
+    if (!contract) return null;
+    if (!isToken(abi)) {
+      const answer = await client.call("svc_getTokenBalance", id, NOBODY).catch(() => null);
+      return answer && "undeclared";
+    }
     const [facts, holders] = await Promise.all([
       tokenFacts(id),
       client.call("svc_getTokenHolders", id, { limit: HOLDERS }),
@@ -110,12 +120,24 @@ export function Token({ id }: { id: Id }): JSX.Element {
             <Title>Token</Title>
             <Empty>There is no token of this ID: it is no contract, or has not the functions of one.</Empty>
           </>
+        ) : found === "undeclared" ? (
+          <>
+            <Title sub={<Link to={`contract/${id}`}>its contract</Link>}>Token</Title>
+            <Empty>
+              This contract answers as a token does, but carries no ABI that declares one: its name, holders and
+              transfers are not shown here.
+            </Empty>
+          </>
         ) : (
           <>
             <Title
               sub={
                 <>
-                  <Said text={found.facts.symbol} most={16} /> · {counted(found.facts.decimals, "decimal")} ·{" "}
+                  <Said text={found.facts.symbol} most={16} /> ·{" "}
+                  {found.facts.odd === undefined
+                    ? counted(found.facts.decimals, "decimal")
+                    : `says that it has ${chainText(found.facts.odd, 16)} decimals: amounts are in smallest units`}{" "}
+                  ·{" "}
                   <Link to={`contract/${id}`}>its contract</Link>
                 </>
               }

@@ -5,7 +5,7 @@ import { decodeArguments, decodeResult, revertText, type Value } from "../decode
 import { chainText, lossyText, thousands } from "../format";
 import { abiOf, blocks, client } from "../node";
 import { useLoad } from "../load";
-import { BlockLink, Coins, Empty, Fields, Hex, Name, Said, Section, Show, Status, Tabs, TimeOf, Title, Who } from "../parts";
+import { BlockLink, Coins, Empty, Fields, Hex, Link, Name, Said, Section, Show, Status, Tabs, TimeOf, Title, Who } from "../parts";
 import { What } from "../transactions";
 
 import { Trace } from "./trace";
@@ -224,9 +224,15 @@ function Input({
                 ["Name", <Name text={input?.name ?? ""} />],
                 [
                   "Code",
-                  <>
-                    {thousands(input?.codeSize ?? 0)} bytes, <Hex of={input?.codeHash ?? ""} what="the code's hash" />
-                  </>,
+                  input?.copyOf ? (
+                    <>
+                      that of <Link to={`contract/${input.copyOf}`}>{input.copyOf}</Link>
+                    </>
+                  ) : (
+                    <>
+                      {thousands(input?.codeSize ?? 0)} bytes, <Hex of={input?.codeHash ?? ""} what="the code's hash" />
+                    </>
+                  ),
                 ],
               ] as [string, ComponentChildren][])
             : ([["Function", <Said text={input?.function ?? ""} code />]] as [string, ComponentChildren][])),

@@ -1,7 +1,9 @@
 // An account of several owners: what so many of them confirm, it calls or pays.
 // It is reentrant because it changes its own owners by calling itself. Each function is whole before it calls, so that
 // others may run in the middle of `execute`.
-import { Account, Bytes, Call, caller, Cell, emit, List, Map, pay, require, self, value as coins } from "@cairn-chain/contract";
+import {
+  Account, add, blockTime, Bytes, Call, caller, Cell, emit, List, Map, pay, require, self, value as coins,
+} from "@cairn-chain/contract";
 
 const ownerList = new List<Account>("owners");
 const needed = new Cell<u32>("threshold");
@@ -12,6 +14,7 @@ const confirmed = new Map<Confirmation, bool>("confirmed");
 
 const MAX_OWNERS = 16;
 const MAX_METHOD = 64; // characters
+const MAX_AGE: u64 = 30 * 24 * 60 * 60; // seconds for which a proposal counts
 const MAX_ARGS = 7168; // bytes: the event has them in hex, and at most 16 KiB
 
 @record
@@ -22,6 +25,7 @@ class Proposal {
     public args: Bytes,
     public value: u64,
     public era: u32,
+    public until: u64,
     public executed: bool,
   ) {}
 }
@@ -138,13 +142,13 @@ export function deposit(): void {
 }
 
 /** Proposes a call with arguments as they are, and coins that go with it; without a method it is a payment. The caller
- * confirms it by this. */
+ * confirms it by this. It counts for 30 days. */
 @write
 export function propose(to: Account, method: string, args: Bytes, value: u64): u32 {
   const by = owner();
   require(method.length <= MAX_METHOD && args.length <= MAX_ARGS, "too long");
   require(method.length > 0 || (args.length == 0 && value > 0), "a payment has coins and no arguments");
-  const id = made.push(new Proposal(to, method, args, value, era.get(), false));
+  const id = made.push(new Proposal(to, method, args, value, era.get(), add<u64>(blockTime(), MAX_AGE), false));
   emit(new Proposed(id, by, to, method, args, value));
   confirmed.set(new Confirmation(id, by), true);
   emit(new Confirmed(id, by));
@@ -223,6 +227,7 @@ function open(id: u32): Proposal {
   const p = find(id);
   require(!p.executed, "executed already");
   require(p.era == era.get(), "the owners have changed since");
+  require(blockTime() <= p.until, "the proposal has expired");
   return p;
 }
 

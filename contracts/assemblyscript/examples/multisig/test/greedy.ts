@@ -9,11 +9,11 @@ export function _reentrant(): void {}
 @write
 export function confirm(multisig: Account, id: u32): void {
   proposal.set(id);
-  new Call(multisig, "confirm").u64("id", id).send();
+  new Call(multisig, "confirm").u32("id", id).send();
 }
 
 @write
 @payable
 export function take(): void {
-  new Call(caller(), "execute").u64("id", proposal.get()).send();
+  new Call(caller(), "execute").u32("id", proposal.get()).send();
 }

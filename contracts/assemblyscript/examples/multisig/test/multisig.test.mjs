@@ -49,6 +49,15 @@ test("only owners act", () => {
   assert.throws(() => propose(a, shop, "x".repeat(65)), { reason: "too long" });
 });
 
+test("a proposal expires", () => {
+  const id = propose(a, shop, "", undefined, 60);
+  act(b, "confirm", id);
+  chain.time += 30n * 24n * 3600n + 1n;
+  for (const name of ["execute", "confirm", "revoke"]) {
+    assert.throws(() => act(c, name, id), { reason: "the proposal has expired" });
+  }
+});
+
 test("changed owners make what was proposed void", () => {
   const payment = propose(a, shop, "", undefined, 60);
   act(b, "confirm", payment);

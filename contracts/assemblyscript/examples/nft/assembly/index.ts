@@ -5,6 +5,8 @@ import { Account, Bytes, Call, caller, CallStatus, Cell, emit, List, Map, Option
 const tokenSymbol = new Cell<string>("symbol");
 const minter = new Cell<Account>("minter");
 const items = new Map<Bytes, Item>("item");
+/** Apart: moves read and write none of their bytes. */
+const said = new Map<Bytes, string>("properties");
 const all = new List<Bytes>("all");
 /** Of an owner's tokens. */
 const counts = new Map<Account, u32>("count");
@@ -20,7 +22,6 @@ class Item {
     public owner: Account,
     /** Who else may move it; the zero account for nobody. */
     public approved: Account,
-    public properties: string,
     /** Where it is in the list of all tokens. */
     public amongAll: u32,
     /** Where it is in its owner's. */
@@ -92,7 +93,8 @@ export function ownerOf(tokenId: Bytes): Account {
 /** What the minter said of a token: the JSON of an object with the member name, as NEP-11 has it. */
 @read
 export function properties(tokenId: Bytes): string {
-  return find(tokenId).properties;
+  find(tokenId);
+  return said.get(tokenId);
 }
 
 /** Who else may move a token. */
@@ -127,7 +129,8 @@ export function mint(to: Account, tokenId: Bytes, properties: string): void {
   require(tokenId.length > 0 && tokenId.length <= MAX_ID, "a token's ID has 1 to 64 bytes");
   require(!items.has(tokenId), "there is such a token");
   require(!to.isZero(), "the zero account cannot receive");
-  put(to, tokenId, new Item(to, new Account(), properties, all.push(tokenId), 0));
+  said.set(tokenId, properties);
+  put(to, tokenId, new Item(to, new Account(), all.push(tokenId), 0));
   moved(new Account(), to, tokenId, Option.none<Bytes>());
 }
 
@@ -145,6 +148,7 @@ export function burn(tokenId: Bytes): void {
     items.set(last, moving);
   }
   items.delete(tokenId);
+  said.delete(tokenId);
   emit(new Transfer(item.owner, new Account(), 1, tokenId));
 }
 
@@ -197,7 +201,7 @@ function put(to: Account, id: Bytes, item: Item): void {
   const count = counts.get(to);
   own.set(new Slot(to, count), id);
   counts.set(to, count + 1);
-  items.set(id, new Item(to, new Account(), item.properties, item.amongAll, count));
+  items.set(id, new Item(to, new Account(), item.amongAll, count));
 }
 
 /** Says that a token moved: in an event, and to a contract that gets it from another and wants to know. That is the last
@@ -205,7 +209,8 @@ function put(to: Account, id: Bytes, item: Item): void {
 function moved(from: Account, to: Account, id: Bytes, data: Option<Bytes>): void {
   emit(new Transfer(from, to, 1, id));
   if (to == caller()) return;
-  const call = new Call(to, "onNEP11Payment").account("from", from).u64("amount", 1).bytes("tokenId", id);
+  // Anybody's contract may get a token, and every contract takes JSON.
+  const call = new Call(to, "onNEP11Payment").json().account("from", from).u64("amount", 1).bytes("tokenId", id);
   if (data.exists) call.bytes("data", data.value);
   const told = call.trySend();
   const silent = told.status == CallStatus.NoContract || told.status == CallStatus.NoFunction; // a user, or one that does not ask

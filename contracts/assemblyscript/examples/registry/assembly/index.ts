@@ -17,6 +17,8 @@ const coming = new Map<string, Next>("next");
 
 const MAX_NAME = 64; // characters
 const MAX_DELAY: u64 = 365 * 24 * 60 * 60; // seconds: a longer one is a typing error
+/** For so many seconds behind the delay an announcement may be activated. One that was forgotten must be made, and seen, again. */
+const GRACE: u64 = 14 * 24 * 60 * 60;
 
 /** What a name will stand for, and from when on, in Unix seconds. */
 @record
@@ -82,10 +84,11 @@ export function resolve(name: string): Account {
   return current.get(name);
 }
 
-/** The contract that a name will stand for, if anything was announced. */
+/** The contract that a name will stand for, if anything was announced and has not expired. */
 @read
 export function next(name: string): Option<Account> {
-  return coming.has(name) ? Option.some<Account>(coming.get(name).contract) : Option.none<Account>();
+  if (!coming.has(name) || expired(coming.get(name))) return Option.none<Account>();
+  return Option.some<Account>(coming.get(name).contract);
 }
 
 /** From when on what was announced may be activated, in Unix seconds. */
@@ -114,11 +117,12 @@ export function cancel(name: string): void {
   emit(new Cancelled(contract, name));
 }
 
-/** Has a name stand for what was announced. Anybody may. */
+/** Has a name stand for what was announced. Anybody may, for 14 days behind the delay. */
 @write
 export function activate(name: string): void {
   const next = announced(name);
   require(blockTime() >= next.from, "the delay is not over");
+  require(!expired(next), "the announcement has expired");
   coming.delete(name);
   current.set(name, next.contract);
   emit(new Activated(next.contract, name));
@@ -150,4 +154,8 @@ function setOwner(owner: Account): void {
 function announced(name: string): Next {
   require(coming.has(name), "nothing is announced");
   return coming.get(name);
+}
+
+function expired(next: Next): bool {
+  return blockTime() > add<u64>(next.from, GRACE);
 }

@@ -33,6 +33,22 @@ test("a change waits, and the first does not", () => {
   assert.throws(() => call("activate"), { reason: "nothing is announced" });
 });
 
+test("what was forgotten expires", () => {
+  const next = () => registry.view("next", { name: "bank" });
+  const grace = 14n * 24n * 3600n;
+  announce(one);
+  call("activate");
+  announce(two);
+  chain.time += 60n + grace + 1n;
+  assert.throws(() => call("activate"), { reason: "the announcement has expired" });
+  assert.equal(next(), null);
+  announce(two); // which waits anew
+  chain.time += 60n + grace;
+  assert.equal(next(), two);
+  call("activate");
+  assert.equal(standsFor(), two);
+});
+
 test("another announcement waits anew, and can be cancelled", () => {
   announce(one);
   call("activate");

@@ -29,7 +29,7 @@ export function withdraw(by: Account, coins: u64, amount: u64): u64 {
   const had = saved(by);
   require(had >= amount, "less is saved");
   save(by, had - amount); // before the payment
-  new Call(worksFor.get(), "send").binary().account("to", by).u64("amount", amount).send();
+  new Call(worksFor.get(), "send").account("to", by).u64("amount", amount).send();
   return had - amount;
 }
 
@@ -54,7 +54,7 @@ function key(owner: Account): Bytes {
 }
 
 function saved(owner: Account): u64 {
-  const found = new Call(worksFor.get(), "get").binary().bytes("key", key(owner)).view().unpack();
+  const found = new Call(worksFor.get(), "get").bytes("key", key(owner)).view().unpack();
   if (!found.bool()) return 0;
   const data = found.bytes();
   require(data.length == 8, "another version wrote this");
@@ -64,5 +64,5 @@ function saved(owner: Account): u64 {
 function save(owner: Account, total: u64): void {
   const data = new StaticArray<u8>(8);
   store<u64>(changetype<usize>(data), total);
-  new Call(worksFor.get(), "put").binary().bytes("key", key(owner)).bytes("data", data).send();
+  new Call(worksFor.get(), "put").bytes("key", key(owner)).bytes("data", data).send();
 }

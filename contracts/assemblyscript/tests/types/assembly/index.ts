@@ -206,14 +206,14 @@ export function raise(reason: string): void {
   throw new Error(reason);
 }
 
-/** Calls another contract of this kind and reads its result. */
+/** Asks another contract like this one in JSON. */
 @write
 export function relay(to: Account, text: string): string {
-  require(new Call(to, "u64_").u64("v", u64.MAX_VALUE).view().u64() == u64.MAX_VALUE, "another number");
-  require(new Call(to, "account_").account("v", self()).send().account() == self(), "another account");
+  require(new Call(to, "u64_").json().u64("v", u64.MAX_VALUE).view().u64() == u64.MAX_VALUE, "another number");
+  require(new Call(to, "account_").json().account("v", self()).send().account() == self(), "another account");
   require(!new Call(to, "nowhere").trySend().ok, "a function that is not there");
-  require(new Call(to, "fail").string("reason", "why").trySend().status == CallStatus.Reverted, "another status");
-  return new Call(to, "string_").string("v", text).send().string();
+  require(new Call(to, "fail").json().string("reason", "why").trySend().status == CallStatus.Reverted, "another status");
+  return new Call(to, "string_").json().string("v", text).send().string();
 }
 
 @write
@@ -223,7 +223,7 @@ export function relayFailure(to: Account, reason: string): void {
 
 @read
 export function misread(to: Account): bool {
-  return new Call(to, "u8_").u64("v", 1).view().bool();
+  return new Call(to, "u8_").json().u64("v", 1).view().bool();
 }
 
 @read
@@ -325,19 +325,19 @@ export function refuse(have: u64, need: u64): void {
 @write
 export function relayRefusal(to: Account, have: u64, need: u64, binary: bool): void {
   const call = new Call(to, "refuse");
-  if (binary) call.binary();
+  if (!binary) call.json();
   call.u64("have", have).u64("need", need).send();
 }
 
 /** Asks another contract like this one in the binary form. */
 @write
 export function relayPacked(to: Account, text: string): string {
-  require(new Call(to, "u16_").binary().u16("v", 513).view().unpack().integer<u16>() == 513, "another number");
-  require(new Call(to, "bool_").binary().bool("v", true).send().unpack().bool(), "another bool");
+  require(new Call(to, "u16_").u16("v", 513).view().u16() == 513, "another number");
+  require(new Call(to, "bool_").bool("v", true).send().bool(), "another bool");
   const wide = U128.product(u64.MAX_VALUE, u64.MAX_VALUE);
-  require(new Call(to, "u128_").binary().u128("v", wide).view().unpack().u128() == wide, "another wide number");
-  require(new Call(to, "account_").binary().account("v", self()).send().unpack().account() == self(), "another account");
-  return new Call(to, "string_").binary().string("v", text).send().unpack().string();
+  require(new Call(to, "u128_").u128("v", wide).view().u128() == wide, "another wide number");
+  require(new Call(to, "account_").account("v", self()).send().account() == self(), "another account");
+  return new Call(to, "string_").string("v", text).send().string();
 }
 
 @read
@@ -452,8 +452,8 @@ export function lastState(): State {
 @write
 export function relayObjects(to: Account, v: State, binary: bool): State {
   const call = new Call(to, "state");
-  if (!binary) return call.object<State>("v", v).view().object<State>();
-  return call.binary().object<State>("v", v).view().unpack().object<State>();
+  if (!binary) call.json();
+  return call.object<State>("v", v).view().object<State>();
 }
 
 @write

@@ -18,10 +18,13 @@
 //! assert_eq!(chain.view(counter, "count", "").unwrap(), "5");
 //! ```
 //!
-//! Storage, coins, events, views, nested calls, re-entry and rollback are as on a chain; gas is not counted, and of the
-//! cryptography there is SHA-256 only: use a development node for the rest.
+//! Storage, coins, events, views, nested calls, re-entry, rollback and cryptography are as on a chain; gas is not
+//! counted.
 
+mod blake3;
 pub mod fuzz;
+mod keccak;
+mod secp256k1;
 mod sha256;
 pub(crate) mod sys;
 
@@ -34,6 +37,8 @@ use crate::contract::Object;
 use crate::{Account, Value};
 
 const MAX_DEPTH: usize = 32;
+const MAX_LOGS: usize = 1024; // of a transaction
+const MAX_LOG_BYTES: usize = 256 << 10;
 
 /// A contract as [`contract!`](crate::contract) declares it.
 #[derive(Clone, Copy)]
@@ -80,6 +85,8 @@ struct State {
     coins: BTreeMap<[u8; 32], u64>,
     events: Vec<Event>,
     journal: Vec<Change>,
+    /// The logs of the transaction, with payments by contracts, and the bytes in them.
+    logs: (usize, usize),
 }
 
 /// What was there before a change.
@@ -93,6 +100,7 @@ enum Change {
 struct Mark {
     journal: usize,
     events: usize,
+    logs: (usize, usize),
 }
 
 impl State {
@@ -110,7 +118,7 @@ impl State {
     }
 
     fn mark(&self) -> Mark {
-        Mark { journal: self.journal.len(), events: self.events.len() }
+        Mark { journal: self.journal.len(), events: self.events.len(), logs: self.logs }
     }
 
     fn undo(&mut self, to: Mark) {
@@ -122,7 +130,8 @@ impl State {
                 Change::Coins(of, None) => drop(self.coins.remove(&of)),
             }
         }
-        self.events.truncate(to.events)
+        self.events.truncate(to.events);
+        self.logs = to.logs
     }
 }
 
@@ -151,6 +160,12 @@ struct World {
 }
 
 impl World {
+    /// Begins a transaction.
+    fn begin(&mut self, sender: Account) {
+        self.sender = sender;
+        self.state.logs = (0, 0)
+    }
+
     fn coins(&self, account: &Account) -> u64 {
         self.state.coins.get(account.0).copied().unwrap_or(0)
     }
@@ -185,6 +200,28 @@ enum Ended {
     Trapped(&'static str),
 }
 
+/// Counts a log of so many bytes; the call reverts if the transaction has no room for it.
+fn log(bytes: usize) {
+    let fits = world(|w| {
+        let (logs, sum) = w.state.logs;
+        let fits = logs < MAX_LOGS && sum + bytes <= MAX_LOG_BYTES;
+        if fits {
+            w.state.logs = (logs + 1, sum + bytes)
+        }
+        fits
+    });
+    if !fits {
+        resume_unwind(Box::new(Ended::Reverted(b"too many logs".to_vec())))
+    }
+}
+
+/// Counts the log of a payment that a contract makes.
+fn log_payment(amount: u64) {
+    if amount > 0 {
+        log("NativeTransfer".len() + 2 * 32 + 8)
+    }
+}
+
 fn trap(why: &'static str) -> ! {
     resume_unwind(Box::new(Ended::Trapped(why)))
 }
@@ -213,6 +250,9 @@ fn run_frame(frame: Frame, run: fn()) -> (i32, Vec<u8>) {
     let before = world(|w| w.state.mark());
     if !world(|w| w.pay(frame.caller, frame.id, frame.value)) {
         return (5, vec![]);
+    }
+    if world(|w| !w.frames.is_empty()) {
+        log_payment(frame.value)
     }
     world(|w| w.frames.push(frame));
     let ended = catch_unwind(run);
@@ -298,7 +338,7 @@ impl Chain {
     pub fn deploy(&self, from: Account, contract: Contract, args: &str, value: u64) -> Result<Account, String> {
         let id = account(&format!("contract {}", world(|w| w.contracts.len())));
         world(|w| {
-            w.sender = from;
+            w.begin(from);
             w.contracts.insert(*id.0, contract)
         });
         let made = match contract.function("init") {
@@ -315,13 +355,13 @@ impl Chain {
 
     /// Calls a function as a transaction does. Gives the JSON of the result; the error is the reason.
     pub fn call(&self, from: Account, contract: Account, function: &str, args: &str, value: u64) -> Result<String, String> {
-        world(|w| w.sender = from);
+        world(|w| w.begin(from));
         answer(enter(contract, function, new_frame(contract, function, from, args, value, false)))
     }
 
     /// Calls a function as a view: it can change nothing.
     pub fn view(&self, contract: Account, function: &str, args: &str) -> Result<String, String> {
-        world(|w| w.sender = Account::ZERO);
+        world(|w| w.begin(Account::ZERO));
         answer(enter(contract, function, new_frame(contract, function, Account::ZERO, args, 0, true)))
     }
 

@@ -3,7 +3,7 @@
 use std::panic::resume_unwind;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
-use super::{enter, frame, sha256, trap, world, Ended, Event, Frame};
+use super::{enter, frame, keccak, log, log_payment, secp256k1, sha256, trap, world, Ended, Event, Frame};
 use crate::heap::fixed;
 use crate::Account;
 
@@ -131,7 +131,11 @@ pub unsafe fn balance(of: *const u8) -> u64 {
 pub unsafe fn transfer(to: *const u8, amount: u64) -> i32 {
     let (from, to) = (frame(|f| f.id), account(to));
     no_view();
-    if world(|w| w.pay(from, to, amount)) { 0 } else { 5 }
+    if !world(|w| w.pay(from, to, amount)) {
+        return 5;
+    }
+    log_payment(amount);
+    0
 }
 
 pub unsafe fn code_hash(of: *const u8, out: *mut u8) -> i32 {
@@ -186,6 +190,7 @@ pub unsafe fn emit(
     let topics = bytes(topics, 32 * topic_count, 96).chunks(32).map(|t| t.try_into().expect("32 bytes")).collect();
     let data = String::from_utf8(bytes(data, data_len, MAX_VALUE)).expect("data of events is text in tests");
     let event = Event { contract: frame(|f| f.id), name: self::name(name, name_len), topics, data };
+    log(event.name.len() + 32 * event.topics.len() + event.data.len());
     world(|w| w.state.events.push(event))
 }
 
@@ -193,22 +198,27 @@ pub unsafe fn sha256(data: *const u8, len: usize, out: *mut u8) {
     give(out, &sha256::sum(from_raw_parts(data, len)))
 }
 
-const ON_A_NODE: &str = "the chain in memory has no such cryptography: test this on a development node";
-
-pub unsafe fn keccak256(_: *const u8, _: usize, _: *mut u8) {
-    panic!("{}", ON_A_NODE)
+pub unsafe fn keccak256(data: *const u8, len: usize, out: *mut u8) {
+    give(out, &keccak::sum(from_raw_parts(data, len)))
 }
 
-pub unsafe fn blake3(_: *const u8, _: usize, _: *mut u8) {
-    panic!("{}", ON_A_NODE)
+pub unsafe fn blake3(data: *const u8, len: usize, out: *mut u8) {
+    give(out, &super::blake3::sum(from_raw_parts(data, len)))
 }
 
-pub unsafe fn schnorr_verify(_: *const u8, _: *const u8, _: usize, _: *const u8) -> i32 {
-    panic!("{}", ON_A_NODE)
+pub unsafe fn schnorr_verify(key: *const u8, message: *const u8, len: usize, signature: *const u8) -> i32 {
+    let (key, message) = (from_raw_parts(key, 32), from_raw_parts(message, len));
+    secp256k1::schnorr_verify(key, message, from_raw_parts(signature, 64)) as i32
 }
 
-pub unsafe fn ecdsa_recover(_: *const u8, _: *const u8, _: *mut u8) -> i32 {
-    panic!("{}", ON_A_NODE)
+pub unsafe fn ecdsa_recover(hash: *const u8, signature: *const u8, out: *mut u8) -> i32 {
+    match secp256k1::ecdsa_recover(from_raw_parts(hash, 32), from_raw_parts(signature, 65)) {
+        Some(key) => {
+            give(out, &key);
+            1
+        }
+        None => 0,
+    }
 }
 
 pub unsafe fn debug(message: *const u8, len: usize) {

@@ -8,7 +8,7 @@
 use cairn::*;
 
 record! {
-    pub struct Proposal { to: Account, method: Str, args: Bytes, value: u64, era: u32, executed: bool }
+    pub struct Proposal { to: Account, method: Str, args: Bytes, value: u64, era: u32, until: u64, executed: bool }
 }
 
 static OWNERS: List<Account> = List::new("owners");
@@ -19,6 +19,7 @@ static CONFIRMED: Map<(u32, Account), bool> = Map::new("confirmed");
 
 const MAX_OWNERS: usize = 16;
 const MAX_METHOD: usize = 64; // bytes
+const MAX_AGE: u64 = 30 * 24 * 60 * 60; // seconds for which a proposal counts
 const MAX_ARGS: usize = 7 << 10; // bytes: the event has them in hex, and at most 16 KiB
 
 contract! {
@@ -70,12 +71,13 @@ contract! {
     }
 
     /// Proposes a call with arguments as they are, and coins that go with it; without a method it is a payment. The
-    /// caller confirms it by this.
+    /// caller confirms it by this. It counts for 30 days.
     write fn propose(to: Account, method: Str, args: Bytes, value: u64) -> u32 {
         let by = owner();
         require(method.len() <= MAX_METHOD && args.0.len() <= MAX_ARGS, "too long");
         require(!method.is_empty() || args.0.is_empty() && value > 0, "a payment has coins and no arguments");
-        let id = PROPOSALS.push(&Proposal { to, method, args, value, era: ERA.get(), executed: false });
+        let until = block_time() + MAX_AGE;
+        let id = PROPOSALS.push(&Proposal { to, method, args, value, era: ERA.get(), until, executed: false });
         Proposed { id, by, to, method, args, value }.emit();
         CONFIRMED.set(&(id, by), &true);
         Confirmed { id, by }.emit();
@@ -151,6 +153,7 @@ fn open(id: u32) -> Proposal {
     let p = find(id);
     require(!p.executed, "executed already");
     require(p.era == ERA.get(), "the owners have changed since");
+    require(block_time() <= p.until, "the proposal has expired");
     p
 }
 

@@ -97,6 +97,17 @@ fn only_owners_act() {
 }
 
 #[test]
+fn a_proposal_expires() {
+    let m = Multisig::new();
+    let id = m.propose("a", account("shop"), "", "", 60).unwrap();
+    m.call("b", "confirm", id).unwrap();
+    m.0.advance(1, super::MAX_AGE + 1);
+    for function in ["execute", "confirm", "revoke"] {
+        assert_eq!(m.call("c", function, id).unwrap_err(), "the proposal has expired");
+    }
+}
+
+#[test]
 fn calls_and_can_try_again() {
     let m = Multisig::new();
     let init = args! { name: "G", symbol: "G", decimals: 0u32, initialSupply: 50u64 };

@@ -8,12 +8,13 @@ use cairn::*;
 
 record! {
     /// Where a token is in the list of all tokens and in its owner's, so that it can be taken out of both.
-    pub struct Item { owner: Account, approved: Option<Account>, properties: Str, among_all: u32, among_own: u32 }
+    pub struct Item { owner: Account, approved: Option<Account>, among_all: u32, among_own: u32 }
 }
 
 static SYMBOL: Cell<Str> = Cell::new("symbol");
 static MINTER: Cell<Account> = Cell::new("minter");
 static ITEMS: Map<Bytes, Item> = Map::new("item");
+static PROPERTIES: Map<Bytes, Str> = Map::new("properties"); // apart: moves read and write none of their bytes
 static ALL: List<Bytes> = List::new("all");
 static COUNTS: Map<Account, u32> = Map::new("count"); // of an owner's tokens
 static OWN: Map<(Account, u32), Bytes> = Map::new("own"); // an owner's tokens, from 0 to below the count
@@ -22,6 +23,7 @@ const MAX_ID: usize = 64; // bytes
 const MAX_LISTED: u32 = 100;
 
 interface! {
+    json; // anybody's contract may get a token, and every contract takes JSON
     /// A contract that wants to know what it gets.
     Receiver {
         write fn onNEP11Payment(from: Account, amount: u64, tokenId: Bytes, data: Option<Bytes>);
@@ -64,7 +66,8 @@ contract! {
 
     /// What the minter said of a token: the JSON of an object with the member name, as NEP-11 has it.
     read fn properties(tokenId: Bytes) -> Str {
-        item(&tokenId).properties
+        item(&tokenId);
+        PROPERTIES.get(&tokenId)
     }
 
     /// Who else may move a token.
@@ -88,7 +91,8 @@ contract! {
         require(!tokenId.0.is_empty() && tokenId.0.len() <= MAX_ID, "a token's ID has 1 to 64 bytes");
         require(ITEMS.find(&tokenId).is_none(), "there is such a token");
         require(to != Account::ZERO, "the zero account cannot receive");
-        let item = Item { owner: to, approved: None, properties, among_all: ALL.push(&tokenId), among_own: 0 };
+        let item = Item { owner: to, approved: None, among_all: ALL.push(&tokenId), among_own: 0 };
+        PROPERTIES.set(&tokenId, &properties);
         put(to, tokenId, item);
         moved(Account::ZERO, to, tokenId, None);
     }
@@ -103,6 +107,7 @@ contract! {
             ITEMS.set(&last, &Item { among_all: item.among_all, ..self::item(&last) });
         }
         ITEMS.remove(&tokenId);
+        PROPERTIES.remove(&tokenId);
         Transfer { from: item.owner, to: Account::ZERO, amount: 1, tokenId }.emit();
     }
 

@@ -9,6 +9,8 @@ use cairn::*;
 
 const MAX_NAME: usize = 64; // bytes
 const MAX_DELAY: u64 = 365 * 24 * 60 * 60; // seconds: a longer one is a typing error
+/// For so many seconds behind the delay an announcement may be activated. One that was forgotten must be made, and seen, again.
+const GRACE: u64 = 14 * 24 * 60 * 60;
 
 contract! {
     types {
@@ -52,9 +54,9 @@ contract! {
         CURRENT.find(&name).or_revert("the name stands for nothing")
     }
 
-    /// The contract that a name will stand for, if anything was announced.
+    /// The contract that a name will stand for, if anything was announced and has not expired.
     read fn next(name: Str) -> Option<Account> {
-        NEXT.find(&name).map(|next| next.contract)
+        NEXT.find(&name).filter(|next| !expired(next)).map(|next| next.contract)
     }
 
     /// From when on what was announced may be activated, in Unix seconds.
@@ -81,10 +83,11 @@ contract! {
         Cancelled { contract: next.contract, name }.emit();
     }
 
-    /// Has a name stand for what was announced. Anybody may.
+    /// Has a name stand for what was announced. Anybody may, for 14 days behind the delay.
     write fn activate(name: Str) {
         let next = announced(name);
         require(block_time() >= next.from, "the delay is not over");
+        require(!expired(&next), "the announcement has expired");
         NEXT.remove(&name);
         CURRENT.set(&name, &next.contract);
         Activated { contract: next.contract, name }.emit();
@@ -114,6 +117,10 @@ fn set_owner(owner: Account) {
 
 fn announced(name: Str) -> Next {
     NEXT.find(&name).or_revert("nothing is announced")
+}
+
+fn expired(next: &Next) -> bool {
+    block_time() > next.from + GRACE
 }
 
 #[cfg(test)]
@@ -168,6 +175,24 @@ mod tests {
         r.call("anyone", "activate").unwrap();
         assert_eq!(r.stands_for().unwrap(), json(two));
         assert_eq!(r.call("anyone", "activate").unwrap_err(), "nothing is announced");
+    }
+
+    #[test]
+    fn what_was_forgotten_expires() {
+        let r = Registry::new();
+        let (one, two) = (r.contract(), r.contract());
+        r.announce("owner", one).unwrap();
+        r.call("anyone", "activate").unwrap();
+        let next = || r.0.view(r.1, "next", &args! { name: "bank" }).unwrap();
+        r.announce("owner", two).unwrap();
+        r.0.advance(1, 60 + super::GRACE + 1);
+        assert_eq!(r.call("anyone", "activate").unwrap_err(), "the announcement has expired");
+        assert_eq!(next(), "null");
+        r.announce("owner", two).unwrap(); // which waits anew
+        r.0.advance(1, 60 + super::GRACE);
+        assert_eq!(next(), json(two));
+        r.call("anyone", "activate").unwrap();
+        assert_eq!(r.stands_for().unwrap(), json(two));
     }
 
     #[test]

@@ -11,7 +11,6 @@ use cairn::*;
 static PROXY: Cell<Account> = Cell::new("proxy");
 
 interface! {
-    binary;
     Proxy {
         read fn get(key: Bytes) -> Option<Bytes>;
         write fn put(key: Bytes, data: Bytes);

@@ -16,7 +16,6 @@ interface! {
         /// The error Closed() = 3.
         Closed = 3
     }
-    binary;
     /// The functions that contracts may call.
     Typed {
         /// Calls bool_(v bool) bool.

@@ -44,7 +44,11 @@ contract! {
     }
 
     read fn decimals() -> u32 {
-        2
+        match FLAW.get() {
+            32 => 255,
+            33 => 2 + (block_time() - BEGAN.get()) as u32 / DAY as u32,
+            _ => 2,
+        }
     }
 
     read fn totalSupply() -> u64 {
@@ -182,6 +186,10 @@ fn move_tokens(from: Account, to: Account, amount: u64, allowed: bool) {
         7 => MOVES.set(&(MOVES.get() + 1)),
         18 => MOVED.set(&from, &block_time()),
         25 => MOVED.set(&to, &block_time()),
+        31 => {
+            give(owner, 1);
+            SUPPLY.set(&(SUPPLY.get() + 1))
+        }
         19 if is_contract => drop(call(&to, "tokensReceived", b"{}", 0, u64::MAX)),
         20 => drop(call(&to, "hello", b"{}", 0, u64::MAX)),
         _ => {}

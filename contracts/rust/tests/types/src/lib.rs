@@ -89,12 +89,12 @@ contract! {
     /// Asks another contract like this one in the form that it was told to use.
     write fn relay(to: Account, offer: Offer, binary: bool) -> Offer {
         let other = Types::at(to);
-        if binary { other.binary().offer(offer).or_fail() } else { other.offer(offer).or_fail() }
+        if binary { other.offer(offer).or_fail() } else { other.json().offer(offer).or_fail() }
     }
 
     write fn relayRefusal(to: Account, have: u64, need: u64, binary: bool) {
         let other = Types::at(to);
-        if binary { other.binary().refuse(have, need).or_fail() } else { other.refuse(have, need).or_fail() }
+        if binary { other.refuse(have, need).or_fail() } else { other.json().refuse(have, need).or_fail() }
     }
 }
 

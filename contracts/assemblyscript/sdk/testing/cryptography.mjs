@@ -1,0 +1,22 @@
+// Hashes and signatures as the host functions of these names have them (docs/protocol.md, "Host functions").
+import { createHash } from "node:crypto";
+import { blake3 as blake } from "@noble/hashes/blake3.js";
+import { keccak_256 } from "@noble/hashes/sha3.js";
+import { schnorr, secp256k1 } from "@noble/curves/secp256k1.js";
+
+export const sha256 = (data) => createHash("sha256").update(data).digest();
+export const keccak256 = (data) => Buffer.from(keccak_256(data));
+export const blake3 = (data) => Buffer.from(blake(data));
+export const schnorrVerify = (key, message, signature) => schnorr.verify(signature, message, key);
+
+/** x ‖ y of the key whose signature r ‖ s ‖ v of a hash this is; undefined where there is none. */
+export function ecdsaRecover(hash, signature) {
+  const v = signature[64];
+  try {
+    const parsed = secp256k1.Signature.fromBytes(signature.subarray(0, 64), "compact").addRecoveryBit(v);
+    if (v > 1 || parsed.hasHighS()) return undefined;
+    return Buffer.from(parsed.recoverPublicKey(hash).toBytes(false).subarray(1));
+  } catch {
+    return undefined;
+  }
+}

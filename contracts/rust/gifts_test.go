@@ -1,0 +1,58 @@
+package rust
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/cairn-chain/cairn/client/contracttest"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// TestGiftsMakeNobodyPay: what a transfer takes does not depend on the properties of the token, or of another one of its
+// owner, that moves into its place.
+func TestGiftsMakeNobodyPay(t *testing.T) {
+	for _, module := range []string{"nft", "as-nft"} {
+		gas := map[string]uint64{}
+		for name, properties := range map[string]string{"light": "{}", "heavy": strings.Repeat("x", 16_000)} {
+			c := contracttest.New(t)
+			alice, bob, carol := c.Account("alice"), c.Account("bob"), c.Account("carol")
+			k := deploy(c, t, module, args{"symbol": "ART"})
+			k.Call(alice, "mint", args{"to": bob, "tokenId": "0x01", "properties": "{}"}).Must(t)
+			k.Call(alice, "mint", args{"to": alice, "tokenId": "0x02", "properties": properties}).Must(t)
+			give := k.Binary("transfer", args{"to": bob, "tokenId": "0x02", "data": nil})
+			gas[name+" gift"] = uint64(k.Call(alice, "transfer", give).Must(t).GasUsed)
+			move := k.Binary("transfer", args{"to": carol, "tokenId": "0x01", "data": nil})
+			gas[name+" move"] = uint64(k.Call(bob, "transfer", move).Must(t).GasUsed)
+		}
+		for _, step := range []string{"gift", "move"} {
+			if got, want := gas["heavy "+step], gas["light "+step]; got != want {
+				t.Errorf("%s, %s: got %d gas with 16,000 bytes of properties, want %d as with 2", module, step, got, want)
+			}
+		}
+	}
+}
+
+// TestCopiesAreCheap: another contract of the same code pays for no compiling, and has storage of its own.
+func TestCopiesAreCheap(t *testing.T) {
+	c := contracttest.New(t)
+	alice, bob := c.Account("alice"), c.Account("bob")
+	init := args{"name": "T", "symbol": "T", "decimals": 0, "initialSupply": 1_000}
+	code, err := os.ReadFile("../wasm/nep20.wasm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, deployed := c.TryDeploy(alice, code, init)
+	deployed.Must(t)
+	second := first.Copy(bob, init)
+	if got := second.View("balanceOf", args{"address": bob}).Must(t).Output; string(got) != "1000" {
+		t.Errorf("got %s units of the copy, want 1000", got)
+	}
+	if got := first.View("balanceOf", args{"address": bob}).Must(t).Output; string(got) != "0" {
+		t.Errorf("got %s units of the first, want 0", got)
+	}
+	_, again := c.TryDeploy(bob, types.CopyOf(first.ID), init)
+	if got := again.Must(t).GasUsed; got > 700_000 || got > deployed.GasUsed/20 {
+		t.Errorf("got %d gas of a copy, want at most a twentieth of %d", got, deployed.GasUsed)
+	}
+}
