@@ -75,6 +75,9 @@ var (
 	// ErrDisplaced: the transaction that is waited for, data.hash, will never be in a block, as a block has data.by with its
 	// sender and nonce.
 	ErrDisplaced = reason(CodeNonce, "displaced", "another transaction has used the nonce: this one will never be in a block")
+	// ErrDropped: the transaction that is waited for, data.hash, has left the pool without a block, as data.cause says with
+	// a word of [TransactionStatus]. It may be sent again, as it is.
+	ErrDropped = reason(CodeMempoolFull, "dropped", "the transaction has left the mempool, and no block has it")
 	// ErrCannotPay: the balance is under value + gas limit × max fee, or what the sender's earlier pending transactions
 	// leave of it is. data.balance is the balance after the latest block, and data.reserved what data.pending earlier
 	// transactions may take of it. This transaction may take data.needed, and so needed − (balance − reserved) is missing.

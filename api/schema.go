@@ -61,7 +61,7 @@ var encoded = map[reflect.Type]encoding{
 	reflect.TypeFor[Mode]():             choice(ModePrimary, ModeReplica, ModeArchive),
 	reflect.TypeFor[types.Network]():    choice(types.Networks()...),
 	reflect.TypeFor[SyncState]():        choice(StateProducing, StateSyncing, StateFollowing, StateHolding, StateHalted),
-	reflect.TypeFor[Status]():           choice(StatusPending, StatusSuccess, StatusFailed, StatusUnknown),
+	reflect.TypeFor[Status]():           choice(StatusPending, StatusSuccess, StatusFailed, StatusDropped, StatusUnknown),
 	reflect.TypeFor[abi.Mode]():         choice(abi.Read, abi.Write, abi.Init),
 	reflect.TypeFor[abi.Kind]():         choice(abi.Record, abi.Enum),
 	reflect.TypeFor[abi.Type]():         {"", Schema{"type": "string"}},

@@ -8,7 +8,7 @@ var (
 		"Submits a signed transaction to the mempool and gives its hash.", admissionErrors...)
 	SendRawTransactionSync = define[RawTransactionParams, Receipt]("svc_sendRawTransactionSync",
 		"Submits a signed transaction, or takes one already known, and waits for its receipt, 30 s at most.",
-		with(admissionErrors, ErrDisplaced, ErrTimeUp)...)
+		with(admissionErrors, ErrDisplaced, ErrDropped, ErrTimeUp)...)
 	Call = define[RawTransactionParams, Data]("svc_call",
 		"Runs a transaction on the latest state without sending it, and gives its output. Nonce and fees are not asked.",
 		callErrors...)

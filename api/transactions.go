@@ -11,8 +11,8 @@ var (
 		"The receipt of an included transaction; null while it is pending, and where it is in no block since genesis. A node "+
 			"that does not have all blocks and finds nothing cannot know: it answers pruned.", ErrPruned)
 	GetTransactionStatus = define[TransactionParams, TransactionStatus]("svc_getTransactionStatus",
-		"Where a transaction is: pending, success, failed or unknown. A node that does not have all blocks and finds nothing "+
-			"cannot know: it answers pruned.", ErrPruned)
+		"Where a transaction is: pending, success, failed, dropped or unknown. A node that does not have all blocks and finds "+
+			"nothing cannot know: it answers pruned.", ErrPruned)
 	GetTransactionsByAddress = define[GetTransactionsByAddressParams, []Transaction]("svc_getTransactionsByAddress",
 		"Included transactions in which an account is sender, recipient or a called contract, newest first.",
 		ErrBadAccount, ErrWrongNetwork, ErrOutOfRange, ErrBadCursor, ErrTakenBack, ErrAboveHead, ErrPruned)
@@ -140,6 +140,7 @@ const (
 	StatusPending Status = "pending" // in the pool
 	StatusSuccess Status = "success" // included, and did what it was to do
 	StatusFailed  Status = "failed"  // included, and failed
+	StatusDropped Status = "dropped" // left this node's pool without a block, not long ago
 	StatusUnknown Status = "unknown" // neither in the pool nor included, as far as this node knows
 )
 
@@ -172,8 +173,8 @@ type Log struct {
 
 // TransactionStatus is the result of [GetTransactionStatus].
 type TransactionStatus struct {
-	Status        Status        `json:"status" doc:"pending, success, failed or unknown"`
+	Status        Status        `json:"status" doc:"pending, success, failed, dropped or unknown"`
 	BlockHeight   *types.Height `json:"blockHeight" doc:"the height of its block; null unless included"`
 	Confirmations uint64        `json:"confirmations" doc:"blocks from its own to the latest, both counted; 0 unless included"`
-	Error         *string       `json:"error" doc:"why it failed, a word in snake_case; null otherwise"`
+	Error         *string       `json:"error" doc:"why it failed, a word in snake_case; of a dropped one expired, no_room, replaced, not_allowed, not_built, nonce_too_high or taken_back; null otherwise"`
 }

@@ -221,6 +221,32 @@ func TestReplacedTransactionIsNotWaitedFor(t *testing.T) {
 	}
 }
 
+func TestDroppedTransactionIsNotWaitedFor(t *testing.T) {
+	tx := signedTransfer(t)
+	asked, expired := 0, "expired"
+	c := connect(t, nil, slowReceipts(1000),
+		answer(api.GetTransactionStatus, func(api.TransactionParams) (api.TransactionStatus, error) {
+			if asked++; asked < 4 {
+				return api.TransactionStatus{Status: api.StatusPending}, nil
+			}
+			return api.TransactionStatus{Status: api.StatusDropped, Error: &expired}, nil
+		}),
+		answer(api.SendRawTransactionSync, func(api.RawTransactionParams) (api.Receipt, error) {
+			return api.Receipt{}, api.ErrTimeUp
+		}))
+	for name, wait := range map[string]func() (api.Receipt, error){
+		"SendAndWait": func() (api.Receipt, error) { return c.SendAndWait(t.Context(), tx) },
+		"WaitReceipt": func() (api.Receipt, error) { return c.WaitReceipt(t.Context(), tx.ID()) },
+	} {
+		asked = 0
+		var e *Error
+		if _, err := wait(); !errors.Is(err, api.ErrDropped) || !errors.As(err, &e) || e.Data["cause"] != expired ||
+			e.Data["hash"] != tx.ID() || asked != 4 {
+			t.Errorf("%s: got %v after %d looks, want dropped: expired after 4", name, err, asked)
+		}
+	}
+}
+
 func TestRecipientsThatNobodyCanHave(t *testing.T) {
 	c := connect(t, nil, answer(api.GetContract, func(p api.ContractParams) (*api.Contract, error) {
 		if p.Contract == (types.ContractID{31: 7}) {

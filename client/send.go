@@ -40,8 +40,8 @@ func (c *Client) Send(ctx context.Context, tx types.SignedTransaction) (types.Tx
 
 // SendAndWait submits a transaction, one that the node knows already too, and waits for its receipt until the context
 // ends; then the error is [api.ErrTimeUp] and the context's. It fails with [api.ErrDisplaced] once a block has another
-// transaction of the same nonce. A receipt of a failed transaction is no error: see
-// [Failure].
+// transaction of the same nonce, and with [api.ErrDropped] once the node's pool has given it up. A receipt of a failed
+// transaction is no error: see [Failure].
 func (c *Client) SendAndWait(ctx context.Context, tx types.SignedTransaction) (api.Receipt, error) {
 	receipt, err := Invoke(ctx, c, api.SendRawTransactionSync, api.RawTransactionParams{Transaction: tx.Encode()})
 	switch {
@@ -66,7 +66,8 @@ var errNoMethod = &Error{Code: jsonrpc.CodeMethodNotFound}
 
 // WaitReceipt polls, with growing pauses, for the receipt of a transaction until the context ends; then the error is
 // [api.ErrTimeUp] and the context's. It fails with [api.ErrDisplaced] once a block has another transaction of the same
-// nonce. It waits for a transaction that the node has never heard of, too.
+// nonce, and with [api.ErrDropped] once the node's pool has given it up. It waits for a transaction that the node has
+// never heard of, too.
 func (c *Client) WaitReceipt(ctx context.Context, id types.TxID) (api.Receipt, error) {
 	return c.waitReceipt(ctx, id, nil)
 }
@@ -90,7 +91,7 @@ func (c *Client) waitReceipt(ctx context.Context, id types.TxID, at *place) (api
 		case err != nil && !errors.Is(err, api.ErrPruned): // of which it is in none that the node keeps, or not yet
 			return api.Receipt{}, err
 		}
-		if at, err = c.displaced(ctx, id, at); err != nil {
+		if at, err = c.gone(ctx, id, at); err != nil {
 			return api.Receipt{}, err
 		}
 		if err := c.wait(ctx, pause); err != nil {
@@ -99,10 +100,20 @@ func (c *Client) waitReceipt(ctx context.Context, id types.TxID, at *place) (api
 	}
 }
 
-// displaced is [api.ErrDisplaced] of a transaction without a receipt, if a block has another at its place. It also
-// returns that place, once it is known. Where the node does not tell there is no error: it is asked again.
-func (c *Client) displaced(ctx context.Context, id types.TxID, at *place) (*place, error) {
-	if at == nil {
+// gone is why a transaction without a receipt need not be waited for: [api.ErrDropped], or [api.ErrDisplaced] if a block
+// has another at its place. It also returns that place, once it is known. Where the node does not tell there is no
+// error: it is asked again.
+func (c *Client) gone(ctx context.Context, id types.TxID, at *place) (*place, error) {
+	status, err := Invoke(ctx, c, api.GetTransactionStatus, api.TransactionParams{Hash: id})
+	switch {
+	case err == nil && status.Status == api.StatusPending && at != nil:
+		return at, nil
+	case err == nil && status.Status == api.StatusDropped && status.Error != nil && *status.Error != replaced:
+		message := fmt.Sprintf("%s has left the mempool, and no block has it: %s. Send it again as it is", id, *status.Error)
+		return at, &Error{Code: api.ErrDropped.Code, Message: message, Data: map[string]any{
+			"reason": api.ErrDropped.Data["reason"], "hash": id, "cause": *status.Error,
+		}}
+	case at == nil:
 		pending, err := c.Transaction(ctx, id)
 		if err != nil || pending == nil {
 			return nil, nil
@@ -125,6 +136,9 @@ func (c *Client) displaced(ctx context.Context, id types.TxID, at *place) (*plac
 		"reason": api.ErrDisplaced.Data["reason"], "hash": id, "by": other.Hash,
 	}}
 }
+
+// replaced is the status's error of a transaction whose nonce another one has in the pool: a block decides between them.
+const replaced = "replaced"
 
 // timeUp is [api.ErrTimeUp] of a transaction, and the error of the context.
 func timeUp(id types.TxID, ended error) error {

@@ -21,11 +21,27 @@ func (c *Client) CheckRecipient(ctx context.Context, account types.Account) erro
 	if types.IsKey(account) {
 		return nil
 	}
-	found, err := c.Contract(ctx, types.ContractID(account))
-	if err == nil && found == nil {
-		return fmt.Errorf("%s: %w", account, ErrNobody)
+	var b Batch
+	answer := AskRecipient(&b, account)
+	if err := b.Send(ctx, c); err != nil {
+		return err
 	}
-	return err
+	return answer()
+}
+
+// AskRecipient is [Client.CheckRecipient] as a part of a batch: what it returns reads the answer.
+func AskRecipient(b *Batch, account types.Account) func() error {
+	if types.IsKey(account) {
+		return func() error { return nil }
+	}
+	call := Add(b, api.GetContract, api.ContractParams{Contract: types.ContractID(account)})
+	return func() error {
+		found, err := call.Result()
+		if err == nil && found == nil {
+			return fmt.Errorf("%s: %w", account, ErrNobody)
+		}
+		return err
+	}
 }
 
 // Transfer is the payload that moves an amount to an account.

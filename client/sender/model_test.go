@@ -140,7 +140,7 @@ type outcomes struct {
 
 // payOne sends a job, and cancels every fourth.
 func payOne(t *testing.T, s *sender.Sender, id int) (api.Receipt, error) {
-	payload := client.Transfer(types.Account{2}, types.Amount(id))
+	payload := client.Transfer(types.Account{5}, types.Amount(id))
 	sent, err := s.Send(t.Context(), payload, sender.Job{ID: fmt.Sprint(id)})
 	if err != nil {
 		return api.Receipt{}, err

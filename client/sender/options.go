@@ -90,6 +90,9 @@ type Job struct {
 	GasMargin types.Gas
 	// MaxFee is the most that it may pay per gas, replacements included, in smallest units; 0: [Options].MaxFee.
 	MaxFee types.Amount
+	// AnyRecipient lets a transfer go to an account that nobody can have and that is no contract; else such a job fails
+	// with [client.ErrNobody].
+	AnyRecipient bool
 }
 
 // Clock is the time of a sender; tests have their own.

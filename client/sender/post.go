@@ -158,7 +158,7 @@ func (p *pump) take() []*job {
 func (p *pump) price(jobs []*job) (ready []*job, found []terms, err error) {
 	if jobs[0].sweep != nil {
 		t, err := p.sweep(p.s.ctx, jobs[0])
-		if errors.Is(err, ErrInsufficientForFee) {
+		if errors.Is(err, ErrInsufficientForFee) || errors.Is(err, client.ErrNobody) {
 			p.reject(jobs[0], err)
 			return nil, nil, nil
 		}

@@ -2,6 +2,7 @@ package sender
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 
@@ -50,9 +51,9 @@ type prepared struct {
 func (p *pump) prepare(ctx context.Context, jobs []*job) ([]prepared, error) {
 	var b client.Batch
 	priceCall := client.Add(&b, api.GasPrice, api.NoParams{})
-	gas := make([]func() (types.Gas, error), len(jobs))
+	gas, recipients := make([]func() (types.Gas, error), len(jobs)), make([]func() error, len(jobs))
 	for i, j := range jobs {
-		gas[i] = p.askGas(&b, j)
+		gas[i], recipients[i] = p.askGas(&b, j), p.askRecipient(&b, j)
 	}
 	if err := p.ask(ctx, &b); err != nil {
 		return nil, err
@@ -65,8 +66,12 @@ func (p *pump) prepare(ctx context.Context, jobs []*job) ([]prepared, error) {
 	found := make([]prepared, len(jobs))
 	for i, j := range jobs {
 		t := terms{payload: j.payload, maxFee: now.maxFee, priority: now.priority}
-		t.gasLimit, err = gas[i]()
+		if t.gasLimit, err = gas[i](); err == nil {
+			err = recipients[i]()
+		}
 		switch {
+		case errors.Is(err, client.ErrNobody):
+			found[i].err = err
 		case err == nil:
 			found[i].terms = t.capped(p.s.cap(j))
 		case reasonOf(err) == "" || slices.Contains(later, reasonOf(err)) || reasonOf(err) == reasonOf(api.ErrTimeUp):
@@ -80,6 +85,19 @@ func (p *pump) prepare(ctx context.Context, jobs []*job) ([]prepared, error) {
 		}
 	}
 	return found, nil
+}
+
+// askRecipient adds to a batch what to ask the node about whom a job pays, and says how to read the answer, which is
+// [client.ErrNobody] if that is nobody.
+func (p *pump) askRecipient(b *client.Batch, j *job) func() error {
+	to := j.sweep
+	if transfer, ok := j.payload.(types.Transfer); ok {
+		to = &transfer.To
+	}
+	if to == nil || p.s.said(j).AnyRecipient {
+		return func() error { return nil }
+	}
+	return client.AskRecipient(b, *to)
 }
 
 // askGas adds to a batch what to ask the node for a job's gas limit, and says how to read the answer.
@@ -163,7 +181,7 @@ func sweepPrice(now prices) (types.Amount, error) {
 }
 
 // sweep finds what leaves nothing. Max fee and priority fee are one price, so that it is the price whatever the base
-// fee is, and the value is the balance without gas × price. It fails with [*InsufficientForFee].
+// fee is, and the value is the balance without gas × price. It fails with [*InsufficientForFee], or [client.ErrNobody].
 func (p *pump) sweep(ctx context.Context, j *job) (terms, error) {
 	var first client.Batch
 	heightCall := client.Add(&first, api.BlockNumber, api.NoParams{})
@@ -183,7 +201,11 @@ func (p *pump) sweep(ctx context.Context, j *job) (terms, error) {
 	})
 	hadCall := client.Add(&b, api.GetBalance, api.GetBalanceParams{Account: to, Block: at})
 	priceCall := client.Add(&b, api.GasPrice, api.NoParams{})
+	recipient := p.askRecipient(&b, j)
 	if err := p.ask(ctx, &b); err != nil {
+		return terms{}, err
+	}
+	if err := recipient(); err != nil {
 		return terms{}, err
 	}
 	balance, nonce, had := take(&err, balanceCall), take(&err, nonceCall), take(&err, hadCall)

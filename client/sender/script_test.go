@@ -48,6 +48,7 @@ type scriptJob struct {
 	Before int
 	Gas    types.Gas
 	MaxFee types.Amount
+	Any    bool // whether nobody may be paid
 }
 
 type scriptPost struct {
@@ -233,7 +234,7 @@ func (p *play) begin(before int) {
 			cancelled(sent)
 			continue
 		}
-		how := sender.Job{ID: j.ID, GasLimit: j.Gas, MaxFee: j.MaxFee}
+		how := sender.Job{ID: j.ID, GasLimit: j.Gas, MaxFee: j.MaxFee, AnyRecipient: j.Any}
 		var sent *sender.Sent
 		var err error
 		if j.All == nil {
@@ -289,6 +290,8 @@ func (p *play) outcome(id string) string {
 		return "cancelled"
 	case errors.Is(err, context.Canceled):
 		return "open"
+	case errors.Is(err, client.ErrNobody):
+		return "nobody"
 	case errors.As(err, &refused):
 		return fmt.Sprint(refused.Data["reason"])
 	case err != nil:

@@ -51,7 +51,7 @@ func calmNode(t *testing.T) (*fakeNode, func(sender.Options) *sender.Sender) {
 
 func send(t *testing.T, s *sender.Sender, amount types.Amount, id string) *sender.Sent {
 	t.Helper()
-	sent, err := s.Send(t.Context(), client.Transfer(types.Account{2}, amount), sender.Job{ID: id})
+	sent, err := s.Send(t.Context(), client.Transfer(types.Account{5}, amount), sender.Job{ID: id})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestAnIDIsForOneJob(t *testing.T) {
 		"7": sender.ErrConflict, "cairn:x": sender.ErrBadID, "\xff": sender.ErrBadID,
 		strings.Repeat("x", 257): sender.ErrBadID,
 	} {
-		_, err := s.Send(t.Context(), client.Transfer(types.Account{2}, 2), sender.Job{ID: id})
+		_, err := s.Send(t.Context(), client.Transfer(types.Account{5}, 2), sender.Job{ID: id})
 		if !errors.Is(err, want) {
 			t.Errorf("id %q: %v, want %v", id, err, want)
 		}
@@ -95,7 +95,7 @@ func TestAnIDIsForOneJob(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, err := s.Send(t.Context(), client.Transfer(types.Account{2}, 1), sender.Job{})
+	_, err := s.Send(t.Context(), client.Transfer(types.Account{5}, 1), sender.Job{})
 	if !errors.Is(err, sender.ErrClosed) {
 		t.Errorf("send after close: %v", err)
 	}
@@ -149,7 +149,7 @@ func TestFirstJobWaitsForTheNonce(t *testing.T) {
 	opened, sent := make(chan *sender.Sender, 1), make(chan *sender.Sent, 1)
 	// It is asked when the sender is made, and at the beginning of its first step.
 	clock := &thirdTime{fakeNode: node, then: func() {
-		job, err := (<-opened).Send(context.Background(), client.Transfer(types.Account{2}, 5), sender.Job{ID: "5"})
+		job, err := (<-opened).Send(context.Background(), client.Transfer(types.Account{5}, 5), sender.Job{ID: "5"})
 		if err != nil {
 			t.Error(err)
 		}

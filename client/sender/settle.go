@@ -95,7 +95,7 @@ func (p *pump) end(j *job, receipt api.Receipt) {
 		j.end(receipt)
 		return
 	}
-	rest := newJob(restIDs+rand.Text(), j.digest, nil, Job{MaxFee: p.s.said(j).MaxFee})
+	rest := newJob(restIDs+rand.Text(), j.digest, nil, Job{MaxFee: p.s.said(j).MaxFee, AnyRecipient: true})
 	rest.sweep, rest.then = j.sweep, func() { j.end(receipt) }
 	p.s.mu.Lock()
 	p.s.jobs[rest.id] = rest

@@ -124,7 +124,7 @@ func (f *submission) sweep(
 func (f *submission) await(
 	ctx context.Context, s *session, all *sender.Sender, to types.Account,
 ) (*api.Receipt, error) {
-	sent, err := all.SendAll(ctx, to, sender.Job{})
+	sent, err := all.SendAll(ctx, to, sender.Job{AnyRecipient: true}) // who is nobody was refused before
 	if err != nil {
 		return nil, err
 	}

@@ -179,10 +179,11 @@ func TestDepositsAreSeenOnce(t *testing.T) {
 		t: t, program: programOfThePage(t, "Watch deposits, each once"), book: filepath.Join(t.TempDir(), "book"),
 		dir: filepath.Join(t.TempDir(), "chain"), random: rand.New(rand.NewPCG(3, 4)),
 	}
-	for i := range uint32(api.MaxPaymentAccounts - 1) {
+	for i := uint32(0); len(e.deposits) < api.MaxPaymentAccounts-1; i++ {
 		account := types.Account{0: 7}
-		binary.BigEndian.PutUint32(account[28:], i)
-		e.deposits = append(e.deposits, account)
+		if binary.BigEndian.PutUint32(account[28:], i); types.IsKey(account) { // else senders refuse to pay it
+			e.deposits = append(e.deposits, account)
+		}
 	}
 	e.startNode()
 	c, payer := fundedSigner(t, e.node, 3, 1000)

@@ -75,7 +75,7 @@ func TestSendsAtOnceFromOneAccount(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	to := types.Account{31: 5}
+	to := types.Account{31: 8}
 	var all sync.WaitGroup
 	for i := range sends {
 		all.Go(func() {
@@ -265,7 +265,7 @@ func TestPayoutsAreSafeToRepeat(t *testing.T) {
 	node := startDev(t, "--ephemeral", "--block-time", "20ms", "--prove", "off", "--rate-limit", "0")
 	c, signer := fundedSigner(t, node, 3, 100)
 	account := signer.Account()
-	target := types.Account{31: 5}
+	target := types.Account{31: 8}
 	random := rand.New(rand.NewPCG(1, 2))
 	var withdrawals strings.Builder
 	count, killed := 0, 0

@@ -15,3 +15,4 @@ fi
 export CAIRN
 sh ../../proof/wasm/build.sh node_modules/@cairn-chain/proof # where npm puts it
 node --experimental-websocket --test build/ # Node.js 20 has WebSocket behind the flag only
+sh runtimes/test.sh

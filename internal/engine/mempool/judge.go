@@ -90,7 +90,7 @@ func (p *Pool) judge(s *sender) int {
 	for _, part := range [][]*entry{s.run, s.held} {
 		for _, e := range part {
 			if checkStatic(p.head.Env, e.tx.Signed()) != nil {
-				p.forget(e)
+				p.forget(e, Fate{Cause: NotAllowed})
 			}
 		}
 	}

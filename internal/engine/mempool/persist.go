@@ -151,6 +151,11 @@ func (r *replay) flush() {
 	}
 	r.pool.insertAll(b)
 	r.refused += len(r.waiting) - len(b.pending())
+	for _, c := range r.waiting {
+		if errors.Is(c.err, errExpired) {
+			r.pool.fates.put(c.tx.ID(), Fate{Cause: Expired})
+		}
+	}
 	r.waiting, r.bytes = nil, 0
 }
 

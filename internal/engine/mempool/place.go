@@ -174,7 +174,7 @@ func (p *Pool) insert(s *sender, c *candidate) error {
 	}
 	p.evict(victims)
 	if at.replaced != nil {
-		p.pushOut(at.replaced)
+		p.pushOut(at.replaced, Fate{Replaced, c.tx.ID()})
 	}
 	e := &entry{
 		tx:     c.verified,

@@ -77,7 +77,8 @@ func setDefault[T comparable](field *T, value T) {
 // Pool is the set of pending transactions. Its methods may be called concurrently.
 //
 // Its memory is bounded: about 1 KiB for each of MaxTransactions, and the MaxBytes of their encodings, each of which it
-// holds once. The lane that waits for signatures has queueBytes, and maxSuspects sources are remembered.
+// holds once. The lane that waits for signatures has queueBytes, and maxSuspects sources and maxFates fates are
+// remembered.
 // Under the lock an operation costs O(log senders) for each transaction that it adds or evicts. A change of account
 // costs at most one sender's NonceWindow + HeldPerSender. A replacement copies the pointers of a run and follows its
 // floors.
@@ -94,6 +95,7 @@ type Pool struct {
 	index   index
 	filling filling
 	judging judging
+	fates   fates
 	decided decided // it says itself what guards it
 }
 

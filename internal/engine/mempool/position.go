@@ -61,11 +61,11 @@ func (p *Pool) notePosition(refused ...types.TxID) error {
 }
 
 // pushOut is forget of what no block has, which the journal would bring back.
-func (p *Pool) pushOut(e *entry) {
+func (p *Pool) pushOut(e *entry, fate Fate) {
 	if !e.gone && p.opts.decided && p.journal.file != nil {
 		p.decided.gone = append(p.decided.gone, e.tx.ID())
 	}
-	p.forget(e)
+	p.forget(e, fate)
 }
 
 // Taken is a transaction that another pool holds.
@@ -120,7 +120,7 @@ func (p *Pool) clear(index uint64, head Head) {
 	for _, s := range p.index.senders {
 		for _, part := range [][]*entry{s.run, s.held} {
 			for _, e := range part {
-				p.forget(e)
+				p.forget(e, Fate{})
 			}
 		}
 		p.settle(s)

@@ -127,7 +127,7 @@ func (p *Pool) expire() {
 		if e.added.After(limit) {
 			break
 		}
-		p.pushOut(e)
+		p.pushOut(e, Fate{Cause: Expired})
 		expired = append(expired, e)
 	}
 	for _, e := range expired {
@@ -166,7 +166,7 @@ func (p *Pool) remove(id types.TxID) {
 	if !ok {
 		return
 	}
-	p.forget(e)
+	p.forget(e, Fate{Cause: Unbuilt})
 	p.settle(e.sender)
 	p.enforceHeldShare()
 	p.filling.updatePressure(&p.opts)

@@ -19,7 +19,7 @@ func (p *Pool) Forget(arrivals uint64) error {
 		late = append(late, e.Value.(*entry))
 	}
 	for _, e := range late {
-		p.forget(e)
+		p.forget(e, Fate{Cause: TakenBack})
 	}
 	for _, e := range late {
 		p.settle(e.sender)

@@ -166,7 +166,7 @@ func (p *Pool) nextVictim(k claim, onlyHeld bool) (owner *sender, part int) {
 func (p *Pool) evict(victims []*entry) {
 	for _, e := range victims {
 		p.counts.rooms[p.classOf(e.held, e.floor)].displaced.Add(1)
-		p.pushOut(e)
+		p.pushOut(e, Fate{Cause: NoRoom})
 	}
 	for _, e := range victims {
 		p.trim(e.sender)

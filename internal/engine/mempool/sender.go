@@ -23,7 +23,8 @@ type entry struct {
 	arrival  *list.Element
 
 	held bool
-	gone bool // out of the pool, and on its way out of its sender's lists
+	gone bool          // out of the pool, and on its way out of its sender's lists
+	left chan struct{} // closed when it is gone; nil unless somebody waits for that
 	// floor is the least fees of the run up to here, a held entry's own: a builder comes to it at no better ones.
 	floor feeCaps
 }
@@ -158,7 +159,7 @@ func (p *Pool) settle(s *sender) {
 	p.promote(s)
 	for len(s.held) > p.opts.HeldPerSender && !p.ahead() {
 		last := len(s.held) - 1
-		p.pushOut(s.held[last])
+		p.pushOut(s.held[last], Fate{Cause: NoRoom})
 		s.held = s.held[:last]
 	}
 	p.publish(s)
@@ -168,9 +169,13 @@ func (p *Pool) settle(s *sender) {
 func (p *Pool) dropImpossible(s *sender) {
 	for _, part := range [][]*entry{s.run, s.held} {
 		for _, e := range part {
-			far := e.nonce >= s.state.Nonce && e.nonce-s.state.Nonce >= p.opts.NonceWindow
-			if s.state.IsContract || e.nonce < s.state.Nonce || far && !p.ahead() {
-				p.forget(e)
+			switch {
+			case e.nonce < s.state.Nonce:
+				p.forget(e, Fate{}) // a block has it, or another one of its nonce
+			case s.state.IsContract:
+				p.forget(e, Fate{Cause: NotAllowed})
+			case e.nonce-s.state.Nonce >= p.opts.NonceWindow && !p.ahead():
+				p.forget(e, Fate{Cause: TooFar})
 			}
 		}
 	}
@@ -212,15 +217,23 @@ func (p *Pool) remember(e *entry) {
 		p.index.mixed = true
 	}
 	p.index.enter(e)
+	delete(p.fates.of, e.tx.ID())
 	p.filling.add(e, 1)
 }
 
-// forget takes an entry out, once; [Pool.settle] takes it out of its sender's lists.
-func (p *Pool) forget(e *entry) {
+// forget takes an entry out, once, and remembers its fate if it has a cause; [Pool.settle] takes it out of its sender's
+// lists.
+func (p *Pool) forget(e *entry, fate Fate) {
 	if e.gone {
 		return
 	}
 	e.gone = true
+	if fate.Cause != "" {
+		p.fates.put(e.tx.ID(), fate)
+	}
+	if e.left != nil {
+		close(e.left)
+	}
 	p.judging.pass(e)
 	p.index.leave(e)
 	p.filling.add(e, -1)

@@ -14,9 +14,18 @@ import (
 // What a development chain refuses.
 var (
 	ErrTimeInPast      = errors.New("the time is before the head's")
-	ErrTimeTooFar      = fmt.Errorf("time can be moved by at most %d seconds in all", maxTimeShift)
 	ErrUnknownSnapshot = errors.New("no such snapshot")
 )
+
+// TimeTooFarError says that time would be moved by more than [maxTimeShift] in all.
+type TimeTooFarError struct {
+	Max uint64 // the most that could be asked for now
+}
+
+// Error implements error.
+func (e *TimeTooFarError) Error() string {
+	return fmt.Sprintf("time can be moved by at most %d seconds in all: %d is the most", maxTimeShift, e.Max)
+}
 
 // maxTimeShift bounds how far development time may be moved: a time.Duration holds 292 years.
 const maxTimeShift = 100 * 365 * 24 * 3600
@@ -60,7 +69,7 @@ func (s *Solo) IncreaseTime(seconds uint64) (ahead int64, err error) {
 	defer s.mu.Unlock()
 	shift := s.offset/time.Second + time.Duration(min(seconds, maxTimeShift+1))
 	if shift > maxTimeShift {
-		return 0, ErrTimeTooFar
+		return 0, &TimeTooFarError{maxTimeShift - uint64(s.offset/time.Second)}
 	}
 	s.offset = shift * time.Second
 	return int64(shift), nil
@@ -75,7 +84,7 @@ func (s *Solo) SetNextBlockTime(unix uint64) error {
 		return fmt.Errorf("%w: %d, the head has %d", ErrTimeInPast, unix, head)
 	}
 	if now := uint64(s.clock.Wall().Unix()); unix > now+maxTimeShift {
-		return ErrTimeTooFar
+		return &TimeTooFarError{now + maxTimeShift}
 	}
 	s.nextTime = unix
 	return nil

@@ -51,7 +51,8 @@ func (h *devHandlers) devSetBlockTime(_ context.Context, p api.DevSetBlockTimePa
 }
 
 func (h *devHandlers) devIncreaseTime(_ context.Context, p api.DevIncreaseTimeParams) (int64, error) {
-	return h.developer.IncreaseTime(p.Seconds)
+	ahead, err := h.developer.IncreaseTime(p.Seconds)
+	return ahead, tooFar("seconds", 0, err)
 }
 
 func (h *devHandlers) devSetNextBlockTime(_ context.Context, p api.DevSetNextBlockTimeParams) (bool, error) {
@@ -60,7 +61,16 @@ func (h *devHandlers) devSetNextBlockTime(_ context.Context, p api.DevSetNextBlo
 		return false, jsonrpc.InvalidParam("time", "the time is before the latest block's", "reason", "out_of_range",
 			"min", h.chain.Head().Header.Timestamp)
 	}
-	return err == nil, err
+	return err == nil, tooFar("time", h.chain.Head().Header.Timestamp, err)
+}
+
+// tooFar names the range of a time that is beyond it; other errors are returned as they are.
+func tooFar(param string, minimum uint64, err error) error {
+	var far *sequencer.TimeTooFarError
+	if errors.As(err, &far) {
+		return outOfRange(param, minimum, far.Max)
+	}
+	return err
 }
 
 func (h *devHandlers) devSnapshot(ctx context.Context, _ api.NoParams) (api.Quantity, error) {

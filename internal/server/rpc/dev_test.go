@@ -66,9 +66,21 @@ func TestSnapshotAndRevert(t *testing.T) {
 
 func TestDevelopmentRefusals(t *testing.T) {
 	c := newTestChain(t)
-	c.refused(api.ErrOutOfRange, "dev_mine", 0)
-	c.refused(api.ErrOutOfRange, "dev_mine", api.MaxMine+1)
-	c.refused(api.ErrOutOfRange, "dev_setBlockTime", api.MaxBlockTimeMS+1)
+	for _, beyond := range []struct {
+		method, param string
+		value, max    uint64
+	}{
+		{"dev_mine", "count", 0, api.MaxMine},
+		{"dev_mine", "count", api.MaxMine + 1, api.MaxMine},
+		{"dev_setBlockTime", "milliseconds", api.MaxBlockTimeMS + 1, api.MaxBlockTimeMS},
+		{"dev_increaseTime", "seconds", tooFarAhead + 1, tooFarAhead},
+		{"dev_setNextBlockTime", "time", tooFarAhead + 1, tooFarAhead},
+	} {
+		data := c.refused(api.ErrOutOfRange, beyond.method, beyond.value)
+		if data["param"] != beyond.param || data["max"] != float64(beyond.max) || data["min"] == nil {
+			t.Errorf("%s %d: got %v, want param %s and a range to %d", beyond.method, beyond.value, data, beyond.param, beyond.max)
+		}
+	}
 	c.refused(invalid, "dev_setBlockTime")
 	c.refused(invalid, "dev_increaseTime", -1)
 	c.refused(api.ErrOutOfRange, "dev_setNextBlockTime", genesisTime-1)

@@ -55,7 +55,6 @@ var translations = []struct {
 	{cluster.ErrNoLeader, api.ErrNoPrimary},
 	{cluster.ErrEnded, api.ErrNoPrimary},
 	{sequencer.ErrUnknownSnapshot, api.ErrNoSnapshot},
-	{sequencer.ErrTimeTooFar, api.ErrOutOfRange},
 }
 
 // clientErrors are the engine's as clients are told them.

@@ -283,16 +283,25 @@ func (c *testChain) Mine(_ context.Context, count uint64) error {
 func (c *testChain) SetBlockTime(interval time.Duration) { c.interval = interval }
 
 func (c *testChain) IncreaseTime(seconds uint64) (int64, error) {
+	if seconds > tooFarAhead {
+		return 0, &sequencer.TimeTooFarError{Max: tooFarAhead}
+	}
 	c.ahead += int64(seconds)
 	c.nextTime += seconds
 	return c.ahead, nil
 }
+
+// tooFarAhead is how far time can be moved.
+const tooFarAhead = 1 << 40
 
 func (c *testChain) NextTime() uint64 { return c.nextTime }
 
 func (c *testChain) SetNextBlockTime(unix uint64) error {
 	if unix < c.store.Head().Header.Timestamp {
 		return sequencer.ErrTimeInPast
+	}
+	if unix > tooFarAhead {
+		return &sequencer.TimeTooFarError{Max: tooFarAhead}
 	}
 	c.nextTime = unix
 	return nil

@@ -140,6 +140,7 @@ func (s *Server) addGroups(c Config, genesis types.Genesis) {
 	ranges := &blockHandlers{blockReader: blocks, files: files, followers: followers}
 	payments := &paymentReader{chain: c.Chain, network: genesis.Network, reverts: c.Developer != nil}
 	s.feed = &Feed{blocks, c.Proofs, chain, payments, events}
+	fates := &fates{c.Pool, c.Node}
 	submit := &submitHandlers{
 		liveness:     live,
 		simulator:    simulator,
@@ -147,13 +148,16 @@ func (s *Server) addGroups(c Config, genesis types.Genesis) {
 		chain:        c.Chain,
 		sender:       c.Sender,
 		pool:         c.Pool,
+		fates:        fates,
 		errors:       s.errors,
 		developer:    c.Developer,
 	}
 	s.groups = []group{
 		chain,
 		ranges,
-		&transactionHandlers{transactionReader: transactions, cursors: cursors, pool: c.Pool, network: genesis.Network},
+		&transactionHandlers{
+			transactionReader: transactions, cursors: cursors, pool: c.Pool, fates: fates, network: genesis.Network,
+		},
 		submit,
 		&feeHandlers{ledger: c.Ledger, blocks: blocks, tips: tipCache{limit: maxCachedTips}},
 		&poolHandlers{pool: c.Pool, network: genesis.Network},

@@ -115,6 +115,8 @@ type Ledger interface {
 type Pool interface {
 	Get(types.TxID) (*types.VerifiedTx, bool)
 	NextNonce(types.Account) (uint64, error)
+	Fate(types.TxID) (mempool.Fate, bool)
+	Left(types.TxID) <-chan struct{}
 	Pending(limit int) []mempool.Pending
 	BySender(types.Account) []mempool.Pending
 	Stats() mempool.Stats

@@ -35,6 +35,7 @@ type submitHandlers struct {
 	}
 	sender    Sender
 	pool      Pool
+	fates     *fates
 	errors    *clientErrors
 	developer Developer // nil on every chain but a development chain
 }
@@ -130,7 +131,7 @@ func (h *submitHandlers) sendRawTransactionSync(ctx context.Context, p api.RawTr
 	}
 	id := sent.Tx.ID()
 	for {
-		head := h.chain.Head().Header.Height
+		head, left := h.chain.Head().Header.Height, h.pool.Left(id)
 		found, err := h.transactions.findIncluded(id)
 		if err != nil {
 			return api.Receipt{}, err
@@ -147,13 +148,35 @@ func (h *submitHandlers) sendRawTransactionSync(ctx context.Context, p api.RawTr
 		if err := h.displaced(ctx, head, sent.Tx); err != nil {
 			return api.Receipt{}, err
 		}
-		if err := h.chain.WaitHeight(ctx, head+1); err != nil {
+		// One that was replaced is still waited for: a block may have it already, and if not it says what was in its place.
+		if cause := h.fates.of(id); cause != "" && cause != mempool.Replaced {
+			return api.Receipt{}, withData(api.ErrDropped, "hash", id, "cause", cause)
+		}
+		if err := h.nextBlock(ctx, head, left); err != nil {
 			if ctx.Err() != nil {
 				return api.Receipt{}, withData(api.ErrTimeUp, "limit", int(receiptWait.Seconds()), "hash", id)
 			}
 			return api.Receipt{}, err
 		}
 	}
+}
+
+// nextBlock waits for the block after a height, or until left is closed, if it is not nil.
+func (h *submitHandlers) nextBlock(ctx context.Context, height types.Height, left <-chan struct{}) error {
+	waiting, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		select {
+		case <-left:
+			stop()
+		case <-waiting.Done():
+		}
+	}()
+	err := h.chain.WaitHeight(waiting, height+1)
+	if waiting.Err() != nil && ctx.Err() == nil {
+		return nil
+	}
+	return err
 }
 
 // displaced is [api.ErrDisplaced] of a transaction that no block up to a height has, if one has another with its nonce.

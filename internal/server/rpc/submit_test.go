@@ -342,6 +342,56 @@ func TestReplacedTransactionIsNotWaitedFor(t *testing.T) {
 	}
 }
 
+// Who waits for a transaction that leaves the pool without a block is told at once, though there is no next block.
+func TestDroppedTransactionIsNotWaitedFor(t *testing.T) {
+	c := newTestChain(t)
+	tx := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})
+	ended := make(chan error)
+	go func() {
+		_, err := groupOf[*submitHandlers](c).sendRawTransactionSync(
+			context.Background(), api.RawTransactionParams{Transaction: api.LooseData(encoded(tx))},
+		)
+		ended <- err
+	}()
+	<-c.pool.Changed()
+	check(t, c.pool.Drop(tx.ID()))
+	var e *jsonrpc.Error
+	if err := <-ended; !errors.As(err, &e) || !errors.Is(e, api.ErrDropped) || e.Data["hash"] != tx.ID() ||
+		e.Data["cause"] != mempool.Unbuilt {
+		t.Errorf("got %v, want dropped: %s", err, mempool.Unbuilt)
+	}
+	got := call[api.TransactionStatus](c, "svc_getTransactionStatus", tx.ID())
+	if got.Status != api.StatusDropped || got.Error == nil || *got.Error != string(mempool.Unbuilt) {
+		t.Errorf("got %+v, want %s: %s", got, api.StatusDropped, mempool.Unbuilt)
+	}
+}
+
+// A node that follows another does not know that there is no room: the producer's pool may still hold the transaction.
+func TestFatesOfAFollower(t *testing.T) {
+	for cause, want := range map[mempool.Cause]mempool.Cause{mempool.NoRoom: "", mempool.Expired: mempool.Expired} {
+		f := fates{oneFate(cause), new(testChain)}
+		if got := f.of(types.TxID{}); got != cause {
+			t.Errorf("on a producer: got %q, want %q", got, cause)
+		}
+		c := new(testChain)
+		c.following = followingNode{}
+		f.node = c
+		if got := f.of(types.TxID{}); got != want {
+			t.Errorf("on a follower: got %q, want %q", got, want)
+		}
+	}
+}
+
+// oneFate is a pool that every transaction left for one cause.
+type oneFate mempool.Cause
+
+func (f oneFate) Fate(types.TxID) (mempool.Fate, bool) {
+	return mempool.Fate{Cause: mempool.Cause(f)}, true
+}
+
+// followingNode follows another.
+type followingNode struct{ Following }
+
 func TestWaitingEnds(t *testing.T) {
 	c := newTestChain(t)
 	tx := c.sign(alice, 0, types.Transfer{To: account(bob), Amount: 1})

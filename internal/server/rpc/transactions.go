@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/fees"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
@@ -18,6 +19,7 @@ type transactionHandlers struct {
 	*transactionReader
 	cursors *cursors
 	pool    Pool
+	fates   *fates
 	network types.Network
 }
 
@@ -72,6 +74,9 @@ func (h *transactionHandlers) getTransactionStatus(
 	case pending != nil:
 		return api.TransactionStatus{Status: api.StatusPending}, nil
 	case found == nil:
+		if cause := h.fates.of(p.Hash); cause != "" {
+			return api.TransactionStatus{Status: api.StatusDropped, Error: (*string)(&cause)}, nil
+		}
 		return api.TransactionStatus{Status: api.StatusUnknown}, unknown(h.chain)
 	}
 	head, height := h.chain.Head().Header.Height, found.header.Height
@@ -100,6 +105,24 @@ func (h *transactionHandlers) find(id types.TxID) (*foundTransaction, *types.Ver
 	// It may have been included, and so left the pool, after the chain was asked.
 	found, err = h.findIncluded(id)
 	return found, nil, err
+}
+
+// fates tells what became of transactions that left the pool without a block.
+type fates struct {
+	pool interface {
+		Fate(types.TxID) (mempool.Fate, bool)
+	}
+	node interface{ Following() Following }
+}
+
+// of is why a transaction is neither pending nor, as far as the caller knows, in a block; empty where this node does not
+// know. One that follows another knows of its own pool's room alone: the producer's may still hold the transaction.
+func (f *fates) of(id types.TxID) mempool.Cause {
+	fate, known := f.pool.Fate(id)
+	if !known || fate.Cause == mempool.NoRoom && f.node.Following() != nil {
+		return ""
+	}
+	return fate.Cause
 }
 
 // absent drops the errors of what is not there, or not any more: pruned, or undone on a development chain.

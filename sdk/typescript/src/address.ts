@@ -55,6 +55,11 @@ export function isKey(account: Account): boolean {
   return power === 1n;
 }
 
+/** nobody is the error of an account that is neither a key that somebody may have nor a contract. */
+export function nobody(account: Account): AddressError {
+  return new AddressError("nobody", `nobody can have the key ${account}, and it is no contract: look for a typing error`);
+}
+
 /** formatAddress writes an account as an address: bech32m with witness version 1. */
 export function formatAddress(account: Account, network: Network): string {
   return bech32m.encode(prefixes[network], [witnessVersion, ...bech32m.toWords(from32(account))]);

@@ -1,4 +1,4 @@
-import { AddressError, isKey } from "./address.js";
+import { isKey, nobody } from "./address.js";
 import { convert } from "./convert.js";
 import { HttpError, ProtocolError, RevertError, RpcError, UnreachableError } from "./errors.js";
 import { results, type BlockRef, type Block, type Methods, type NonceRef, type Receipt, type TransactionStatus } from "./generated.js";
@@ -189,7 +189,7 @@ export class Client {
   /** checkRecipient rejects with an AddressError `nobody` if an account is neither a key that somebody may have nor a contract. */
   async checkRecipient(account: Account): Promise<void> {
     if (isKey(account) || (await this.call("svc_getContract", account))) return;
-    throw new AddressError("nobody", `nobody can have the key ${account}, and it is no contract: look for a typing error`);
+    throw nobody(account);
   }
   /** send hands a signed transaction to the node, and gives its hash as soon as the mempool has it, also if it had it before. */
   async send({ raw, hash }: Signed): Promise<Hash> {
@@ -207,8 +207,8 @@ export class Client {
   }
   /**
    * receipt waits for a transaction's receipt, asking each half second, until the signal aborts: it rejects with its reason. It rejects
-   * with an RpcError `displaced` once a block has another transaction of the same nonce. For that it must know the sender and the nonce:
-   * give them if the node may not know the transaction.
+   * with an RpcError `dropped` once the node's pool has given the transaction up, and `displaced` once a block has another of the same
+   * nonce. For that it must know the sender and the nonce: give them if the node may not know the transaction.
    */
   async receipt(hash: Hash, options: { signal?: AbortSignal; sender?: Account; nonce?: bigint } = {}): Promise<Receipt> {
     const client = options.signal ? this.with({ signal: options.signal }) : this;
@@ -217,10 +217,13 @@ export class Client {
       options.signal?.throwIfAborted();
       const receipt = await known(client.call("svc_getTransactionReceipt", hash));
       if (receipt) return receipt;
+      const status = await known(client.transactionStatus(hash));
+      // One that was replaced is still waited for: a block decides between the two.
+      if (status?.status === "dropped" && status.error !== "replaced") throw dropped(hash, status.error ?? "");
       if (sender === undefined || nonce === undefined) {
         const pending = await known(client.call("svc_getTransactionByHash", hash));
         if (pending) ({ from: sender, nonce } = pending);
-      } else if (await client.nonce(sender) > nonce) {
+      } else if (status?.status !== "pending" && await client.nonce(sender) > nonce) {
         const other = await known(client.call("svc_getTransactionByNonce", sender, nonce));
         if (other && other.blockHash !== null && other.hash !== hash) throw displaced(hash, other.hash);
       }
@@ -444,6 +447,12 @@ async function known<T>(answer: Promise<T>): Promise<T | null> {
 function displaced(hash: Hash, by: Hash): RpcError {
   const message = `${hash} will never be in a block: ${by} has used its nonce. If that is not its replacement, sign it anew with another nonce`;
   return new RpcError("svc_getTransactionReceipt", -32003, message, { reason: "displaced", hash, by });
+}
+
+/** dropped is the error of a transaction that left the pool without a block. */
+function dropped(hash: Hash, cause: string): RpcError {
+  const message = `${hash} has left the mempool, and no block has it: ${cause}. Send it again as it is`;
+  return new RpcError("svc_getTransactionReceipt", -32007, message, { reason: "dropped", hash, cause });
 }
 
 /** asked is a call as it is sent. It throws where a parameter has no form in JSON. */

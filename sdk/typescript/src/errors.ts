@@ -28,6 +28,7 @@ export interface ReasonData {
   /** `reserved` of the balance are for `pending` earlier transactions: `needed - (balance - reserved)` is missing */
   cannot_pay: { balance: bigint; needed: bigint; reserved: bigint; pending: number };
   displaced: { hash: Hash; by: Hash };
+  dropped: { hash: Hash; cause: string };
   fee_too_low: { baseFee: bigint; minBaseFee: bigint };
   gas_over_block: { max: bigint };
   held: { nonce: bigint; expected: bigint; limit: number };

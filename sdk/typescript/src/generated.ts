@@ -786,7 +786,7 @@ export interface Trace {
   /** the call that it made; null if no contract ran */
   root: TraceCall | null;
   /** success or failed */
-  status: "pending" | "success" | "failed" | "unknown";
+  status: "pending" | "success" | "failed" | "dropped" | "unknown";
   /** whether there was more to show than a trace holds: storage, events and messages are left out from there on */
   truncated: boolean;
 }
@@ -893,7 +893,7 @@ export interface Transaction {
   /** the sender's BIP-340 signature */
   signature: Hex;
   /** pending, success or failed */
-  status: "pending" | "success" | "failed" | "unknown";
+  status: "pending" | "success" | "failed" | "dropped" | "unknown";
   /** the recipient, the called or the created contract; of a configure the sender */
   to: Hash;
   /** its place in the block; null while pending */
@@ -918,10 +918,10 @@ export interface TransactionStatus {
   blockHeight: number | null;
   /** blocks from its own to the latest, both counted; 0 unless included */
   confirmations: number;
-  /** why it failed, a word in snake_case; null otherwise */
+  /** why it failed, a word in snake_case; of a dropped one expired, no_room, replaced, not_allowed, not_built, nonce_too_high or taken_back; null otherwise */
   error: string | null;
-  /** pending, success, failed or unknown */
-  status: "pending" | "success" | "failed" | "unknown";
+  /** pending, success, failed, dropped or unknown */
+  status: "pending" | "success" | "failed" | "dropped" | "unknown";
 }
 
 export interface TrapCause {
@@ -1074,7 +1074,7 @@ export interface Methods {
   svc_getTransactionCount: { params: [account: string, block?: NonceRef | null]; result: bigint };
   /** The receipt of an included transaction; null while it is pending, and where it is in no block since genesis. A node that does not have all blocks and finds nothing cannot know: it answers pruned. */
   svc_getTransactionReceipt: { params: [hash: Hash]; result: Receipt | null };
-  /** Where a transaction is: pending, success, failed or unknown. A node that does not have all blocks and finds nothing cannot know: it answers pruned. */
+  /** Where a transaction is: pending, success, failed, dropped or unknown. A node that does not have all blocks and finds nothing cannot know: it answers pruned. */
   svc_getTransactionStatus: { params: [hash: Hash]; result: TransactionStatus };
   /** Included transactions in which an account is sender, recipient or a called contract, newest first. */
   svc_getTransactionsByAddress: { params: [account: string, page?: TransactionPage | null]; result: (Transaction)[] };
@@ -1118,6 +1118,7 @@ export interface Reasons {
   cannot_pay: -32004;
   code_too_long: -32012;
   displaced: -32003;
+  dropped: -32007;
   duplicate: -32602;
   engine_failed: -32013;
   fee_too_low: -32005;

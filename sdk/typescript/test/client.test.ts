@@ -177,6 +177,21 @@ test("a transaction whose nonce another has used is not waited for", async () =>
   });
 });
 
+test("a transaction that left the pool is not waited for", async () => {
+  const hash = `0x${"aa".repeat(32)}` as const;
+  let asked = 0;
+  const { client } = answering((body) => results(body, ({ method }) => {
+    if (method !== "svc_getTransactionStatus") return null;
+    const status = ["pending", "dropped", "dropped"][asked] ?? "";
+    return { status, blockHeight: null, confirmations: 0, error: [null, "replaced", "expired"][asked++] };
+  }));
+  await assert.rejects(client.receipt(hash), (e) => {
+    assert.ok(e instanceof RpcError && e.is("dropped"));
+    assert.deepEqual([e.data.hash, e.data.cause, asked], [hash, "expired", 3]); // what was replaced is waited for
+    return true;
+  });
+});
+
 /** transaction is one that a block has, of a sender's nonce 0. */
 function transaction(hash: string, from: string): object {
   return {

@@ -141,7 +141,7 @@ test("a job is cancelled at its nonce, and its id is free again; what is in a bl
 test("pay-outs are paid once each, however often the process is killed", async (t) => {
   const { client, url } = await startNode(t, "--block-time", "50ms");
   const journal = join(directory(t), "journal");
-  const target = `0x${"55".repeat(32)}`;
+  const target = `0x${"33".repeat(32)}`;
   const next = random(3);
   const kills = Number(process.env["KILLS"] ?? 10);
   const count = 6 * kills;

@@ -51,7 +51,7 @@ interface Script {
   about: string;
   /** the sender's maxFeeCap */
   cap?: number;
-  jobs: { id: string; cancel?: string; to?: number; value?: number; all?: number; before?: number; gas?: number; maxFee?: number }[];
+  jobs: { id: string; cancel?: string; to?: number; value?: number; all?: number; before?: number; gas?: number; maxFee?: number; any?: boolean }[];
   posts: { calls: unknown[]; answers?: any[]; fails?: "unreachable" | number }[];
   journal: unknown[];
   outcomes: Record<string, string>;
@@ -112,7 +112,7 @@ async function run(script: Script): Promise<Outcome> {
       told.then(() => (outcomes[`cancel ${job.cancel}`] = "cancelled"), (e) => (outcomes[`cancel ${job.cancel}`] = e.reason ?? e.name));
       return;
     }
-    const options = { id: job.id, ...(job.gas && { gasLimit: BigInt(job.gas) }), ...(job.maxFee && { maxFee: BigInt(job.maxFee) }) };
+    const options = { id: job.id, ...(job.gas && { gasLimit: BigInt(job.gas) }), ...(job.maxFee && { maxFee: BigInt(job.maxFee) }), ...(job.any && { anyRecipient: true }) };
     const payload: Payload = { type: "transfer", to: to(job.to ?? 0), value: BigInt(job.value ?? 0) };
     const it: Sent = job.all === undefined ? sender.send(payload, options) : sender.sendAll(to(job.all), options);
     outcomes[job.id] = "open";

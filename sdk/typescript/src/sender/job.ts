@@ -68,6 +68,8 @@ export interface SendOptions {
   gasLimit?: bigint;
   /** added to what the node estimates, for a call that may do more by the time it is in a block; what is not used is given back */
   gasMargin?: bigint;
+  /** lets a transfer go to an account that nobody can have and that is no contract; else such a job fails with an AddressError */
+  anyRecipient?: boolean;
   /** the most that it may pay per gas, replacements included; the lower of it and maxFeeCap counts */
   maxFee?: bigint;
 }

@@ -1,3 +1,4 @@
+import { isKey, nobody } from "../address.js";
 import { MAX_U64 } from "../amounts.js";
 import { RpcError } from "../errors.js";
 import type { Call, Client } from "../client.js";
@@ -25,17 +26,38 @@ export async function prepare(
   const calls: Call[] = [{ method: "svc_gasPrice", params: [] }];
   const asked = jobs.map((job) => {
     const call = question(job.payload!, chainId, sender);
-    return job.options.gasLimit === undefined && call ? calls.push(call) - 1 : undefined;
+    const to = job.payload!.type === "transfer" ? job.payload!.to : undefined;
+    return {
+      gas: job.options.gasLimit === undefined && call ? calls.push(call) - 1 : undefined,
+      recipient: to !== undefined && isDoubtful(job, to) ? calls.push(contractOf(to)) - 1 : undefined,
+    };
   });
   const answers = await client.post(calls);
   const prices = answers[0];
   if (prices instanceof Error) throw prices;
   return jobs.map((job, i) => {
-    const index = asked[i];
+    const { gas: index, recipient } = asked[i]!;
     const answer = index === undefined ? job.options.gasLimit : answers[index];
     if (answer instanceof Error) return answer;
+    if (recipient !== undefined) {
+      const contract = answers[recipient];
+      if (contract instanceof Error) return contract;
+      if (contract === null) return nobody((job.payload as Transfer).to);
+    }
     return { payload: job.payload!, gasLimit: gasLimitOf(job, index === undefined ? undefined : (answer as bigint)), ...fees(prices as rpc.GasPriceInfo, cap(job)) };
   });
+}
+
+type Transfer = Extract<Payload, { type: "transfer" }>;
+
+/** isDoubtful says whether a job pays nobody unless its recipient is a contract. */
+function isDoubtful(job: Job, to: Account): boolean {
+  return job.options.anyRecipient !== true && !isKey(to);
+}
+
+/** contractOf asks for a contract, which is null where there is none. */
+function contractOf(account: Account): Call {
+  return { method: "svc_getContract", params: [account] };
 }
 
 /** gasLimitOf is what a job says, else what follows from the answer to its question. */
@@ -133,14 +155,17 @@ export async function usedBy(client: Client, account: Account, nonce: bigint): P
 
 /**
  * sweep finds what leaves nothing: max fee and priority fee are one price, so that it is the price whatever the base fee is, and the
- * value is the balance without gas × price. It throws {@link InsufficientForFee}.
+ * value is the balance without gas × price. It throws {@link InsufficientForFee}, or an AddressError where the recipient is nobody.
  */
-export async function sweep(client: Client, sender: Account, to: Account, cap: bigint | undefined): Promise<Terms> {
+export async function sweep(client: Client, sender: Account, job: Job, cap: bigint | undefined): Promise<Terms> {
+  const to = job.sweepTo!;
   const [height] = values<[bigint]>(await client.post([{ method: "svc_blockNumber", params: [] }]));
-  const [balance, nonce, had, prices] = values<[bigint, bigint, bigint, rpc.GasPriceInfo]>(await client.post([
+  const [balance, nonce, had, prices, contract] = values<[bigint, bigint, bigint, rpc.GasPriceInfo, unknown]>(await client.post([
     { method: "svc_getBalance", params: [sender, height] }, { method: "svc_getTransactionCount", params: [to, height] },
     { method: "svc_getBalance", params: [to, height] }, { method: "svc_gasPrice", params: [] },
+    ...(isDoubtful(job, to) ? [contractOf(to)] : []),
   ]));
+  if (contract === null) throw nobody(to);
   const gasLimit = nonce > 0n || had > 0n ? GAS.IntrinsicTransfer : GAS.IntrinsicTransfer + GAS.NewAccount;
   const price = least(sweepPrice(prices), cap);
   if (balance <= gasLimit * price) throw new InsufficientForFee(balance, gasLimit * price);

@@ -1,3 +1,4 @@
+import { AddressError } from "../address.js";
 import type { Call, Client } from "../client.js";
 import { HttpError, ProtocolError, RpcError, UnreachableError } from "../errors.js";
 import type { Receipt, rpc } from "../index.js";
@@ -221,12 +222,12 @@ export class Pump {
     try {
       const first = jobs[0]!;
       const terms = first.sweepTo
-        ? [await sweep(this.client, this.account, first.sweepTo, this.#cap(first))]
+        ? [await sweep(this.client, this.account, first, this.#cap(first))]
         : await prepare(this.client, this.chainId, this.account, jobs, (job) => this.#cap(job));
       for (const [i, job] of jobs.entries()) {
         const found = terms[i]!;
         if (!(found instanceof Error)) ready.push([job, found]);
-        else if (found instanceof RpcError && found.reason !== undefined && !transient.includes(found.reason)) this.#reject(job, found);
+        else if (found instanceof AddressError || (found instanceof RpcError && found.reason !== undefined && !transient.includes(found.reason))) this.#reject(job, found);
         else if (ready.length === 0) throw found;
         else { // those before it go on; it and those after it keep their order
           this.#queue.jobs.unshift(...jobs.slice(i));
@@ -237,9 +238,10 @@ export class Pump {
       return ready;
     } catch (error) {
       const open = jobs.filter((job) => this.jobs.has(job.id));
-      if (error instanceof SenderError) for (const job of open) this.#reject(job, error);
+      const final = error instanceof SenderError || error instanceof AddressError;
+      if (final) for (const job of open) this.#reject(job, error);
       else this.#queue.jobs.unshift(...open);
-      if (error instanceof SenderError) return [];
+      if (final) return [];
       throw error;
     }
   }

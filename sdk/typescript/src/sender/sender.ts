@@ -55,7 +55,7 @@ export class Sender {
    * sendAll sweeps the account to the last unit, once what was sent before it is in blocks. What comes after it waits. If another creates
    * the recipient's entry meanwhile, what its gas would have cost is left, and is swept by a second transfer before `receipt` resolves.
    */
-  sendAll(to: Account, options: Pick<SendOptions, "id"> = {}): Sent {
+  sendAll(to: Account, options: Pick<SendOptions, "id" | "anyRecipient"> = {}): Sent {
     const account = toHex(from32(to));
     return this.#enqueue(options, digestOf({ sweepTo: account }), (id, digest) => new Job(id, digest, undefined, options, account));
   }
