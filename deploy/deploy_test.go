@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"slices"
@@ -24,9 +25,13 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/build"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
 	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/internal/server/provers"
+	"github.com/cairn-chain/cairn/internal/server/telemetry"
+	"github.com/cairn-chain/cairn/internal/signer"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -142,7 +147,27 @@ func scrape(t *testing.T) map[string][]string {
 		maps.Copy(exported, parse(t, response.Body))
 		_ = response.Body.Close()
 	}
+	maps.Copy(exported, scrapeProcesses(t))
 	return exported
+}
+
+// scrapeProcesses returns what the processes export that work for a node.
+func scrapeProcesses(t *testing.T) map[string][]string {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	metrics := telemetry.NewProcess(build.Read(), log)
+	node.SignerDurations(metrics)
+	node.RegisterSigner(metrics, func() signer.Stats {
+		stats := signer.Stats{Refused: map[string]uint64{}}
+		for _, reason := range signer.Reasons() {
+			stats.Refused[reason] = 0
+		}
+		return stats
+	})
+	node.RegisterProver(metrics, func() provers.Stats { return provers.Stats{} })
+	answer := httptest.NewRecorder()
+	metrics.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	return parse(t, answer.Body)
 }
 
 func parse(t *testing.T, exposition io.Reader) map[string][]string {
@@ -253,13 +278,11 @@ func readRules(t *testing.T) rules {
 	return r
 }
 
-// The action of the alert on refused members says what to do about every cause that its metric can have.
+// The actions of the alerts on who is refused say what to do about every cause that their metrics can have.
 func TestEveryRefusalHasAnAction(t *testing.T) {
+	refusals := map[string][]string{"CairnClusterStranger": link.Causes(), "CairnSignerRefuses": signer.Reasons()}
 	for _, group := range readRules(t).Groups {
 		for _, rule := range group.Rules {
-			if rule.Alert != "CairnClusterStranger" {
-				continue
-			}
 			explained := map[string]bool{}
 			for _, sentence := range strings.Split(rule.Annotations["action"], ". ") {
 				causes, does, is := strings.Cut(sentence, ": ")
@@ -267,15 +290,34 @@ func TestEveryRefusalHasAnAction(t *testing.T) {
 					explained[cause] = is && does != ""
 				}
 			}
-			for _, cause := range link.Causes() {
+			for _, cause := range refusals[rule.Alert] {
 				if !explained[cause] {
 					t.Errorf("the action of %s does not say what to do about cause %q", rule.Alert, cause)
 				}
 			}
-			return
+			delete(refusals, rule.Alert)
 		}
 	}
-	t.Error("there is no alert CairnClusterStranger")
+	for alert := range refusals {
+		t.Errorf("there is no alert %s", alert)
+	}
+}
+
+// The example of a scrape has a job, perhaps in a comment, for each that the alerts ask for.
+func TestEveryJobIsInTheExample(t *testing.T) {
+	example, err := os.ReadFile("prometheus.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, group := range readRules(t).Groups {
+		for _, rule := range group.Rules {
+			for _, job := range regexp.MustCompile(`job="([^"]*)"`).FindAllStringSubmatch(rule.Expr, -1) {
+				if !regexp.MustCompile(`job_name: ` + job[1] + `\b( |\n)`).Match(example) {
+					t.Errorf("alert %s asks for the job %s, which prometheus.yml has not", rule.Alert, job[1])
+				}
+			}
+		}
+	}
 }
 
 // dashboard is the part of Grafana's format that queries.

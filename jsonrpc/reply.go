@@ -40,7 +40,6 @@ type exchange struct {
 	clock clock
 	place Turns // of which it has a turn; nil: it has none
 	ctx   context.Context
-	look  bool // whether the next call is asked for its turn and its client
 }
 
 var exchanges = sync.Pool{New: func() any {
@@ -70,9 +69,6 @@ func (x *exchange) free() {
 // turn of others now. One of another kind ends first.
 func (x *exchange) enter(ctx context.Context, t Turns) error {
 	if t != nil && x.place == t {
-		if !x.look {
-			return nil
-		}
 		return t.Yield(ctx)
 	}
 	x.leave()

@@ -199,7 +199,6 @@ func (s *Server) Append(ctx context.Context, body, dst []byte) []byte {
 
 // read takes a body apart, when it is its turn. Where ctx ends first it does so too: each of its calls is told.
 func (s *Server) read(ctx context.Context, x *exchange, body []byte) *Error {
-	x.look = true
 	_ = x.enter(ctx, s.options.turns(len(body)))
 	// One argument more than any method takes is enough to see that there are too many.
 	return x.read(body, s.options.MaxBatch, s.mostParams+1, maxDepth)
@@ -249,7 +248,6 @@ func (s *Server) call(ctx context.Context, x *exchange, m *Method, e *envelope) 
 	case m == nil:
 		err = NewError(CodeMethodNotFound, "the method does not exist", "method", shown(stringText(e.method)))
 	default:
-		x.look = x.clock.look()
 		if err = s.ready(ctx, x, e); err == nil {
 			err = s.perform(ctx, x, m, e)
 		}
@@ -282,7 +280,7 @@ func (m *Method) callSafely(ctx context.Context, r *reply, c given) (err error) 
 
 // ready returns an error when there is no time or no room for the call e.
 func (s *Server) ready(ctx context.Context, x *exchange, e *envelope) error {
-	if x.look && ctx.Err() != nil {
+	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if e.id != nil && x.full() {
@@ -297,7 +295,6 @@ func (s *Server) group(ctx context.Context, x *exchange, m *Method, calls []enve
 	x.leave()
 	refused := make([]error, len(calls))
 	made := make([]given, 0, len(calls))
-	x.look = true
 	for i := range calls {
 		if refused[i] = s.ready(ctx, x, &calls[i]); refused[i] == nil {
 			made = append(made, x.given(&calls[i]))

@@ -27,7 +27,7 @@ root=""
 exec 9<"$0" && flock 9 # two at once would be in each other's way
 install="${root}apt-get install -y --no-install-recommends$missing"
 echo "$who need what this machine lacks. It is installed now: $install" >&2
-for server in nginx haproxy; do # Debian starts them where it installs them; only their programs are wanted
+for server in nginx haproxy prometheus; do # Debian starts them where it installs them; only their programs are wanted
 	case "$missing" in *"$server"*) [ ! -d /run/systemd/system ] || ${root}systemctl mask "$server" ;; esac
 done
 ${root}apt-get update -qq

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // fault is one change to a file, or a full disk.
@@ -116,19 +115,4 @@ func fill(dir string) error {
 	}
 	_ = file.Close() // it is full
 	return nil
-}
-
-// nextSteps are words by which a message is taken to name a next step.
-var nextSteps = []string{
-	"`cairn ", "restore", "move ", "make room", "put ", "copy", "--", "name ", "check the", "permission denied", "start ",
-}
-
-// hasNextStep tells whether a message says what to do.
-func hasNextStep(message string) bool {
-	for _, step := range nextSteps {
-		if strings.Contains(message, step) {
-			return true
-		}
-	}
-	return false
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/testkit/nextstep"
 	"github.com/cairn-chain/cairn/internal/testkit/program"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -121,7 +122,7 @@ func (w *world) judge(ctx context.Context, t *trial, random *rand.Rand, log stri
 		t.breaks("it did not end within %v of SIGTERM", endTime)
 		process.Kill()
 	}
-	return t.judgeEnd(process.Wait(), n != nil, asked, log)
+	return w.judgeEnd(t, process.Wait(), n != nil, asked, log)
 }
 
 // start starts a node and waits until it serves or has ended.
@@ -140,7 +141,7 @@ func (w *world) start(ctx context.Context, log string) (*client.Client, *program
 }
 
 // judgeEnd holds how a node ended to the rules.
-func (t *trial) judgeEnd(ended error, served, asked bool, log string) (err error) {
+func (w *world) judgeEnd(t *trial, ended error, served, asked bool, log string) (err error) {
 	if t.log, err = os.ReadFile(log); err != nil {
 		return err
 	}
@@ -163,14 +164,39 @@ func (t *trial) judgeEnd(ended error, served, asked bool, log string) (err error
 	if strings.Contains(text, "another node signed") {
 		t.breaks("damage is told as another node's signature")
 	}
-	message := lastError(text)
-	if code != 0 && !hasNextStep(message) {
-		t.breaks("the message says nothing of what to do: %s", message)
+	if code != 0 {
+		w.judgeMessage(t, lastError(text))
 	}
 	if !asked && code == 0 {
 		t.breaks("it ended by itself with exit code 0")
 	}
 	return nil
+}
+
+// judgeMessage holds the message of a node that ended to naming a next step: a command that the program has, or a section
+// that a page has.
+func (w *world) judgeMessage(t *trial, message string) {
+	commands, pages := nextstep.Commands(message), nextstep.Pages(message)
+	if len(commands)+len(pages) == 0 {
+		t.breaks("the message names neither a command nor a page as the next step: %s", message)
+	}
+	for _, line := range commands {
+		var words []string
+		for _, word := range strings.Fields(line)[1:] {
+			if strings.HasPrefix(word, "-") || strings.ToUpper(word) == word {
+				break
+			}
+			words = append(words, word)
+		}
+		if output, err := exec.Command(w.binary, append(words, "--help")...).CombinedOutput(); err != nil {
+			t.breaks("the message names `%s`, which there is not: %s", line, output)
+		}
+	}
+	for _, section := range pages {
+		if err := nextstep.CheckPage(".", section); err != nil {
+			t.breaks("the message names %s: %v", section, err)
+		}
+	}
 }
 
 // lastError is the message of a command that failed.

@@ -1,6 +1,6 @@
 // Command ruin damages the data directory of a node, the real program in a process of its own, by chance: any file, at
 // any moment, in one of the ways of which disks and people are capable. Then it judges. The node ends with exit code 1
-// or 2 and a message that names the next step, or it serves. It gives no wrong answer, does not panic, reports what it
+// or 2 and a message that names a command or a page's section as the next step, or it serves. It gives no wrong answer, does not panic, reports what it
 // lost, and ends in time when it is asked to. Each fault comes from a seed of its own, which is printed: -seed 7 -faults 1 makes
 // that one again. It needs Linux; as root it fills disks too.
 package main

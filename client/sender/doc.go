@@ -9,7 +9,8 @@
 //
 // A job with an ID is done once, as what was signed is in the journal before it leaves. So a program that was killed
 // sends the same jobs again with the same IDs and pays nobody twice. The format of a journal in a file is that of the
-// TypeScript SDK.
+// TypeScript SDK. Damage to it costs the lines that it is in: Open refuses the journal with a [*DamageError] that names
+// them and the jobs there, and [File.Salvage] sets them aside.
 //
 // What the node refuses is a [*client.Error], to be told apart by errors.Is and the values of package api, with its
 // amounts in Data. What the sender itself refuses is one of this package's errors.

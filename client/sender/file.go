@@ -1,7 +1,6 @@
 package sender
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -25,9 +24,9 @@ var (
 const format = "cairn-sender/1"
 
 // File is a journal in a file: a line for each append, its checksum first, synced to the disk before the append
-// returns. The first line has the scope. A torn last line, which nobody was told of, is cut; any other damage is
-// [ErrBadJournal]. A lock file beside it, PATH.lock, keeps other processes out while this one lives. It is the
-// TypeScript SDK's FileStore.
+// returns. The first line has the scope. A torn last line, which nobody was told of, is cut; any other damage is a
+// [DamageError], after which [File.Salvage] goes on with the lines that are sound. A lock file beside it, PATH.lock,
+// keeps other processes out while this one lives. It is the TypeScript SDK's FileStore.
 type File struct {
 	path  string
 	scope Scope
@@ -149,31 +148,30 @@ func writeLine(to io.Writer, value any) error {
 	return err
 }
 
-// parse reads a journal, and says where its whole lines end.
+// parse reads a journal, and says where its whole lines end. Damage is a [DamageError], with every line that has some.
 func parse(text []byte, scope Scope) (entries []Entry, end int, err error) {
-	for number := 1; end < len(text); number++ {
-		line, _, whole := bytes.Cut(text[end:], []byte("\n"))
-		last := end+len(line)+1 >= len(text)
-		sum, content, _ := bytes.Cut(line, []byte(" "))
+	lines, end := split(text)
+	var damage DamageError
+	for i, l := range lines {
+		var some []Entry
 		switch {
-		case !whole, string(sum) != checksum(content) && last:
-			return entries, end, nil // torn: nothing was done on its account
-		case string(sum) != checksum(content):
-			return nil, 0, fmt.Errorf("%w: line %d", ErrBadJournal, number)
-		}
-		if number == 1 {
-			err = checkHeader(content, scope)
-		} else {
-			var some []Entry
-			if err = json.Unmarshal(content, &some); err != nil {
-				err = fmt.Errorf("%w: line %d: %w", ErrBadJournal, number, err)
+		case !l.sound:
+			damage.add(l)
+			continue
+		case i == 0:
+			err = checkHeader(l.content, scope)
+		default:
+			if err = json.Unmarshal(l.content, &some); err != nil {
+				err = fmt.Errorf("%w: line %d: %w", ErrBadJournal, l.number, err)
 			}
-			entries = append(entries, some...)
 		}
 		if err != nil {
 			return nil, 0, err
 		}
-		end += len(line) + 1
+		entries = append(entries, some...)
+	}
+	if len(damage.Lines) > 0 {
+		return nil, 0, &damage
 	}
 	return entries, end, nil
 }

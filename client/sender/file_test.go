@@ -98,8 +98,76 @@ func TestFileTornAtItsEnd(t *testing.T) {
 		write(t, path, "d")
 		wantIDs(t, path, "a", "d")
 	}
-	replace(t, path, text[:len(text)-8]+"garbage\n")
+	replace(t, path, text[:len(text)-8]+"\x00\x00\x00\x00\x00\x00\x00\n")
 	wantIDs(t, path, "a")
+}
+
+// A flipped bit of any byte is told, and costs the line that it is in and no other.
+func TestFileSalvages(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal")
+	ids := []string{"a", "b", "c"}
+	write(t, path, ids...)
+	text := content(t, path)
+	for at := range len(text) {
+		if text[at] == '\n' || text[at]^4 == '\n' { // makes one line of two, or two of one
+			continue
+		}
+		replace(t, path, text[:at]+string([]byte{text[at] ^ 4})+text[at+1:])
+		hit := strings.Count(text[:at], "\n") // 0: the first line, which has the scope
+		var damage *sender.DamageError
+		if _, err := read(path, scope); !errors.As(err, &damage) || !errors.Is(err, sender.ErrBadJournal) ||
+			!slices.Equal(damage.Lines, []int{hit + 1}) {
+			t.Fatalf("byte %d: %v, want damage to line %d", at, err, hit+1)
+		}
+		got, err := sender.NewFile(path).Salvage(scope)
+		if err != nil || got == nil || !slices.Equal(got.Lines, []int{hit + 1}) {
+			t.Fatalf("byte %d: salvaged %v (%v), want line %d", at, got, err, hit+1)
+		}
+		want := slices.Clone(ids)
+		if hit > 0 {
+			want = slices.Delete(want, hit-1, hit)
+		}
+		wantIDs(t, path, want...)
+		if again, err := sender.NewFile(path).Salvage(scope); again != nil || err != nil {
+			t.Fatalf("byte %d: salvaged again %v (%v)", at, again, err)
+		}
+	}
+	if aside := content(t, path+".damaged"); strings.Count(aside, "\n") < len(text)-len(ids)-10 {
+		t.Errorf("%d damaged lines are aside, of %d bytes", strings.Count(aside, "\n"), len(text))
+	}
+}
+
+// Two lines that are damaged cost these two; versions of a job go with its beginning, and all IDs are named.
+func TestFileSalvagesNamesJobs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal")
+	f := sender.NewFile(path)
+	if _, err := f.Open(scope); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range []sender.Entry{
+		{Type: sender.Signed, ID: "lost"}, {Type: sender.Refused, ID: "kept"}, {Type: sender.Version, ID: "lost"},
+		{Type: sender.Signed, ID: "also \"lost\""},
+	} {
+		if err := f.Append([]sender.Entry{e}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	replace(t, path, strings.ReplaceAll(content(t, path), `"type":"signed"`, `"type":"Signed"`))
+	damage, err := sender.NewFile(path).Salvage(scope)
+	if err != nil || damage == nil || !slices.Equal(damage.IDs, []string{"lost", `also "lost"`}) ||
+		!slices.Equal(damage.Lines, []int{2, 5}) {
+		t.Fatalf("salvaged %+v (%v), want lines 2 and 5 with both jobs", damage, err)
+	}
+	entries, err := f.Open(scope)
+	if err != nil || len(entries) != 1 || entries[0].ID != "kept" {
+		t.Errorf("the journal has %+v (%v), want the job that was not damaged", entries, err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func content(t *testing.T, path string) string {

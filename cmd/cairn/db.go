@@ -12,6 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/cli"
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
+	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/parallel"
 	"github.com/cairn-chain/cairn/internal/engine/proving"
 	"github.com/cairn-chain/cairn/types"
@@ -36,7 +37,7 @@ func withDir(path string, options datadir.Options, work func(*datadir.Dir) error
 	if err != nil {
 		return err
 	}
-	return errors.Join(work(d), d.Close())
+	return errors.Join(datadir.Explain(path, work(d)), d.Close())
 }
 
 // withChain is withDir of a directory that has a chain.
@@ -45,7 +46,7 @@ func withChain(path string, options datadir.Options, work func(*datadir.Dir) err
 	if err != nil {
 		return err
 	}
-	return errors.Join(work(d), d.Close())
+	return errors.Join(datadir.Explain(path, work(d)), d.Close())
 }
 
 var errChangedMeanwhile = errors.New("a node ran on the directory meanwhile: nothing was done")
@@ -83,7 +84,7 @@ func newDBCheck() *cobra.Command {
 			return err
 		}
 		if !report.OK() {
-			return reportProblems(printer, report)
+			return reportProblems(printer, settings.DataDir, report)
 		}
 		return printer.Result(newCheckResult(report), func(t *output.Text) {
 			t.Line("The chain is sound: blocks %d to %d, %d transactions, %d accesses, %d state keys, %d codes.",
@@ -107,7 +108,11 @@ func newCheckResult(r datadir.Report) checkResult {
 }
 
 // reportProblems names what is wrong, on the standard error for people, and fails with the number.
-func reportProblems(printer *output.Printer, report datadir.Report) error {
+func reportProblems(printer *output.Printer, dir string, report datadir.Report) error {
+	member, err := datadir.IsMember(dir)
+	if err != nil {
+		return err
+	}
 	problems := make([]map[string]string, len(report.Problems))
 	for i, p := range report.Problems {
 		problems[i] = map[string]string{"where": p.Where, "what": p.What}
@@ -116,9 +121,7 @@ func reportProblems(printer *output.Printer, report datadir.Report) error {
 		}
 	}
 	return output.WithData(
-		fmt.Errorf("%d problems found, which the lines above name. What is wrong with a file beside the database says "+
-			"itself what to do; for the database restore a copy, or fetch the chain from another node into an empty directory",
-			report.Found),
+		emergency.Problems(dir, member, uint64(report.Found)),
 		map[string]any{"found": report.Found, "problems": problems})
 }
 

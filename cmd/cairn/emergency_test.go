@@ -8,7 +8,6 @@ import (
 	"maps"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -19,32 +18,68 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/emergency"
+	"github.com/cairn-chain/cairn/internal/testkit/nextstep"
 )
 
 // emergencies are all messages of the package, by their names there.
 var emergencies = map[string]any{
-	"BadGenesis":       emergency.BadGenesis,
-	"BlockReplaced":    emergency.BlockReplaced,
-	"BlocksMissing":    emergency.BlocksMissing,
-	"DiskFull":         emergency.DiskFull,
-	"EndedMember":      emergency.EndedMember,
-	"ForgottenMember":  emergency.ForgottenMember,
-	"MoveUnfinished":   emergency.MoveUnfinished,
-	"Moved":            emergency.Moved,
-	"OtherChain":       emergency.OtherChain,
-	"OtherCluster":     emergency.OtherCluster,
-	"OtherFormat":      emergency.OtherFormat,
-	"OtherGenesis":     emergency.OtherGenesis,
-	"OtherPin":         emergency.OtherPin,
-	"OtherSchedule":    emergency.OtherSchedule,
-	"OtherUser":        emergency.OtherUser,
-	"PrunedMove":       emergency.PrunedMove,
-	"RecoveredWithout": emergency.RecoveredWithout,
-	"RemovedMember":    emergency.RemovedMember,
-	"SignedElsewhere":  emergency.SignedElsewhere,
-	"Unreadable":       emergency.Unreadable,
-	"Unrecorded":       emergency.Unrecorded,
-	"WrongProducerKey": emergency.WrongProducerKey,
+	"Abandoned":          emergency.Abandoned,
+	"BadKey":             emergency.BadKey,
+	"BadSettings":        emergency.BadSettings,
+	"BadGenesis":         emergency.BadGenesis,
+	"BlockReplaced":      emergency.BlockReplaced,
+	"BlocksAwaited":      emergency.BlocksAwaited,
+	"BlocksMissing":      emergency.BlocksMissing,
+	"CopiedMember":       emergency.CopiedMember,
+	"DamagedAside":       emergency.DamagedAside,
+	"DamagedBackup":      emergency.DamagedBackup,
+	"DamagedDatabase":    emergency.DamagedDatabase,
+	"DamagedEvidence":    emergency.DamagedEvidence,
+	"DamagedExport":      emergency.DamagedExport,
+	"DamagedJournal":     emergency.DamagedJournal,
+	"DamagedLock":        emergency.DamagedLock,
+	"DamagedPlace":       emergency.DamagedPlace,
+	"DamagedPromises":    emergency.DamagedPromises,
+	"DamagedTable":       emergency.DamagedTable,
+	"DamagedUnsigned":    emergency.DamagedUnsigned,
+	"Disagreed":          emergency.Disagreed,
+	"DiskFails":          emergency.DiskFails,
+	"DiskFull":           emergency.DiskFull,
+	"Diverged":           emergency.Diverged,
+	"EndedMember":        emergency.EndedMember,
+	"EngineFailed":       emergency.EngineFailed,
+	"Equivocated":        emergency.Equivocated,
+	"ForgottenMember":    emergency.ForgottenMember,
+	"MissingJournal":     emergency.MissingJournal,
+	"MoveUnfinished":     emergency.MoveUnfinished,
+	"Moved":              emergency.Moved,
+	"NoLeader":           emergency.NoLeader,
+	"OtherChain":         emergency.OtherChain,
+	"OtherCluster":       emergency.OtherCluster,
+	"OtherFormat":        emergency.OtherFormat,
+	"OtherGenesis":       emergency.OtherGenesis,
+	"OtherJournal":       emergency.OtherJournal,
+	"OtherPin":           emergency.OtherPin,
+	"OtherProducer":      emergency.OtherProducer,
+	"OtherSchedule":      emergency.OtherSchedule,
+	"OtherUser":          emergency.OtherUser,
+	"Problems":           emergency.Problems,
+	"PrunedMove":         emergency.PrunedMove,
+	"RecoveredWithout":   emergency.RecoveredWithout,
+	"RemovedMember":      emergency.RemovedMember,
+	"SignedElsewhere":    emergency.SignedElsewhere,
+	"SignerAway":         emergency.SignerAway,
+	"SignerFailed":       emergency.SignerFailed,
+	"SignerLockLost":     emergency.SignerLockLost,
+	"SignerOfOtherChain": emergency.SignerOfOtherChain,
+	"SignerOfOtherKey":   emergency.SignerOfOtherKey,
+	"SignerSigned":       emergency.SignerSigned,
+	"StillHalted":        emergency.StillHalted,
+	"TornJournal":        emergency.TornJournal,
+	"UnknownVersion":     emergency.UnknownVersion,
+	"Unreadable":         emergency.Unreadable,
+	"Unrecorded":         emergency.Unrecorded,
+	"WrongProducerKey":   emergency.WrongProducerKey,
 }
 
 // Every emergency says what happened, whether anything was lost, and the one next step, with commands that there are.
@@ -75,14 +110,21 @@ func checkEmergency(t *testing.T, name string, e *emergency.Emergency) {
 	case e.Final != (output.ExitCode(e) == output.ExitUsage):
 		t.Errorf("%s: exit code %d, final %t", name, output.ExitCode(e), e.Final)
 	}
-	for _, command := range inBackquotes.FindAllStringSubmatch(e.Next, -1) {
-		if err := thereIs(command[1]); err != nil {
-			t.Errorf("%s: `%s`: %v", name, command[1], err)
+	commands, pages := nextstep.Commands(e.Next), nextstep.Pages(e.Next)
+	if len(commands)+len(pages) == 0 {
+		t.Errorf("%s: the next step is neither a command nor a page's section: %q", name, e.Next)
+	}
+	for _, line := range commands {
+		if err := thereIs(line); err != nil {
+			t.Errorf("%s: `%s`: %v", name, line, err)
+		}
+	}
+	for _, section := range pages {
+		if err := nextstep.CheckPage("../..", section); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
-
-var inBackquotes = regexp.MustCompile("`(cairn [^`]*)`")
 
 // thereIs tells whether the program has a command, with its flags.
 func thereIs(line string) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/cli"
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
+	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/machine"
 	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/internal/reload"
@@ -96,10 +98,20 @@ func newNode() *cobra.Command {
 			"replica --upstream http://127.0.0.1:8777 --genesis-hash HASH",
 	}, &settings, func(command *cobra.Command) error {
 		ended := make(chan error, 1)
-		go func() { ended <- adviseDisk(settings.DataDir, runNode(command, settings)) }()
+		go func() { ended <- explainNode(settings.DataDir, runNode(command, settings)) }()
 		over := func() <-chan time.Time { return time.After(graceTime) }
 		return node.Await(command.Context(), ended, over, aStart{})
 	}))
+}
+
+// explainNode says of the error of a node what an operator is to do about it.
+func explainNode(dir string, err error) error {
+	err = datadir.Explain(dir, err)
+	var e *emergency.Emergency
+	if output.ExitCode(err) == output.ExitUsage && !errors.As(err, &e) {
+		return emergency.BadSettings(filepath.Join(dir, datadir.SettingsFile), err)
+	}
+	return err
 }
 
 func runNode(command *cobra.Command, settings nodeSettings) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/build"
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
+	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/types"
@@ -180,7 +181,7 @@ func (s nodeSettings) key(member bool) (sequencer.Signer, error) {
 	case errors.Is(err, os.ErrNotExist):
 		return nil, s.noKey(path)
 	case err != nil:
-		return nil, output.Usage(err)
+		return nil, emergency.BadKey(path, err.Error(), err)
 	}
 	return node.LocalKey(key), nil
 }
@@ -205,8 +206,7 @@ func (s nodeSettings) nextKey(config node.Config) (sequencer.Signer, error) {
 
 // noKey says that there is no producer's key where it was looked for.
 func (s nodeSettings) noKey(path string) error {
-	return output.Usage(fmt.Errorf("there is no producer's key %s: name its file with --protocol-key, or follow the "+
-		"producer's node with --mode replica --upstream URL", path))
+	return emergency.BadKey(path, "there is no such file", nil)
 }
 
 // cluster is how the node is a member of a cluster, nil if its directory is of none.

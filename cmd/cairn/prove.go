@@ -174,7 +174,7 @@ func runProve(command *cobra.Command, settings proveSettings) error {
 		}
 		defer address.Close()
 		metrics := telemetry.NewProcess(build.Read(), log)
-		telemetry.Register(metrics, worker.Stats, proverMetrics()...)
+		node.RegisterProver(metrics, worker.Stats)
 		address.Serve(admin.Config{Ready: worker.Ready, Metrics: metrics.Handler()})
 		cli.PrinterOf(command).Note("health %s/health", address.URL())
 	}
@@ -192,14 +192,4 @@ func runProve(command *cobra.Command, settings proveSettings) error {
 		return err
 	}
 	return nil
-}
-
-// proverMetrics are those of a prover with an address of its own.
-func proverMetrics() []telemetry.Metric[provers.Stats] {
-	type stats = provers.Stats
-	return []telemetry.Metric[stats]{
-		telemetry.Counter("prover_proofs_total", "Proofs that the node has taken.", func(s stats) uint64 { return s.Proofs }),
-		telemetry.Counter("prover_failures_total", "Times that the node did not answer, or a proof could not be made or "+
-			"handed in.", func(s stats) uint64 { return s.Failures }),
-	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/config"
 	"github.com/cairn-chain/cairn/internal/datadir"
+	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/logs"
 	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/internal/reload"
@@ -106,7 +107,7 @@ func withSettingsFile(command *cobra.Command, settings any, run func(*cobra.Comm
 		sources.File = filepath.Join(command.Flags().Lookup("data-dir").Value.String(), datadir.SettingsFile)
 		if _, err := os.Stat(sources.File); err == nil { // a directory needs no settings
 			if err := config.Load(settings, sources); err != nil {
-				return output.Usage(err)
+				return emergency.BadSettings(sources.File, err)
 			}
 		}
 		return run(command)

@@ -198,10 +198,10 @@ func runSigner(command *cobra.Command, settings signerRun) (err error) {
 		Lock:     dir.Lock,
 		Identity: dir.Identity,
 		Clients:  pins,
-		Took:     metrics.Histogram("signer_request_duration_seconds", "Time from a request to its answer."),
+		Took:     node.SignerDurations(metrics),
 		Log:      log,
 	})
-	telemetry.Register(metrics, server.Stats, signerMetrics()...)
+	node.RegisterSigner(metrics, server.Stats)
 	address.Serve(admin.Config{Ready: server.Ready, Metrics: metrics.Handler()})
 	held := dir.Lock.Last()
 	result := struct {
@@ -220,28 +220,6 @@ func runSigner(command *cobra.Command, settings signerRun) (err error) {
 			output.Field{Name: "signed last", Value: fmt.Sprintf("block %d", result.Height)})
 	})
 	return server.Serve(command.Context(), accept.Patient(listener, log))
-}
-
-// signerMetrics are those of a signer.
-func signerMetrics() []telemetry.Metric[signer.Stats] {
-	type stats = signer.Stats
-	return []telemetry.Metric[stats]{
-		telemetry.Counter("signer_signed_total", "Headers that were signed.", func(s stats) uint64 { return s.Signed }),
-		telemetry.Counters("signer_refused_total", "Headers that were not signed, by reason.", "reason", func(
-			s stats,
-		) map[string]uint64 {
-			return s.Refused
-		}),
-		telemetry.Counter("signer_strangers_total", "Connections of others than the nodes that may ask.", func(
-			s stats,
-		) uint64 {
-			return s.Strangers
-		}),
-		telemetry.Gauge("signer_nodes", "Nodes that are connected.", func(s stats) int { return s.Nodes }),
-		telemetry.Gauge("signer_height", "Height of the newest header that was signed.", func(s stats) uint64 {
-			return uint64(s.Height)
-		}),
-	}
 }
 
 // signerSettings say which signer has the producer's key of a node.

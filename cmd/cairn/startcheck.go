@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
-	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/machine"
@@ -176,8 +175,7 @@ func checkKey(s nodeSettings, here place) *finding {
 		f := problem(check, s.noKey(path), "")
 		return &f
 	case err != nil:
-		f := problem(check, output.Usage(err),
-			"put the key's file there, name another with --protocol-key, or follow with --mode replica")
+		f := problem(check, emergency.BadKey(path, err.Error(), err), "")
 		return &f
 	case here.Record != nil:
 		f := problem(check, here.Record, "")

@@ -126,8 +126,16 @@ var causes = []cause{
 		bring:   loseLock,
 	},
 	{
-		alert: "CairnSignerFails", text: "kill -9 of the signer", prepare: useSigner, bring: loseSigner,
+		alert: "CairnSignerFails", text: "kill -9 of the signer", prepare: useSigner, bring: loseWorker,
 	},
+	{alert: "CairnSignerDown", text: "kill -9 of the signer, seen from its own job", prepare: useSigner, bring: loseWorker},
+	{alert: "CairnSignerAlone", text: "kill -9 of the only node of a signer", prepare: useSigner, bring: loseNode},
+	{alert: "CairnSignerRefuses", text: "a node with a signer on an older copy of its directory, until it has its own again",
+		prepare: keepOlder, bring: runOlder},
+	{alert: "CairnSignerStranger", text: "connections to the signer with a key that it does not know",
+		prepare: useSigner, bring: askAsStranger},
+	{alert: "CairnProverDown", text: "kill -9 of a prover on its own", prepare: useProver, bring: loseWorker},
+	{alert: "CairnProverFails", text: "kill -9 of the node of a prover", prepare: useProver, bring: loseNode},
 	{
 		alert: "CairnClusterNoLeader", text: "kill -9 of the two other members", clustered: true, bring: loseMajority,
 	},

@@ -49,6 +49,10 @@ rule_files: [alerts.yml]
 scrape_configs:
   - job_name: cairn
     static_configs: [{targets: ["127.0.0.1:%[2]d"]}]
+  - job_name: cairn-signer
+    file_sd_configs: [{files: [cairn-signer.json]}]
+  - job_name: cairn-prover
+    file_sd_configs: [{files: [cairn-prover.json]}]
 `
 
 func startPrometheus(ctx context.Context, s settings, dir string) (*prometheus, error) {

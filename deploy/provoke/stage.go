@@ -19,11 +19,11 @@ type stage struct {
 	settings
 	cause
 	node
-	starts   []string // the arguments of the node
-	upstream *node    // the primary that the node follows, where it is a replica
-	members  []*node  // the others of its cluster
-	link     *link    // the way to it
-	signer   *signer  // that has the key, where the node has none
+	starts   []string  // the arguments of the node
+	upstream *node     // the primary that the node follows, where it is a replica
+	members  []*node   // the others of its cluster
+	link     *link     // the way to it
+	workers  []*worker // that work for the node: a signer, which has the key, or a prover
 	mounted  bool
 	treasury crypto.PrivateKey
 	client   *client.Client // of the node
@@ -133,8 +133,8 @@ func (st *stage) close() error {
 	if st.link != nil {
 		err = errors.Join(err, st.link.close())
 	}
-	if st.signer != nil {
-		err = errors.Join(err, st.signer.stop(os.Interrupt))
+	for _, w := range st.workers {
+		err = errors.Join(err, w.close())
 	}
 	if st.mounted {
 		err = errors.Join(

@@ -80,7 +80,7 @@ var rows = map[string][]string{
 		"internal/protocol/fees", "internal/protocol/state", "internal/protocol/vm"},
 
 	// What is remembered.
-	"internal/storage/kv": {},
+	"internal/storage/kv": {"internal/emergency"}, // what an operator is told of damage that a read found
 	"internal/storage/chain": {"types", "codec", "internal/storage/kv", "internal/protocol/...",
 		"internal/proof/poseidon"},
 	"internal/storage/heightlock": {"types", "internal/storage/kv", "internal/storage/slots"},
@@ -90,19 +90,20 @@ var rows = map[string][]string{
 
 	// What runs.
 	"internal/engine/flat": {"types", "internal/engine/parallel"},
-	"internal/engine/cluster": {"types", "codec", "internal/engine/ledger", "internal/engine/mempool",
+	"internal/engine/cluster": {"types", "codec", "internal/emergency", "internal/engine/ledger", "internal/engine/mempool",
 		"internal/engine/sequencer", "internal/protocol/...", "internal/storage/chain", "internal/storage/kv",
 		"internal/storage/raftlog"},
 	// The producer's key in a process of its own, on the cluster's TLS.
-	"internal/signer":              {"types", "crypto", "internal/engine/cluster/link", "internal/storage/heightlock"},
+	"internal/signer": {"types", "crypto", "internal/emergency", "internal/engine/cluster/link",
+		"internal/storage/heightlock"},
 	"internal/engine/cluster/link": {"types", "codec", "internal/emergency", "internal/engine/cluster"},
 	"internal/engine/ledger": {"types", "internal/engine/flat", "internal/engine/parallel",
 		"internal/storage/chain", "internal/storage/heightlock", "internal/protocol/...", "internal/proof/poseidon"},
-	"internal/engine/mempool": {"types", "crypto/bip340", "internal/engine/ledger",
+	"internal/engine/mempool": {"types", "crypto/bip340", "internal/emergency", "internal/engine/ledger",
 		"internal/engine/mempool/journal", "internal/engine/parallel", "internal/engine/turns", "internal/protocol/...",
 		"internal/storage/chain"},
 	"internal/engine/mempool/journal": {},
-	"internal/engine/aside": {"types", "internal/engine/mempool/journal", "internal/protocol/vm",
+	"internal/engine/aside": {"types", "internal/emergency", "internal/engine/mempool/journal", "internal/protocol/vm",
 		"internal/storage/sealed"},
 	"internal/engine/parallel": {},
 	"internal/engine/pause":    {},
@@ -116,7 +117,7 @@ var rows = map[string][]string{
 		"internal/engine/ledger", "internal/engine/mempool", "internal/protocol/...", "internal/storage/heightlock",
 		"internal/storage/kv", "internal/storage/sealed"},
 
-	"internal/engine/replica": {"types", "internal/engine/ledger", "internal/engine/mempool", "internal/engine/pause",
+	"internal/engine/replica": {"types", "internal/emergency", "internal/engine/ledger", "internal/engine/mempool", "internal/engine/pause",
 		"internal/engine/turns", "internal/protocol/blockproof", "internal/protocol/exec", "internal/protocol/tree",
 		"internal/storage/chain", "internal/storage/sealed"},
 
@@ -200,7 +201,7 @@ var rows = map[string][]string{
 	"bench/soak":    {"client", "types", "internal/loadgen", "internal/testkit/program"},
 	"bench/outage": {"api", "client", "crypto", "types", "internal/server/admin", "internal/server/members",
 		"internal/testkit/program"},
-	"bench/ruin":    {"api", "client", "types", "crypto", "internal/testkit/program"},
+	"bench/ruin":    {"api", "client", "types", "crypto", "internal/testkit/nextstep", "internal/testkit/program"},
 	"bench/siege":   {"api", "client", "jsonrpc", "types", "crypto", "internal/testkit/program", "internal/testkit/hunt"},
 	"bench/peers":   {"client", "internal/loadgen", "internal/testkit/program"},
 	"bench/replica": {"api", "client", "types", "internal/loadgen", "internal/testkit/program"},
@@ -224,6 +225,8 @@ var rows = map[string][]string{
 	"internal/testkit/bip": {},
 	// what benchmarks take of the processor
 	"internal/testkit/cputime": {},
+	// what a message tells an operator to do
+	"internal/testkit/nextstep": {},
 	// changes the databases of stopped nodes
 	"internal/testkit/badmemory": {"internal/protocol/state", "internal/storage/kv", "types"},
 	// contracts that cost more than they pay
@@ -272,10 +275,14 @@ var testRows = map[string][]string{
 	"contracts/rust": {"abi", "client/conformance", "client/contracttest", "client/contracttest/fuzz", "crypto",
 		"crypto/bip340", "crypto/foreign", "internal/protocol/vm", "types"},
 	"contracts/assemblyscript": {"types", "crypto", "internal/engine/wasm", "internal/protocol/..."},
-	"deploy":                   {"api", "crypto", "internal/datadir", "internal/engine/cluster/link", "internal/node", "types"},
-	"internal/engine/cluster":  {"crypto", "internal/testkit/wasmgen"},
-	"internal/signer":          {"internal/storage/kv"},
-	"internal/engine/flat":     {"internal/testkit/cputime"},
+	"deploy": {"api", "crypto", "internal/build", "internal/datadir", "internal/engine/cluster/link", "internal/node",
+		"internal/server/provers", "internal/server/telemetry", "internal/signer", "types"},
+	// what the storage finds wrong, of which a message is made
+	"cmd/cairn": {"internal/engine/mempool/journal", "internal/storage/chain", "internal/storage/kv",
+		"internal/storage/raftlog", "internal/testkit/nextstep"},
+	"internal/engine/cluster": {"crypto", "internal/testkit/wasmgen"},
+	"internal/signer":         {"internal/storage/kv"},
+	"internal/engine/flat":    {"internal/testkit/cputime"},
 	"internal/engine/ledger": {"abi", "contracts", "internal/engine/proving", "internal/engine/wasm",
 		"internal/testkit/cputime", "crypto", "internal/storage/kv"},
 	"internal/engine/wasm": {"internal/testkit/cputime", "internal/testkit/wasmgen"},

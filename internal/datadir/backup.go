@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -54,8 +55,11 @@ func VerifyBackup(
 		return "", head, fmt.Errorf("the backup cannot be opened: %w", err)
 	}
 	head = d.store.Head()
-	if err := errors.Join(ctx.Err(), d.damaged(), d.Close()); err != nil {
-		return "", head, fmt.Errorf("the backup is damaged: %w", err)
+	if err := ctx.Err(); err != nil {
+		return "", head, errors.Join(err, d.Close())
+	}
+	if err := errors.Join(d.damaged(), d.Close()); err != nil {
+		return "", head, emergency.DamagedBackup(path, err)
 	}
 	named = strings.TrimSuffix(path, unverified)
 	if err := os.Rename(path, named); err != nil {

@@ -121,7 +121,7 @@ func Open(path string, options Options) (_ *Dir, err error) {
 	d := &Dir{path: path, options: options}
 	defer func() {
 		if err != nil {
-			err = errors.Join(explain(path, err), d.Close())
+			err = errors.Join(Explain(path, err), d.Close())
 		}
 	}()
 	if path == "" {
@@ -178,7 +178,7 @@ func (d *Dir) damaged() error {
 // OpenChain is [Open] of a directory that holds a chain. Any other is [ErrNoChain], and nothing is made of it.
 func OpenChain(path string, options Options) (*Dir, error) {
 	if err := mustHaveDatabase(path); err != nil {
-		return nil, explain(path, err)
+		return nil, Explain(path, err)
 	}
 	d, err := Open(path, options)
 	if err != nil {

@@ -108,6 +108,9 @@ func (d *Dir) readPlace() (p place, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return p, fmt.Errorf("%w: %s", ErrNoMember, d.path)
 	}
+	if errors.Is(err, slots.ErrDamaged) {
+		return p, emergency.DamagedPlace(path, err)
+	}
 	if err != nil {
 		return p, err
 	}
@@ -120,8 +123,7 @@ func (d *Dir) readPlace() (p place, err error) {
 		return p, err
 	}
 	if inode != p.inode || born != p.born {
-		return p, fmt.Errorf("%w: %s was made elsewhere or restored, and what its member promised to the others since then "+
-			"would be forgotten. Never restore a member: remove it from its cluster, and add a new one", ErrCopied, d.path)
+		return p, emergency.CopiedMember(d.path, ErrCopied)
 	}
 	return p, nil
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -23,8 +24,8 @@ var ErrBadExport = errors.New("this is no file of blocks")
 
 // Import appends the blocks that [Dir.Export] wrote, and returns how many. A directory without a chain begins with the
 // genesis of c. Each block is executed and compared with its header, as a replica does; those that are there already
-// must be the same. What was imported when it fails stays, and it can be called again. progress is told of the bytes
-// done.
+// must be the same. What was imported when it fails stays, and it can be called again. A damaged block costs itself: it
+// is passed over once the chain has that one from elsewhere. progress is told of the bytes done.
 func (d *Dir) Import(
 	ctx context.Context, c Chain, file io.Reader, progress func(done uint64),
 ) (count uint64, err error) {
@@ -36,7 +37,7 @@ func (d *Dir) Import(
 	if err != nil {
 		return 0, err
 	}
-	i := &blockImport{ledger: l, from: bufio.NewReaderSize(file, 1<<20), progress: progress}
+	i := &blockImport{ledger: l, from: bufio.NewReaderSize(file, maxRecord+recordPreamble), progress: progress}
 	for err == nil {
 		err = i.some(ctx)
 	}
@@ -64,10 +65,11 @@ func (d *Dir) offline(c Chain) (_ *ledger.Ledger, closing func() error, err erro
 // blockImport is an import on its way.
 type blockImport struct {
 	ledger   *ledger.Ledger
-	from     io.Reader
+	from     *bufio.Reader // holds the longest record, and the preamble of the one behind it
 	progress func(done uint64)
-	read     uint64 // bytes
-	count    uint64 // blocks that are new
+	read     uint64       // bytes
+	last     types.Height // of the block that was read last
+	count    uint64       // blocks that are new
 }
 
 // some imports the next blocks; io.EOF after the last.
@@ -92,7 +94,7 @@ func (i *blockImport) some(ctx context.Context) error {
 	}
 	received, err := ledger.ReceiveAll(encoded)
 	if err != nil {
-		failed = fmt.Errorf("block %d of the file: %w", heights[len(received)], err)
+		failed = emergency.DamagedExport(heights[len(received)], heights[len(received)], err)
 	}
 	for len(received) > 0 {
 		if err := ctx.Err(); err != nil {
@@ -102,47 +104,123 @@ func (i *blockImport) some(ctx context.Context) error {
 		i.count += uint64(len(imported))
 		received = received[len(imported):]
 		if err != nil {
-			return fmt.Errorf("block %d of the file: %w", received[0].Header().Header.Height, err)
+			h := received[0].Header().Header.Height
+			return emergency.DamagedExport(h, h, err)
 		}
 	}
 	i.progress(i.read)
 	return failed
 }
 
-// next reads a block; io.EOF after the last.
+// A record is the length of a block and the block, which begins with its header.
+const (
+	lengthBytes    = 8
+	recordPreamble = lengthBytes + types.SignedHeaderBytes
+	maxRecord      = lengthBytes + types.MaxBlockBytes + types.SignedHeaderBytes + 8
+)
+
+// next reads a block; io.EOF after the last. What is not a record is passed over, up to the next one that is, if the
+// chain has the blocks between the two.
 func (i *blockImport) next() ([]byte, error) {
-	var length [8]byte
-	n, err := io.ReadFull(i.from, length[:])
+	ahead, err := i.peek(recordPreamble)
 	if err != nil {
-		return nil, cut(err, n)
+		return nil, err
 	}
-	size := binary.LittleEndian.Uint64(length[:])
-	if size < types.SignedHeaderBytes || size > types.MaxBlockBytes+types.SignedHeaderBytes+8 {
-		return nil, fmt.Errorf("%w: at byte %d there is a block of %d bytes", ErrBadExport, i.read, size)
+	if len(ahead) == 0 {
+		return nil, io.EOF
 	}
-	block := make([]byte, size)
-	if _, err := io.ReadFull(i.from, block); err != nil {
-		return nil, cut(err, len(length))
+	size, begins := i.record(ahead)
+	if begins {
+		end := lengthBytes + size
+		if ahead, err = i.peek(end + recordPreamble); err != nil {
+			return nil, err
+		}
+		if end <= len(ahead) {
+			block := append([]byte(nil), ahead[lengthBytes:end]...)
+			_, follows := i.record(ahead[end:])
+			if !follows && end < len(ahead) { // the next one may be the damaged one
+				_, _, err = types.DecodeBlockTxs(block)
+			}
+			if err == nil {
+				return block, i.pass(end)
+			}
+		}
 	}
-	i.read += uint64(len(length)) + size
-	return block, nil
+	return i.resume(begins)
 }
 
-// cut is what a failure to read means after so many bytes of a block.
-func cut(err error, of int) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) && of > 0 {
-		return fmt.Errorf("%w: it ends within a block", ErrBadExport)
+// peek is what comes next, up to so many bytes; less at the end of the file.
+func (i *blockImport) peek(bytes int) ([]byte, error) {
+	ahead, err := i.from.Peek(bytes)
+	if errors.Is(err, io.EOF) {
+		err = nil
 	}
+	return ahead, err
+}
+
+// record tells whether a record of this chain may begin here, and how long its block is.
+func (i *blockImport) record(b []byte) (size int, begins bool) {
+	if len(b) < recordPreamble {
+		return 0, false
+	}
+	length := binary.LittleEndian.Uint64(b)
+	if length < types.SignedHeaderBytes || length > maxRecord-lengthBytes {
+		return 0, false
+	}
+	return int(length), true
+}
+
+// resume passes over what is no record, up to the next one, which a header shows that its producer signed.
+func (i *blockImport) resume(begins bool) ([]byte, error) {
+	ahead, err := i.peek(maxRecord + recordPreamble)
+	if err != nil {
+		return nil, err
+	}
+	chainID := i.ledger.Tip().Header.Header.ChainID
+	for at := 1; at+recordPreamble <= len(ahead); at++ {
+		if _, may := i.record(ahead[at:]); !may {
+			continue
+		}
+		h, err := types.DecodeSignedHeader(ahead[at+lengthBytes : at+recordPreamble])
+		if err != nil || h.Header.ChainID != chainID || h.Header.Height <= i.last || !h.VerifySignature() {
+			continue
+		}
+		if newest := h.Header.Height - 1; newest > i.ledger.Tip().Header.Header.Height {
+			return nil, emergency.DamagedExport(i.last+1, newest, fmt.Errorf("%w: at byte %d", ErrBadExport, i.read))
+		}
+		if err := i.pass(at); err != nil {
+			return nil, err
+		}
+		return i.next()
+	}
+	err = fmt.Errorf("%w: at byte %d", ErrBadExport, i.read)
+	if begins || len(ahead) < recordPreamble {
+		err = fmt.Errorf("%w: it ends within a block", ErrBadExport)
+	}
+	return nil, emergency.DamagedExport(i.last+1, i.last+1, err)
+}
+
+// pass goes on behind some bytes.
+func (i *blockImport) pass(bytes int) error {
+	_, err := i.from.Discard(bytes)
+	i.read += uint64(bytes)
 	return err
 }
 
-// known is a block's height, and whether it is the chain's already. Another one at its height is an error.
+// known is a block's height, and whether the chain has it already: then a damaged one is passed over. Another block at
+// its height is an error.
 func (i *blockImport) known(encoded []byte) (types.Height, bool, error) {
 	given, err := types.DecodeSignedHeader(encoded[:types.SignedHeaderBytes])
-	if err != nil {
-		return 0, false, fmt.Errorf("%w: %w", ErrBadExport, err)
+	if tip := i.ledger.Tip().Header.Header; err != nil || !given.VerifySignature() && given.Header.Height != 0 {
+		next := i.last + 1
+		if next > tip.Height {
+			return next, false, emergency.DamagedExport(next, next, fmt.Errorf("%w: no producer signed its header", ledger.ErrAltered))
+		}
+		i.last = next
+		return next, true, nil
 	}
 	height := given.Header.Height
+	i.last = height
 	if height > i.ledger.Tip().Header.Header.Height {
 		return height, false, nil
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/datadir"
+	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/types"
@@ -138,10 +139,10 @@ func TestImportRefuses(t *testing.T) {
 	}{
 		{"no chain and no genesis", file, nil, 0, datadir.ErrNoChain, ""},
 		{"another genesis", file, &other, 0, nil, "block 0 of the file is"},
-		{"a gap", slices.Concat(file[:at[2]], file[at[3]:]), &genesis, 1, ledger.ErrOtherHeight, "block 3 of the file"},
-		{"a header", changed(at[3]+8+60, 1), &genesis, 2, ledger.ErrAltered, "block 3 of the file"},
+		{"a gap", slices.Concat(file[:at[2]], file[at[3]:]), &genesis, 1, ledger.ErrOtherHeight, "blocks 3 to 3 of the file"},
+		{"a header", changed(at[3]+8+60, 1), &genesis, 2, ledger.ErrAltered, "blocks 3 to 3 of the file"},
 		{"a height", changed(at[3]+8+13, 1), &genesis, 2, ledger.ErrAltered, ""},
-		{"a body", changed(at[2]-1, 1), &genesis, 0, ledger.ErrAltered, "block 1 of the file"},
+		{"a body", changed(at[2]-1, 1), &genesis, 0, ledger.ErrAltered, "blocks 1 to 1 of the file"},
 		{"a short length", changed(at[4]+1, 1), &genesis, 3, datadir.ErrBadExport, ""},
 		{"a long length", changed(at[4]+6, 1), &genesis, 3, datadir.ErrBadExport, ""},
 		{"an end within a block", file[:at[5]-1], &genesis, 3, datadir.ErrBadExport, "ends within"},
@@ -158,6 +159,31 @@ func TestImportRefuses(t *testing.T) {
 	end()
 	if count, err := importFile(ended, t.TempDir(), &genesis, file); !errors.Is(err, context.Canceled) || count != 0 {
 		t.Errorf("an import that is ended: %d blocks, %v", count, err)
+	}
+}
+
+// A damaged block costs itself: once it is there from another export the file goes on behind it.
+func TestImportGoesOnBehindDamage(t *testing.T) {
+	file, genesis := exported(t, 6)
+	at := frames(file)
+	for name, place := range map[string]int{
+		"a low byte of the length": at[3], "a high byte of the length": at[3] + 6, "the header": at[3] + 8 + 60,
+		"the height": at[3] + 8 + 13, "the signature": at[3] + 8 + types.SignedHeaderBytes - 1,
+	} {
+		damaged, dir := slices.Clone(file), t.TempDir()
+		damaged[place] ^= 1
+		count, err := importFile(t.Context(), dir, &genesis, damaged)
+		var e *emergency.Emergency
+		if !errors.As(err, &e) || count != 2 || !strings.Contains(e.Next, "--from 3 --to 3") {
+			t.Errorf("%s: %d blocks, %v; want 2, and how block 3 is had", name, count, err)
+			continue
+		}
+		if count, err := importFile(t.Context(), dir, nil, file[at[3]:at[4]]); err != nil || count != 1 {
+			t.Errorf("%s: block 3 from elsewhere: %d blocks, %v; want 1", name, count, err)
+		}
+		if count, err := importFile(t.Context(), dir, nil, damaged); err != nil || count != 3 {
+			t.Errorf("%s: behind it: %d blocks, %v; want 3", name, count, err)
+		}
 	}
 }
 

@@ -108,7 +108,7 @@ const maxGenesisFile = 256 << 20
 func ReadGenesis(path, dir string, wanted *types.BlockHash) (types.Genesis, error) {
 	content, err := readBounded(path, maxGenesisFile)
 	if err != nil {
-		return types.Genesis{}, explain(path, err)
+		return types.Genesis{}, Explain(path, err)
 	}
 	g, err := types.ParseGenesisJSON(content)
 	if err == nil {

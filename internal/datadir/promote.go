@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/internal/storage/heightlock"
@@ -128,8 +129,7 @@ func (d *Dir) Promote(key types.PublicKey, in string) error {
 func (d *Dir) produces(key types.PublicKey) error {
 	producer, err := d.producer()
 	if err == nil && producer != key {
-		err = fmt.Errorf("%w: the chain's producer is %s, and the key that of %s",
-			ErrNotPromoted, types.Account(producer), types.Account(key))
+		err = fmt.Errorf("%w: %w", ErrNotPromoted, emergency.OtherProducer(producer, key, "command"))
 	}
 	return err
 }

@@ -96,10 +96,7 @@ func fileExists(path string) bool {
 func (d *Dir) openKeyLock(path string, genesis types.BlockHash) (*KeyLock, error) {
 	lock, err := heightlock.Open(kv.FS{}, path, genesis)
 	if errors.Is(err, slots.ErrDamaged) {
-		return nil, fmt.Errorf("the record of what this node's key signed: %w. The newest block that it names may be missing: "+
-			"the chain here ends at block %d. If no replica has a later block, move %s away and run "+
-			"`cairn promote --from-dead`; if one has, start with --upstream URL of that one after moving the file away",
-			err, d.store.Head().Header.Height, path)
+		return nil, emergency.DamagedLock(d.path, path, d.store.Head().Header.Height, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the record of what this node's key signed: %w", err)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
 	"github.com/cairn-chain/cairn/internal/storage/heightlock"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
@@ -120,8 +121,7 @@ func OpenSigner(dir string) (*Signer, error) {
 		s.Lock, err = heightlock.Open(kv.FS{}, path, s.Genesis)
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, slots.ErrDamaged) {
-		err = fmt.Errorf("%w: %w. If nobody has a block that your nodes lack: `cairn signer unlock --data-dir %s`",
-			ErrLockLost, err, dir)
+		err = emergency.SignerLockLost(dir, fmt.Errorf("%w: %w", ErrLockLost, err))
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.files.Close())

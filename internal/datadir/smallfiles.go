@@ -2,10 +2,10 @@ package datadir
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 
+	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/aside"
 	"github.com/cairn-chain/cairn/internal/engine/mempool/journal"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
@@ -52,9 +52,7 @@ func (d *Dir) checkBeside() (problems []Problem) {
 func (d *Dir) checkJournal() error {
 	report, err := journal.Read(journal.OS{}, d.Journal(), func([]byte) error { return nil })
 	if err == nil && report.Lost > 0 {
-		err = fmt.Errorf("it is damaged: %d records can be read, and %d at least are lost. The node starts with what can be "+
-			"read; whoever sent a transaction asks for it with `cairn tx ID`, and sends it again if it is unknown",
-			report.Records, report.Damaged)
+		err = emergency.DamagedJournal(d.Journal(), report.Records, report.Damaged, false)
 	}
 	return err
 }

@@ -5,9 +5,10 @@ import "fmt"
 // DiskFull is told of a disk without room for the next write.
 func DiskFull(dir string, cause error) *Emergency {
 	return &Emergency{
-		What:  fmt.Sprintf("no space left on device: the disk of %s is full", dir),
-		Lost:  nothing,
-		Next:  fmt.Sprintf("Make room, and start again: the disk's other files, or old copies in %s/backups, may go", dir),
+		What: fmt.Sprintf("no space left on device: the disk of %s is full", dir),
+		Lost: "nothing that was acknowledged is lost",
+		Next: fmt.Sprintf("Make room, and start again: the disk's other files may go, or old copies in %s/backups, of which "+
+			"`cairn db backup --clean` removes what was interrupted", dir),
 		Cause: cause,
 	}
 }
@@ -19,7 +20,7 @@ func OtherUser(dir string, owner, self int, as string, cause error) *Emergency {
 		What: fmt.Sprintf("%s belongs to user %d, and this command runs as user %d: what it would write there the owner's "+
 			"node could not read", dir, owner, self),
 		Lost:  "nothing is lost, and nothing was written",
-		Next:  fmt.Sprintf("Run the command as the owner: `%s`", as),
+		Next:  fmt.Sprintf("Run the command as the owner, as docs/operators.md#as-a-service says: `%s`", as),
 		Final: true,
 		Cause: cause,
 	}
@@ -28,10 +29,33 @@ func OtherUser(dir string, owner, self int, as string, cause error) *Emergency {
 // Unreadable is told of a file or directory that may not be read by who runs the program.
 func Unreadable(path string, self int, cause error) *Emergency {
 	return &Emergency{
-		What:  fmt.Sprintf("user %d may not open %s", self, path),
-		Lost:  "nothing is lost, and nothing was written",
-		Next:  fmt.Sprintf("Run the command as the user of the node: `ls -ln %s` shows whose it is", path),
+		What: fmt.Sprintf("user %d may not open %s", self, path),
+		Lost: "nothing is lost, and nothing was written",
+		Next: fmt.Sprintf("Run the command as the user of the node, whose it is by `ls -ln %s`, and give it back its mode: "+
+			"docs/operators.md#the-data-directory", path),
 		Final: true,
 		Cause: cause,
+	}
+}
+
+// Abandoned is told of a node that did not end in time: waited is what it waited for.
+func Abandoned(waited string, cause error) *Emergency {
+	return &Emergency{
+		What: "the node did not end in time and was abandoned; it waited for " + waited,
+		Lost: "nothing that was acknowledged is lost",
+		Next: "Start it again, with `cairn node --data-dir DIR`; if it waited for its disk, look at the system's log first",
+
+		Cause: cause,
+	}
+}
+
+// BadSettings is told of settings that cannot be used, of a command that may have some in a file: found says why.
+func BadSettings(path string, found error) *Emergency {
+	return &Emergency{
+		What:  fmt.Sprintf("the settings cannot be used: %v", found),
+		Lost:  nothing,
+		Next:  fmt.Sprintf("Put them right where they stand, a flag, a variable or %s: docs/settings.md#settings", path),
+		Final: true,
+		Cause: found,
 	}
 }

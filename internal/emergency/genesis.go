@@ -16,8 +16,8 @@ func BadGenesis(path, found, wanted, dir string, cause error) *Emergency {
 			"`cairn doctor` says is its hash with what the chain's operator published"
 		return e
 	}
-	e.Next = fmt.Sprintf("The right one has the genesis hash %s: copy it from another node of the chain, or move this "+
-		"file away, as the chain in %s does not need it", wanted, dir)
+	e.Next = fmt.Sprintf("The right one has the genesis hash %s, which `cairn doctor` compares: copy it from another node of "+
+		"the chain, or move this file away, as the chain in %s does not need it", wanted, dir)
 	return e
 }
 
@@ -26,8 +26,8 @@ func OtherGenesis(dir, stored, given string, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("the genesis hash of the chain in %s is %s, that of the genesis given %s", dir, stored, given),
 		Lost: nothing,
-		Next: "One of the two is in the wrong place: name the directory of that chain with --data-dir, or move the " +
-			"genesis file away, as a directory that has a chain does not need it",
+		Next: "One of the two is in the wrong place: name the directory of that chain, `cairn node --data-dir DIR`, or move " +
+			"the genesis file away, as a directory that has a chain does not need it",
 		Final: true,
 		Cause: cause,
 	}

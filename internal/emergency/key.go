@@ -59,3 +59,38 @@ func BlockReplaced(
 		Cause: cause,
 	}
 }
+
+// OtherProducer is told of a node, or a cluster's member as self says, with another key than the one of the chain's
+// producer.
+func OtherProducer(chain, found types.PublicKey, self string) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("the chain's producer is %s, and the key of this %s is that of %s",
+			types.Account(chain), self, types.Account(found)),
+		Lost: nothing,
+		Next: "If production was handed to another node this is right; else give this one the producer's key: `cairn node " +
+			"--data-dir DIR --protocol-key FILE`",
+	}
+}
+
+// BlocksAwaited is told of a node that makes no blocks before it has those that its key signed.
+func BlocksAwaited(signed types.Height, hash types.BlockHash, head types.Height) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("the key of this node signed block %d, %s, and the chain here ends at block %d: the missing blocks "+
+			"are needed first", signed, hash, head),
+		Lost: "nothing is lost if the upstream has them",
+		Next: "Wait while `cairn status` shows that they come; if they do not, name an upstream that has them: `cairn node " +
+			"--data-dir DIR --upstream URL`",
+	}
+}
+
+// BadKey is told of a producer's key file that is missing or cannot be used: found says why.
+func BadKey(path, found string, cause error) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("the producer's key %s cannot be used: %s", path, found),
+		Lost: "nothing of the chain is lost; if no copy of the key is left, see docs/operators.md#when-the-key-is-lost",
+		Next: "Put the copy of the key's file there, with mode 0600, or name another file, `cairn node --protocol-key FILE`; a " +
+			"node without the key follows the producer's with --mode replica --upstream URL",
+		Final: true,
+		Cause: cause,
+	}
+}

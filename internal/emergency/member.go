@@ -86,3 +86,13 @@ func RecoveredWithout(height types.Height) *Emergency {
 		Next: "Keep it off, and " + begin,
 	}
 }
+
+// NoLeader is told of a cluster without a leader. voters says how many of its members are reached, and needed.
+func NoLeader(voters string) *Emergency {
+	return &Emergency{
+		What: "no leader of the cluster is heard of: " + voters,
+		Lost: "nothing that was acknowledged is lost",
+		Next: "See with `cairn cluster status` which members are not reached, and start these; docs/cluster.md#operate says what " +
+			"to do where most are gone for good",
+	}
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/datadir"
+	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/cluster"
 	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
@@ -204,9 +205,7 @@ func (m *member) run(ctx context.Context) error {
 		}
 		if diverged := new(cluster.Diverged); errors.As(err, &diverged) {
 			m.diverged.Store(diverged)
-			m.node.config.Log.Error(
-				"this member has come to something else than its cluster, and takes no further part", "error", err,
-			)
+			m.node.config.Log.Error("this member takes no further part", "error", emergency.Disagreed(err.Error(), err))
 			return m.keepEvidence(diverged)
 		}
 		return err
@@ -340,13 +339,13 @@ func (m *member) condition() condition {
 	diverged := m.diverged.Load()
 	switch {
 	case diverged != nil:
-		return condition{api.StateHalted, diverged.Error(), false}
+		return condition{api.StateHalted, emergency.Disagreed(diverged.Error(), diverged).Error(), false}
 	case status.Leads && status.Holding != "":
 		return condition{api.StateHolding, status.Holding, false}
 	case status.Leads:
 		return condition{api.StateProducing, "", true}
 	case status.Leader == 0:
-		return condition{api.StateSyncing, "no leader of the cluster is heard of: " + m.quorum().verdict(), false}
+		return condition{api.StateSyncing, emergency.NoLeader(m.quorum().verdict()).Error(), false}
 	case behind > m.node.config.Cluster.MaxLag:
 		most := m.node.config.Cluster.MaxLag
 		return condition{api.StateSyncing, fmt.Sprintf("%d blocks behind, at most %d are allowed", behind, most), false}

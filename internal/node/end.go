@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
+
+	"github.com/cairn-chain/cairn/internal/emergency"
 )
 
 const (
@@ -17,7 +19,7 @@ const (
 )
 
 // ErrAbandoned is the error of a node that did not end in order.
-var ErrAbandoned = errors.New("the node did not end in time and was abandoned: nothing that was acknowledged is lost, start it again")
+var ErrAbandoned = errors.New("the node did not end in time")
 
 // stage is what an ending node waits for.
 type stage struct{ name atomic.Pointer[string] }
@@ -48,5 +50,5 @@ func Await(running context.Context, ended <-chan error, over func() <-chan time.
 	if errors.Is(cause, context.Canceled) {
 		cause = nil // it was told to end
 	}
-	return errors.Join(cause, fmt.Errorf("%w; it waited for %s", ErrAbandoned, at))
+	return errors.Join(cause, emergency.Abandoned(at.String(), ErrAbandoned))
 }

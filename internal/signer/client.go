@@ -4,13 +4,13 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"sync"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -80,7 +80,7 @@ func (c *Client) Probe(ctx context.Context) {
 		return
 	}
 	if err != nil {
-		err = fmt.Errorf("%w: %s: %w", ErrAway, c.Address, err)
+		err = c.away(err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -123,7 +123,7 @@ func (c *Client) sign(ctx context.Context, h types.Header) (types.Signature, err
 		err = errors.New("it does not answer")
 	}
 	if err != nil {
-		return types.Signature{}, fmt.Errorf("%w: %s: %w", ErrAway, c.Address, err)
+		return types.Signature{}, c.away(err)
 	}
 	if err := a.err(); err != nil {
 		return types.Signature{}, err
@@ -136,6 +136,11 @@ func (c *Client) sign(ctx context.Context, h types.Header) (types.Signature, err
 	}
 	c.contested = a.verdict == contested
 	return a.signature, nil
+}
+
+// away is [ErrAway] for why the signer does not answer.
+func (c *Client) away(err error) error {
+	return emergency.SignerAway(c.Address, err, errors.Join(ErrAway, err))
 }
 
 // ask sends a request and reads its answer. After an error the connection is another one.

@@ -7,7 +7,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
+	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/storage/heightlock"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -54,6 +57,9 @@ const (
 var refusals = map[verdict]string{
 	locked: "height_signed", otherChain: "other_chain", otherKey: "other_key", faulty: "faulty",
 }
+
+// Reasons are why headers are not signed, as [Stats] count them.
+func Reasons() []string { return slices.Sorted(maps.Values(refusals)) }
 
 // answer is a signature, or why there is none. On the wire it is the verdict and 64 bytes. They are the signature, or
 // for locked the height that is held as 8 little-endian bytes and the block's hash, or zeros.
@@ -108,12 +114,11 @@ func (a answer) err() error {
 	case signed, contested:
 		return nil
 	case locked:
-		return fmt.Errorf("%w: the signer has signed block %d, %s, for another node or a copy of this one, unless this one "+
-			"has lost blocks", heightlock.ErrSigned, a.held.Height, a.held.Hash)
+		return emergency.SignerSigned(a.held.Height, a.held.Hash, heightlock.ErrSigned)
 	case otherChain:
-		return ErrOtherChain
+		return emergency.SignerOfOtherChain(ErrOtherChain)
 	case otherKey:
-		return ErrOtherKey
+		return emergency.SignerOfOtherKey(ErrOtherKey)
 	}
-	return ErrFaulty
+	return emergency.SignerFailed(ErrFaulty)
 }

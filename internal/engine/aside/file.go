@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/mempool/journal"
 	"github.com/cairn-chain/cairn/internal/storage/sealed"
 	"github.com/cairn-chain/cairn/types"
@@ -14,9 +15,6 @@ import (
 
 // maxFile bounds the file, in bytes: three times what a full book takes.
 const maxFile = 8 << 20
-
-// ErrDamaged is the error of a file that is none of a book.
-var ErrDamaged = errors.New("the file of what this node sets aside is damaged: move it away and start the node, which then sets nothing aside")
 
 func (b *Book) read() (content, error) {
 	c := content{map[types.CodeHash]Quarantined{}, waits[types.Account]{}, waits[types.CodeHash]{}}
@@ -35,7 +33,7 @@ func (b *Book) read() (content, error) {
 		return c, err
 	}
 	if c, err = decode(encoded); err != nil {
-		return c, fmt.Errorf("%w: %s: %w", ErrDamaged, b.opts.Path, err)
+		return c, emergency.DamagedAside(b.opts.Path, err)
 	}
 	return c, nil
 }

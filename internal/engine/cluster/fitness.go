@@ -7,8 +7,8 @@ import (
 
 	"go.etcd.io/raft/v3/raftpb"
 
+	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
-	"github.com/cairn-chain/cairn/types"
 )
 
 const (
@@ -69,10 +69,9 @@ func (m *Member) holding() string {
 func (m *Member) barred() string {
 	switch p := m.Ledger.Tip().Parameters; {
 	case !params.Known(p.Version):
-		return fmt.Sprintf("protocol version %d is active and this node does not know it", p.Version)
+		return emergency.UnknownVersion(p.Version, nil).Error()
 	case len(m.Producers) > 0 && !slices.Contains(m.Producers, p.Producer):
-		return fmt.Sprintf("the chain's producer is %s, and the key of this member is that of %s",
-			types.Account(p.Producer), types.Account(m.Producers[0]))
+		return emergency.OtherProducer(p.Producer, m.Producers[0], "member").Error()
 	}
 	return ""
 }

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/mempool/journal"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -47,8 +48,7 @@ func (p *Pool) openJournal() error {
 	p.opts.Log.Info("mempool journal read",
 		"transactions", len(p.index.byID), "records", report.Records, "dropped", passed)
 	if report.Absent && p.head.Height > 0 {
-		p.opts.Log.Warn("the mempool's journal is missing: transactions that were acknowledged here and that no block has are "+
-			"lost. That is right for a directory that was just filled with a chain", "file", p.opts.Journal)
+		p.opts.Log.Warn(emergency.MissingJournal(p.opts.Journal).Error())
 	}
 	p.tellOfDamage(report)
 	p.journal.file, err = journal.Create(opts, p.payloads())
@@ -58,17 +58,11 @@ func (p *Pool) openJournal() error {
 // tellOfDamage says what damage to the journal cost, and what to do about it.
 func (p *Pool) tellOfDamage(report journal.Report) {
 	switch {
-	case report.Lost > 0 && p.opts.decided:
-		p.opts.Log.Error("the mempool's journal is damaged: what was lost comes again from the cluster's log. Check the disk",
-			"file", p.opts.Journal, "read", report.Records, "damaged_places", report.Damaged, "bytes_passed_over", report.Lost)
 	case report.Lost > 0:
-		p.opts.Log.Error("the mempool's journal is damaged: acknowledged transactions that no block has may be lost. Whoever "+
-			"sent one asks for it with `cairn tx ID`, and sends it again if it is unknown. Check the disk",
-			"file", p.opts.Journal, "read", report.Records, "lost_at_least", report.Damaged, "bytes_passed_over", report.Lost)
+		e := emergency.DamagedJournal(p.opts.Journal, report.Records, report.Damaged, p.opts.decided)
+		p.opts.Log.Error(e.Error(), "read", report.Records, "lost_at_least", report.Damaged, "bytes_passed_over", report.Lost)
 	case report.Torn > 0:
-		p.opts.Log.Warn("the mempool's journal ends within a record: a crash leaves one that nobody was told of. After a stop in "+
-			"order the file was cut off, and transactions may be lost: see the disk",
-			"file", p.opts.Journal, "bytes", report.Torn)
+		p.opts.Log.Warn(emergency.TornJournal(p.opts.Journal, report.Torn).Error())
 	}
 }
 

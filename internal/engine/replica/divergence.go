@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -53,7 +54,7 @@ func (r *Replica) divergence(ctx context.Context, u *upstream, b *ledger.Receive
 	claimed := invalid.Claimed
 	h := &Halt{
 		Reason:   Diverged,
-		Message:  invalid.Error(),
+		Message:  emergency.Diverged(invalid.Error(), invalid).Error(),
 		Height:   claimed.Header.Height,
 		Time:     time.Now().UTC(),
 		Upstream: u.Name(),

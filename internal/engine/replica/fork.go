@@ -3,9 +3,9 @@ package replica
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -75,8 +75,9 @@ func (r *Replica) judgeFork(ctx context.Context, u *upstream) error {
 		Height:   differs,
 		Time:     time.Now().UTC(),
 		Upstream: u.Name(),
-		Message: fmt.Sprintf("the producer %s signed two blocks of height %d: %s, which is here, and %s, which %s has",
-			ours.Header.Producer, differs, ours.Header.Hash(), theirs.Header.Hash(), u.Name()),
+		Message: emergency.Equivocated(
+			ours.Header.Producer, differs, ours.Header.Hash(), theirs.Header.Hash(), u.Name(),
+		).Error(),
 		Headers: []signedHeader{newSignedHeader(ours), newSignedHeader(*theirs)},
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/storage/sealed"
 	"github.com/cairn-chain/cairn/types"
@@ -142,14 +143,14 @@ func ReadHalt(path string) (*Halt, error) {
 
 // damagedHalt says what to do about the evidence of a halt that cannot be read.
 func damagedHalt(path string, err error) error {
-	return fmt.Errorf("%s, the evidence of why this node halted: %w. What the node found is in its log of that time; move "+
-		"the file away and start the node: it comes to the same block again, and halts again if that is still so", path, err)
+	return emergency.DamagedEvidence(path, err)
 }
 
 // Disagreed is the evidence of a member of a cluster that came to something else than was decided. block is the one
 // that was, nil if it is about none.
 func Disagreed(err error, height types.Height, block []byte) *Halt {
-	h := &Halt{Reason: Diverged, Message: err.Error(), Height: height, Time: time.Now().UTC(), Block: block}
+	h := &Halt{Reason: Diverged, Message: emergency.Disagreed(err.Error(), err).Error(), Height: height,
+		Time: time.Now().UTC(), Block: block}
 	if invalid := new(ledger.InvalidBlock); errors.As(err, &invalid) {
 		h.Headers = []signedHeader{newSignedHeader(invalid.Claimed)}
 		h.derive(invalid)

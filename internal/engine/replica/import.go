@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/pause"
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
@@ -133,7 +134,7 @@ func (r *Replica) refused(ctx context.Context, u *upstream, b *ledger.Received, 
 	case errors.As(err, &failure):
 		return r.halted(&Halt{
 			Reason:   EngineFailure,
-			Message:  failure.Error() + ": keep the evidence, and look for a newer version of the program",
+			Message:  emergency.EngineFailed(failure.Error(), failure).Error(),
 			Height:   b.Header().Header.Height,
 			Time:     time.Now().UTC(),
 			Upstream: u.Name(),
@@ -144,9 +145,9 @@ func (r *Replica) refused(ctx context.Context, u *upstream, b *ledger.Received, 
 		return r.halted(r.divergence(ctx, u, b, invalid))
 	case errors.Is(err, exec.ErrUnknownVersion):
 		return r.halted(&Halt{
-			Reason: UnknownVersion, Message: err.Error() +
-				": a newer version of the program is needed", Height: b.Header().Header.Height,
-			Time: time.Now().UTC(), Upstream: u.Name(),
+			Reason: UnknownVersion, Height: b.Header().Header.Height,
+			Message: emergency.UnknownVersion(r.ledger.Tip().Parameters.Version, err).Error(),
+			Time:    time.Now().UTC(), Upstream: u.Name(),
 		})
 	case errors.Is(err, ledger.ErrOtherParent):
 		return err
@@ -172,7 +173,7 @@ func (r *Replica) halted(h *Halt) error {
 		return errHalted
 	}
 	r.config.Log.Error(
-		"this node halts: no further block is taken",
+		"this node takes no further block",
 		"reason",
 		h.Reason,
 		"height",

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/pause"
 	"github.com/cairn-chain/cairn/types"
@@ -109,7 +110,7 @@ func (r *Replica) Close() {
 // is none.
 func (r *Replica) Run(ctx context.Context) error {
 	if h := r.Halt(); h != nil {
-		r.config.Log.Error("this node has halted and stays so until "+filepath.Base(r.config.HaltFile)+" is moved away",
+		r.config.Log.Error(emergency.StillHalted(filepath.Base(r.config.HaltFile), h.Reason, h.Height).Error(),
 			"reason", h.Reason, "height", h.Height, "error", h.Message)
 	}
 	for ctx.Err() == nil {

@@ -3,7 +3,6 @@ package sequencer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/internal/storage/sealed"
@@ -109,13 +109,11 @@ func (s *Solo) complete() error {
 		return err
 	}
 	if encoded, err = sealed.ParseBytes(encoded); err != nil {
-		return fmt.Errorf("the block that was to be signed last, %s: %w. Move it away and start the node. Where the signer "+
-			"then refuses the next block, it has signed the one that is lost: run `cairn signer unlock` on its stopped "+
-			"directory, once nobody has that block", s.decide.path, err)
+		return emergency.DamagedUnsigned(s.decide.path, err)
 	}
 	c, err := ledger.ReceiveCandidate(encoded, func(types.TxID) *types.VerifiedTx { return nil })
 	if err != nil {
-		return fmt.Errorf("the block that was to be signed last, %s: %w", s.decide.path, err)
+		return emergency.DamagedUnsigned(s.decide.path, err)
 	}
 	h, tip := c.Header(), s.ledger.Tip()
 	if h.Parent != tip.Hash || h.Producer != s.key.PublicKey() {

@@ -264,14 +264,11 @@ func (s *Solo) Status() Status {
 	tip := s.ledger.Tip()
 	switch p := tip.Parameters; {
 	case !params.Known(p.Version):
-		return Status{Halted, fmt.Sprintf("protocol version %d is active and this node does not know it", p.Version)}
+		return Status{Halted, emergency.UnknownVersion(p.Version, nil).Error()}
 	case p.Producer != s.key.PublicKey():
-		return Status{Holding, fmt.Sprintf("the chain's producer is %s, and the key of this node is that of %s",
-			types.Account(p.Producer), types.Account(s.key.PublicKey()))}
+		return Status{Holding, emergency.OtherProducer(p.Producer, s.key.PublicKey(), "node").Error()}
 	case s.signed.Height > tip.Header.Header.Height:
-		return Status{Holding, fmt.Sprintf("the key of this node signed block %d, %s, and the chain here ends at block %d: "+
-			"the missing blocks are needed first",
-			s.signed.Height, s.signed.Hash, tip.Header.Header.Height)}
+		return Status{Holding, emergency.BlocksAwaited(s.signed.Height, s.signed.Hash, tip.Header.Header.Height).Error()}
 	case s.lock != nil && s.lock.Elsewhere() != 0:
 		return Status{Holding, emergency.SignedElsewhere(s.lock.Elsewhere()).Error()}
 	default:

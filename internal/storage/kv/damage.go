@@ -10,6 +10,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/cairn-chain/cairn/internal/emergency"
 )
 
 // mostDamages bounds the damaged blocks that are remembered.
@@ -48,9 +50,7 @@ func (d *damages) note(info pebble.DataCorruptionInfo) {
 	}
 	d.mu.Unlock()
 	if !known {
-		d.log.Error("a file of the database is damaged: what is read from there is an error. Run `cairn db check` on the "+
-			"stopped node; where it finds blocks or state damaged, restore a copy or follow another node from an empty directory",
-			"file", name, "error", info.Details)
+		d.log.Error(emergency.DamagedTable(name, info.Details).Error(), "file", name)
 	}
 }
 

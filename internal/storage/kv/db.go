@@ -3,9 +3,12 @@ package kv
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"runtime"
+	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -99,7 +102,7 @@ func Open(dir string, options Options) (_ *DB, err error) {
 		return nil, err
 	}
 	if err := db.openPebble(dir, db.pebbleOptions(options, files)); err != nil {
-		return nil, fmt.Errorf("open database %s: %w", dir, readError(err))
+		return nil, fmt.Errorf("open database %s: %w", dir, openError(err))
 	}
 	return db, nil
 }
@@ -138,6 +141,24 @@ func (db *DB) openPebble(dir string, options *pebble.Options) error {
 		}()
 		return db.Failure()
 	}
+}
+
+// openError marks the error of opening a database that is there. What neither the system nor its format explains is
+// damage: files that are missing, or are not as long as others say.
+func openError(err error) error {
+	err = readError(err)
+	for _, known := range []error{
+		ErrNone, ErrDamaged, ErrFailed, fs.ErrPermission, syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EROFS,
+		syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM,
+	} {
+		if errors.Is(err, known) {
+			return err
+		}
+	}
+	if strings.Contains(err.Error(), "format major version") { // of a newer Pebble
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
 // readError marks the error of a read that found damage, or no database.

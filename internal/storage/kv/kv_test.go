@@ -707,3 +707,64 @@ func TestNewDatabaseSurvivesAPowerCut(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// Whatever file of a database is missing or not as long as it was, opening it is an error of damage.
+func TestOpenTellsDamage(t *testing.T) {
+	sound := t.TempDir()
+	fill := func() error {
+		db, err := Open(sound, Options{})
+		if err != nil {
+			return err
+		}
+		for i := range 3 {
+			batch := db.NewBatch(128)
+			batch.Set([]byte{byte(i)}, make([]byte, 100))
+			if err := db.Commit(batch, true); err != nil {
+				return err
+			}
+		}
+		return db.Close()
+	}
+	for range 2 { // the second start has a table of what the first one wrote
+		if err := fill(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, ruin := range map[string]func(path string) error{
+		"a table that is longer": func(path string) error { return appendTo(path, ".sst") },
+		"no manifest":            func(path string) error { return removeLike(path, "MANIFEST-*") },
+		"no table":               func(path string) error { return removeLike(path, "*.sst") },
+		"no marker":              func(path string) error { return removeLike(path, "marker.*") },
+	} {
+		dir := filepath.Join(t.TempDir(), "db")
+		if err := errors.Join(os.CopyFS(dir, os.DirFS(sound)), ruin(dir)); err != nil {
+			t.Fatal(err)
+		}
+		db, err := Open(dir, Options{})
+		if err == nil {
+			err = db.Close()
+		}
+		if !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: got %v, want %v", name, err, ErrDamaged)
+		}
+	}
+}
+
+// removeLike removes the files of a directory whose names are like a pattern.
+func removeLike(dir, pattern string) error {
+	paths, err := filepath.Glob(filepath.Join(dir, pattern))
+	for _, path := range paths {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
+}
+
+// appendTo makes the files with a suffix a byte longer.
+func appendTo(dir, suffix string) error {
+	paths, err := filepath.Glob(filepath.Join(dir, "*"+suffix))
+	for _, path := range paths {
+		content, readErr := os.ReadFile(path)
+		err = errors.Join(err, readErr, os.WriteFile(path, append(content, 0), 0o600))
+	}
+	return err
+}

@@ -40,8 +40,7 @@ func voteOf(m Member, h *raftpb.HardState) vote { return vote{m.ID, h.GetTerm(),
 func openVotes(files kv.FS, path string, m Member, h *raftpb.HardState) (*slots.File, error) {
 	file, record, err := slots.Open(files, path, voteSize, laterVote)
 	if errors.Is(err, slots.ErrDamaged) {
-		return nil, fmt.Errorf("the newest vote: %w. A member that forgot its vote could give a second one: remove this "+
-			"member with `cairn cluster remove NAME` and add a new one; the others have all that was decided", err)
+		return nil, fmt.Errorf("%w: the newest vote: %w", ErrDamaged, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the newest vote: %w", err)

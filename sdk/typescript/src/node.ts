@@ -8,8 +8,8 @@ import type { Entry, Scope, Store } from "./sender/store.js";
 
 /**
  * FileStore keeps a sender's journal in a file: a line for each append, its checksum first, synced to the disk before the append
- * resolves. The first line has the scope. A torn last line, which nobody was told of, is cut; any other damage is a SenderError. A lock
- * file beside it, PATH.lock, keeps other processes out while this one lives.
+ * resolves. The first line has the scope. A torn last line, which nobody was told of, is cut; any other damage is a SenderError
+ * (bad_journal), after which `salvage` goes on with the lines that are sound. A lock file beside it, PATH.lock, keeps other processes out while this one lives.
  */
 export class FileStore implements Store {
   #file: FileHandle | undefined;
@@ -34,6 +34,37 @@ export class FileStore implements Store {
     } catch (error) {
       await this.close();
       throw error;
+    }
+  }
+
+  /**
+   * salvage sets aside what is damaged in the journal of a scope, which no sender has open: these lines go to PATH.damaged, behind what is
+   * there, and the journal goes on with all others. What it returns says which they were, undefined if none was. An entry that is of no
+   * use without one of them goes, too, and its id is named.
+   */
+  async salvage(scope: Scope): Promise<JournalDamage | undefined> {
+    if (this.#file) throw new SenderError("locked", `${this.path} is open already`);
+    this.#lock = await lock(`${this.path}.lock`);
+    try {
+      this.#file = await open(this.path, "r+");
+      const { lines } = split(await this.#file.readFile());
+      const damaged = lines.filter(({ sound }) => !sound);
+      if (damaged.length === 0) return undefined;
+      if (damaged.length === lines.length) throw new SenderError("bad_journal", `${this.path} is no journal of this format`);
+      const damage = damageOf(damaged);
+      const entries = dropOrphans(readLines(lines, scope, this.path), damage);
+      this.#scope = scope;
+      const aside = await open(`${this.path}.damaged`, "a", 0o600);
+      try {
+        for (const { content } of damaged) await aside.writeFile(Buffer.concat([content, Buffer.from("\n")]));
+        await aside.sync();
+      } finally {
+        await aside.close();
+      }
+      await this.replace(entries);
+      return damage;
+    } finally {
+      await this.close();
     }
   }
 
@@ -90,30 +121,98 @@ function header({ genesis, account }: Scope): string {
 /** encodeLine is the JSON of a value behind the first 8 bytes of its SHA-256 in hex. */
 function encodeLine(value: unknown): string {
   const text = JSON.stringify(value);
-  return `${checksum(text)} ${text}\n`;
+  return `${checksum(new TextEncoder().encode(text))} ${text}\n`;
 }
 
-function checksum(text: string): string {
-  return toHex(sha256(new TextEncoder().encode(text)).subarray(0, 8)).slice(2);
+function checksum(content: Uint8Array): string {
+  return toHex(sha256(content).subarray(0, 8)).slice(2);
+}
+
+/** JournalDamage says what of a journal is not as it was written. */
+export interface JournalDamage {
+  /** the lines that are damaged, from 1 on */
+  lines: number[];
+  /** the ids that can be read there. Such a job may have been sent: whoever does it again looks first whether a block has it. */
+  ids: string[];
+}
+
+/** Line is a line of a journal; it is sound if its checksum is that of its content. */
+interface Line {
+  number: number;
+  content: Buffer;
+  sound: boolean;
+}
+
+/**
+ * split splits a journal into its whole lines, and says where they end. A line that a crash tore is none: it has no end, or it is the last
+ * and has zeros where its bytes did not come to the disk.
+ */
+function split(content: Buffer): { lines: Line[]; end: number } {
+  const lines: Line[] = [];
+  let end = 0;
+  for (let number = 1; end < content.length; number++) {
+    const newline = content.indexOf("\n", end);
+    if (newline < 0) break;
+    const raw = content.subarray(end, newline);
+    const sound = raw.subarray(0, 17).toString("latin1") === `${checksum(raw.subarray(17))} `;
+    if (!sound && newline === content.length - 1 && raw.includes(0)) break; // torn: nothing was done on its account
+    lines.push({ number, content: sound ? raw.subarray(17) : raw, sound });
+    end = newline + 1;
+  }
+  return { lines, end };
 }
 
 /** parse reads a journal, and says where its whole lines end. */
 function parse(content: Buffer, scope: Scope, path: string): { entries: Entry[]; end: number } {
-  const entries: Entry[] = [];
-  let end = 0;
-  for (let line = 1; end < content.length; line++) {
-    const newline = content.indexOf("\n", end);
-    const text = content.subarray(end, newline < 0 ? content.length : newline).toString();
-    if (newline < 0 || text.slice(0, 17) !== `${checksum(text.slice(17))} `) {
-      if (newline < 0 || newline === content.length - 1) break; // torn: nothing was done on its account
-      throw new SenderError("bad_journal", `line ${line} of ${path} is damaged`);
-    }
-    const value = JSON.parse(text.slice(17)) as unknown;
-    if (line === 1) checkScope(value, scope, path);
-    else entries.push(...(value as Entry[]));
-    end = newline + 1;
+  const { lines, end } = split(content);
+  const damaged = lines.filter(({ sound }) => !sound);
+  const entries = readLines(lines, scope, path);
+  if (damaged.length > 0) {
+    const { lines: numbers, ids } = damageOf(damaged);
+    const named = ids.length > 0 ? `they name the jobs ${JSON.stringify(ids)}` : "no id can be read there";
+    throw new SenderError(
+      "bad_journal",
+      `lines ${numbers.join(" ")} of ${path} are damaged: ${named}. See whether a block has what these jobs pay, and have salvage of the FileStore set the lines aside`,
+    );
   }
   return { entries, end };
+}
+
+/** readLines are the entries of the lines that are sound. */
+function readLines(lines: Line[], scope: Scope, path: string): Entry[] {
+  const entries: Entry[] = [];
+  for (const { number, content, sound } of lines) {
+    if (!sound) continue;
+    const value = JSON.parse(content.toString()) as unknown;
+    if (number === 1) checkScope(value, scope, path);
+    else entries.push(...(value as Entry[]));
+  }
+  return entries;
+}
+
+function damageOf(damaged: Line[]): JournalDamage {
+  const ids = new Set<string>();
+  for (const { content } of damaged) {
+    for (const [, text] of content.toString().matchAll(/"id":("(?:[^"\\]|\\.)*")/g)) {
+      try {
+        ids.add(JSON.parse(text!) as string);
+      } catch {
+        continue; // the damage is within it
+      }
+    }
+  }
+  return { lines: damaged.map(({ number }) => number), ids: [...ids] };
+}
+
+/** dropOrphans drops the versions of jobs whose beginning is lost, and names them. */
+function dropOrphans(entries: Entry[], damage: JournalDamage): Entry[] {
+  const begun = new Set<string>();
+  return entries.filter((entry) => {
+    if (entry.type === "signed") begun.add(entry.id);
+    const orphan = (entry.type === "version" || entry.type === "cancel") && !begun.has(entry.id);
+    if (orphan && !damage.ids.includes(entry.id)) damage.ids.push(entry.id);
+    return !orphan;
+  });
 }
 
 function checkScope(value: unknown, scope: Scope, path: string): void {

@@ -51,7 +51,7 @@ test("wherever the last append is torn, the others stand and the next follows th
   }
   writeFileSync(path, bytes);
   truncateSync(path, bytes.length - 8);
-  appendFileSync(path, "garbage\n");
+  appendFileSync(path, "\0\0\0\0\0\0\0\n"); // as a loss of power leaves a line
   assert.deepEqual(await read(path), ["a"]);
 });
 
@@ -118,6 +118,41 @@ test("damage before the last line, another account and another format are refuse
   await assert.rejects(new FileStore(path).open({ ...scope, account: scope.genesis }), isError("other_scope"));
   assert.equal(existsSync(`${path}.lock`), false);
   assert.deepEqual(await read(path), ["a", "b"]);
+});
+
+test("a flipped bit of any byte is told, and costs the line that it is in and no other", async (t) => {
+  const path = join(directory(t), "journal");
+  const ids = ["a", "b", "c"];
+  await written(path, ids.map((id) => [refused(id)]));
+  const text = readFileSync(path);
+  for (let at = 0; at < text.length; at++) {
+    if (text[at] === 10 || (text[at]! ^ 4) === 10) continue; // makes one line of two, or two of one
+    const changed = Buffer.from(text);
+    changed[at]! ^= 4;
+    writeFileSync(path, changed);
+    const hit = text.subarray(0, at).filter((byte) => byte === 10).length; // 0: the first line, which has the scope
+    await assert.rejects(read(path), isError("bad_journal"), `byte ${at}`);
+    const damage = await new FileStore(path).salvage(scope);
+    assert.deepEqual(damage?.lines, [hit + 1], `byte ${at}`);
+    assert.deepEqual(await read(path), ids.filter((_, i) => i !== hit - 1), `byte ${at}`);
+    assert.equal(await new FileStore(path).salvage(scope), undefined);
+  }
+  assert.ok(readFileSync(`${path}.damaged`).length > text.length);
+});
+
+test("a salvaged journal names the jobs that it lost, and the versions go with their beginning", async (t) => {
+  const path = join(directory(t), "journal");
+  const [raw, hash, digest] = ["0x00", `0x${"00".repeat(32)}`, `0x${"00".repeat(32)}`] as const;
+  await written(path, [
+    [{ type: "signed", id: "lost", digest, nonce: "0", raw, hash }],
+    [refused("kept")],
+    [{ type: "version", id: "lost", nonce: "0", raw, hash }],
+    [{ type: "signed", id: 'also "lost"', digest, nonce: "1", raw, hash }],
+  ]);
+  writeFileSync(path, readFileSync(path, "utf8").replaceAll('"type":"signed"', '"type":"Signed"'));
+  const damage = await new FileStore(path).salvage(scope);
+  assert.deepEqual(damage, { lines: [2, 5], ids: ["lost", 'also "lost"'] });
+  assert.deepEqual(await read(path), ["kept"]);
 });
 
 test("a journal is one process's, until that is gone", async (t) => {

@@ -26,8 +26,7 @@ const (
 const MaxPayloadBytes = 1 << 20
 
 // ErrFormat is the error of a file that is no journal of this version.
-var ErrFormat = errors.New("not a journal of this version: run the program that wrote it until its transactions are in " +
-	"blocks, or move the file away to start without what it holds")
+var ErrFormat = errors.New("not a journal of this version")
 
 // ErrTooLong is the error of a payload over [MaxPayloadBytes].
 var ErrTooLong = errors.New("payload is too long for a record")

@@ -1,0 +1,218 @@
+package emergency
+
+import (
+	"fmt"
+
+	"github.com/cairn-chain/cairn/types"
+)
+
+// acknowledged is what no damage to a database or disk takes from a chain.
+const acknowledged = "what the rest of this disk has is not lost"
+
+// DamagedDatabase is told of a database whose files are other than they were written. member tells that it is that of a
+// cluster's member, which no copy may take the place of.
+func DamagedDatabase(dir string, member bool, cause error) *Emergency {
+	e := &Emergency{
+		What: fmt.Sprintf("the database in %s is damaged: %v", dir, cause),
+		Lost: acknowledged,
+		Next: fmt.Sprintf("Run `cairn db check --data-dir %s`, which names what is damaged, and restore a copy, or fetch the "+
+			"chain from another node into an empty directory", dir),
+		Cause: cause,
+	}
+	if member {
+		e.Lost, e.Next = heldByOthers, replaceMember
+	}
+	return e
+}
+
+// replaceMember is the step where a member's disk has lost something, and heldByOthers why nothing is lost with it.
+const (
+	heldByOthers  = "nothing is lost, as the others have what this member has"
+	replaceMember = "Remove the member with `cairn cluster remove NAME`, and " + begin
+)
+
+// DamagedTable is told of a file of the database in which a read found damage while the node runs.
+func DamagedTable(file string, cause error) *Emergency {
+	return &Emergency{
+		What:  fmt.Sprintf("the file %s of the database is damaged, and what is read from there is an error: %v", file, cause),
+		Lost:  acknowledged,
+		Next:  "Stop the node, and run `cairn db check`, which says what is damaged and what to do",
+		Cause: cause,
+	}
+}
+
+// DiskFails is told of a disk that does not read or write.
+func DiskFails(dir string, cause error) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("the disk of %s fails: %v", dir, cause),
+		Lost: "nothing that was acknowledged is lost on it",
+		Next: "Look at the system's log, copy the directory to another disk, and run `cairn db check --data-dir COPY` there",
+
+		Cause: cause,
+	}
+}
+
+// DamagedLock is told of a height lock that is not as it was written: what the key signed last may be missing in it.
+func DamagedLock(dir, lock string, head types.Height, cause error) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("the record of what this node's key signed is not as it was written: %v", cause),
+		Lost: fmt.Sprintf("the newest block that it names may be lost here: the chain ends at block %d", head),
+		Next: fmt.Sprintf("Move %s away. If a replica has a later block, start with `cairn node --data-dir %s --upstream URL` "+
+			"of that one; if none has, run `cairn promote --from-dead --data-dir %s --protocol-key FILE --replica URL`",
+			lock, dir, dir),
+		Cause: cause,
+	}
+}
+
+// DamagedAside is told of a damaged file of what a node does not run.
+func DamagedAside(path string, cause error) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("the file of what this node sets aside, %s, is not as it was written: %v", path, cause),
+		Lost: "its list of codes in quarantine, and of senders and codes that wait, is lost, and nothing of the chain",
+		Next: "Move the file away and start the node, which then sets nothing aside; `cairn quarantine list --data-dir DIR` " +
+			"shows what it has",
+		Cause: cause,
+	}
+}
+
+// DamagedUnsigned is told of a damaged file of the block that a signer was asked for last.
+func DamagedUnsigned(path string, cause error) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("the block that was to be signed last, %s, is not as it was written: %v", path, cause),
+		Lost: "that block is lost if the signer has signed it, and its transactions wait in the journal",
+		Next: "Move the file away and start the node. Where the signer then refuses the next block, it has signed the one that " +
+			"is lost: stop it and run `cairn signer unlock --data-dir DIR`, once nobody has that block",
+		Cause: cause,
+	}
+}
+
+// DamagedEvidence is told of a damaged file of why a node halted.
+func DamagedEvidence(path string, cause error) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("%s, the evidence of why this node halted, is not as it was written: %v", path, cause),
+		Lost: "nothing of the chain is lost, and what the node found is in its log of that time",
+		Next: "Move the file away and start the node: it comes to the same block again, and halts again if that is still so. " +
+			"docs/operators.md#when-a-replica-halts says what to compare then",
+		Cause: cause,
+	}
+}
+
+// DamagedPlace is told of the file by which a member's directory is known, which is not as it was written.
+func DamagedPlace(path string, cause error) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("%s, by which a member knows its directory, is not as it was written: %v", path, cause),
+		Lost: heldByOthers,
+		Next: replaceMember,
+
+		Cause: cause,
+	}
+}
+
+// DamagedPromises is told of a member whose log or votes are not as they were written, or are older than what it
+// promised to the others.
+func DamagedPromises(dir string, cause error) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("what the member in %s promised to its cluster is not as it was written: %v. A member that forgets "+
+			"its vote could give a second one", dir, cause),
+		Lost: "nothing is lost, as the others have all that was decided",
+		Next: replaceMember,
+
+		Cause: cause,
+	}
+}
+
+// CopiedMember is told of a directory that is a copy of a member's, or was restored.
+func CopiedMember(dir string, cause error) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("this data directory is a copy of a member's: %s was made elsewhere or restored, and what its member "+
+			"promised to the others since then would be forgotten", dir),
+		Lost:  "nothing is lost, as the others have what the member had",
+		Next:  "Never restore a member: remove it with `cairn cluster remove NAME`, and " + begin,
+		Cause: cause,
+	}
+}
+
+// OtherJournal is told of a mempool's journal in which nothing is a record of this version of the program.
+func OtherJournal(dir, path string, cause error) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("the mempool's journal, %s, is not a journal of this version", path),
+		Lost: "acknowledged transactions that wait in it are lost unless the version that wrote it puts them into blocks",
+		Next: fmt.Sprintf("Run that version until nothing is pending, which `cairn mempool` shows; or move the file away and "+
+			"start again without what it holds: `cairn node --data-dir %s`", dir),
+		Cause: cause,
+	}
+}
+
+// DamagedJournal is told of a mempool's journal of which records cannot be read. decided tells that a cluster's log has
+// them too.
+func DamagedJournal(path string, read, lost int, decided bool) *Emergency {
+	e := &Emergency{
+		What: fmt.Sprintf("the mempool's journal is damaged, %s: %d records can be read, and %d at least cannot", path, read, lost),
+		Lost: "acknowledged transactions that no block has may be lost",
+		Next: "Have whoever sent one ask for it with `cairn tx ID`, and send it again if it is unknown; and check the disk",
+	}
+	if decided {
+		e.Lost, e.Next = "nothing is lost, it comes again from the cluster's log", "Check the disk, and this member with "+
+			"`cairn cluster status`"
+	}
+	return e
+}
+
+// TornJournal is told of a mempool's journal that ends within a record.
+func TornJournal(path string, bytes int64) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("the mempool's journal ends within a record, %s: %d bytes are none", path, bytes),
+		Lost: "nothing is lost by a crash, which leaves a record that nobody was told of; where the file was cut off " +
+			"otherwise, transactions may be",
+		Next: "After a stop in order check the disk, and have whoever sent a transaction ask for it with `cairn tx ID`",
+	}
+}
+
+// MissingJournal is told of a chain without its mempool's journal.
+func MissingJournal(path string) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("the mempool's journal is missing, %s, which is right for a directory that was just filled with a "+
+			"chain", path),
+		Lost: "else transactions that were acknowledged here and that no block has are lost",
+		Next: "Have whoever sent one ask for it with `cairn tx ID`, and send it again if it is unknown",
+	}
+}
+
+// Problems is told of a chain in which a check found something wrong, as it named before.
+func Problems(dir string, member bool, found uint64) *Emergency {
+	e := &Emergency{
+		What: fmt.Sprintf("%d problems found, which the lines above name", found),
+		Lost: "what a problem is found in may be lost in this directory",
+		Next: fmt.Sprintf("What is wrong with a file beside the database says itself what to do. For the database restore a "+
+			"copy, as docs/operators.md#restore-a-primary says, or fetch the chain from another node: `cairn node --mode "+
+			"replica --data-dir NEW --upstream URL --genesis %s/genesis.json`", dir),
+	}
+	if member {
+		e.Lost, e.Next = heldByOthers, "What is wrong with a file beside the database says itself what to do. "+replaceMember
+	}
+	return e
+}
+
+// DamagedExport is told of a file of blocks in which some are not as they were written.
+func DamagedExport(from, to types.Height, cause error) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("blocks %d to %d of the file are damaged, or not the chain's: %v", from, to, cause),
+		Lost: "nothing is lost, those before are imported",
+		Next: fmt.Sprintf("Have these written again from a directory that has them, `cairn db export --from %d --to %d --out "+
+			"some.bin`, import that with `cairn db import --input some.bin`, and then this file again, which goes on behind "+
+			"the damage", from, to),
+		Cause: cause,
+	}
+}
+
+// DamagedBackup is told of a backup that is not sound though it was just made.
+func DamagedBackup(path string, cause error) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("the backup %s is damaged, and is not to be used: %v", path, cause),
+		Lost: "nothing is lost that this node has not lost already",
+		Next: "Stop the node, and run `cairn db check --data-dir DIR`, which names what is damaged there; `cairn db backup --clean` " +
+			"removes this copy, and older ones may be sound",
+
+		Cause: cause,
+	}
+}

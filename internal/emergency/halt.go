@@ -1,0 +1,73 @@
+package emergency
+
+import (
+	"fmt"
+
+	"github.com/cairn-chain/cairn/types"
+)
+
+// what a node that halted does not lose.
+const served = "nothing is lost, and what was verified stays served"
+
+// UnknownVersion is told of a chain whose next block needs rules that the program does not know.
+func UnknownVersion(version uint32, cause error) *Emergency {
+	return &Emergency{
+		What:  fmt.Sprintf("protocol version %d is active and this node does not know it", version),
+		Lost:  "nothing is lost, what waits is in the journal",
+		Next:  "Install a newer version of the program, which `cairn version` should show, and start it: docs/releases.md#upgrade",
+		Cause: cause,
+	}
+}
+
+// Diverged is told of a block that the producer signed and that executing it does not give. found says which and why.
+func Diverged(found string, cause error) *Emergency {
+	return &Emergency{
+		What: "this node has halted: " + found,
+		Lost: served,
+		Next: "Keep halted.json, and find out who is right before it is moved away: compare `cairn status` of other replicas " +
+			"and the machine's memory test, as docs/operators.md#when-a-replica-halts says",
+		Cause: cause,
+	}
+}
+
+// Equivocated is told of a producer that signed two blocks of one height: the one here, and the one of an upstream.
+func Equivocated(producer types.PublicKey, height types.Height, here, there types.BlockHash, upstream string) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("the producer %s signed two blocks of height %d: %s, which is here, and %s, which %s has",
+			producer, height, here, there, upstream),
+		Lost: "nothing is lost here, but what is in one of the two chains only is lost to users of the other",
+		Next: "Ask the chain's operator which of the two goes on. If it is the other one, start anew in an empty directory: " +
+			"`cairn node --mode replica --data-dir NEW --upstream URL --genesis-hash HASH`",
+	}
+}
+
+// EngineFailed is told of a block that no engine of this node can execute, and that may be valid.
+func EngineFailed(found string, cause error) *Emergency {
+	return &Emergency{
+		What: "this node has halted: " + found,
+		Lost: served,
+		Next: "Keep halted.json and install a newer version of the program, which `cairn version` should show; then move the " +
+			"file away and start again",
+		Cause: cause,
+	}
+}
+
+// StillHalted is told at the start of a node that halted before.
+func StillHalted(file, reason string, height types.Height) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("this node has halted before block %d (%s), and stays so until %s is moved away", height, reason, file),
+		Lost: served,
+		Next: "Find out who is right first, with `cairn status` of other replicas: docs/operators.md#when-a-replica-halts",
+	}
+}
+
+// Disagreed is told of a cluster's member that came to something else than was decided.
+func Disagreed(found string, cause error) *Emergency {
+	return &Emergency{
+		What: "this member has come to something else than its cluster: " + found,
+		Lost: "nothing is lost, as the others have what was decided",
+		Next: "Compare halted.json with what the others have, and start again; if it comes to the same, remove the member with " +
+			"`cairn cluster remove NAME`, and " + begin,
+		Cause: cause,
+	}
+}

@@ -1,0 +1,78 @@
+package emergency
+
+import (
+	"fmt"
+
+	"github.com/cairn-chain/cairn/types"
+)
+
+// held is what a node without signatures does not lose.
+const held = "nothing is lost, transactions are taken meanwhile"
+
+// SignerAway is told of a signer that does not answer: found says how.
+func SignerAway(address string, found, cause error) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("the signer cannot be reached: %s: %v", address, found),
+		Lost: held,
+		Next: "Start it on its machine, `cairn signer run --data-dir DIR --listen HOST:PORT --client PIN`, and look at the " +
+			"network between the two: the node goes on by itself",
+		Cause: cause,
+	}
+}
+
+// SignerSigned is told of a signer that has signed another block of a height, or a later one: a held one.
+func SignerSigned(height types.Height, hash types.BlockHash, cause error) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("another block may have been signed at this height: the signer has signed block %d, %s, for another "+
+			"node or a copy of this one, unless this one has lost blocks", height, hash),
+		Lost: "nothing is lost while that block is somewhere",
+		Next: "Find who has that block, with `cairn block HEIGHT --rpc-url URL` of each node: stop all but one node of the " +
+			"signer, and have the others follow it. Only if nobody has it, stop the signer, run `cairn signer unlock " +
+			"--data-dir DIR`, and start it",
+		Cause: cause,
+	}
+}
+
+// SignerOfOtherChain is told of a signer that was made with the genesis of another chain.
+func SignerOfOtherChain(cause error) *Emergency {
+	return &Emergency{
+		What: "the signer is that of another chain",
+		Lost: held,
+		Next: "Look at the address in --signer; if it is right, make a signer's directory of this chain: `cairn signer init " +
+			"--data-dir NEW --genesis FILE --protocol-key FILE`",
+		Cause: cause,
+	}
+}
+
+// SignerOfOtherKey is told of a signer that has another producer's key.
+func SignerOfOtherKey(cause error) *Emergency {
+	return &Emergency{
+		What: "the signer has the key of another producer",
+		Lost: held,
+		Next: "Look at --signer and --signer-producer of this node, which are what `cairn signer init` printed; if they are " +
+			"right, production was handed over, and the node may follow with --mode replica",
+		Cause: cause,
+	}
+}
+
+// SignerFailed is told of a signer that cannot write its height lock.
+func SignerFailed(cause error) *Emergency {
+	return &Emergency{
+		What: "the signer cannot write its height lock",
+		Lost: held,
+		Next: "Look at the disk of its machine and at its log, and start it again: `cairn signer run --data-dir DIR --listen " +
+			"HOST:PORT --client PIN`",
+		Cause: cause,
+	}
+}
+
+// SignerLockLost is told of a signer whose height lock is missing or damaged: what the key signed is not known.
+func SignerLockLost(dir string, cause error) *Emergency {
+	return &Emergency{
+		What: fmt.Sprint(cause),
+		Lost: "nothing of the chain is lost, but which block the key signed last is not known here",
+		Next: fmt.Sprintf("If nobody has a block that your nodes lack: `cairn signer unlock --data-dir %s`", dir),
+
+		Cause: cause,
+	}
+}

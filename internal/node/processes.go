@@ -1,0 +1,49 @@
+package node
+
+import (
+	"time"
+
+	"github.com/cairn-chain/cairn/internal/server/provers"
+	"github.com/cairn-chain/cairn/internal/server/telemetry"
+	"github.com/cairn-chain/cairn/internal/signer"
+)
+
+// The metrics of the processes that work for a node on other machines. They are here, where those of a node are put
+// together, so that one test holds alerts and dashboard to all of them (deploy).
+
+// SignerDurations has what a signer's answers take counted.
+func SignerDurations(t *telemetry.Telemetry) func(time.Duration) {
+	return t.Histogram("signer_request_duration_seconds", "Time from a request to its answer.")
+}
+
+// RegisterSigner has the metrics of a signer read whenever they are asked for.
+func RegisterSigner(t *telemetry.Telemetry, read func() signer.Stats) {
+	type stats = signer.Stats
+	telemetry.Register(t, read,
+		telemetry.Counter("signer_signed_total", "Headers that were signed.", func(s stats) uint64 { return s.Signed }),
+		telemetry.Counters("signer_refused_total", "Headers that were not signed, by reason.", "reason", func(
+			s stats,
+		) map[string]uint64 {
+			return s.Refused
+		}),
+		telemetry.Counter("signer_strangers_total", "Connections of others than the nodes that may ask.", func(
+			s stats,
+		) uint64 {
+			return s.Strangers
+		}),
+		telemetry.Gauge("signer_nodes", "Nodes that are connected.", func(s stats) int { return s.Nodes }),
+		telemetry.Gauge("signer_height", "Height of the newest header that was signed.", func(s stats) uint64 {
+			return uint64(s.Height)
+		}),
+	)
+}
+
+// RegisterProver has the metrics of a prover with an address of its own read whenever they are asked for.
+func RegisterProver(t *telemetry.Telemetry, read func() provers.Stats) {
+	type stats = provers.Stats
+	telemetry.Register(t, read,
+		telemetry.Counter("prover_proofs_total", "Proofs that the node has taken.", func(s stats) uint64 { return s.Proofs }),
+		telemetry.Counter("prover_failures_total", "Times that the node did not answer, or a proof could not be made or "+
+			"handed in.", func(s stats) uint64 { return s.Failures }),
+	)
+}

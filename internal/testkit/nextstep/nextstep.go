@@ -1,0 +1,45 @@
+// Package nextstep finds in a message for operators what it tells them to do next: a command of the program, or a
+// section of a page.
+package nextstep
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+var (
+	inBackquotes = regexp.MustCompile("`(?:[^`]* )?(cairn [^`]*)`")
+	ofAPage      = regexp.MustCompile(`\bdocs/[a-z]+\.md#[a-z0-9-]+`)
+	heading      = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	notInAnchor  = regexp.MustCompile(`[^a-z0-9 -]`)
+)
+
+// Commands are the command lines of the program in backquotes. What runs one as another user may stand before it.
+func Commands(message string) (lines []string) {
+	for _, found := range inBackquotes.FindAllStringSubmatch(message, -1) {
+		lines = append(lines, found[1])
+	}
+	return lines
+}
+
+// Pages are the sections of pages, as in docs/operators.md#backup.
+func Pages(message string) []string { return ofAPage.FindAllString(message, -1) }
+
+// CheckPage tells whether the repository at root has a section.
+func CheckPage(root, section string) error {
+	path, anchor, _ := strings.Cut(section, "#")
+	text, err := os.ReadFile(filepath.Join(root, path))
+	if err != nil {
+		return err
+	}
+	for _, h := range heading.FindAllStringSubmatch(string(text), -1) {
+		title := notInAnchor.ReplaceAllString(strings.ToLower(h[1]), "")
+		if strings.ReplaceAll(title, " ", "-") == anchor {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s has no section %s", path, anchor)
+}
