@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/mempool/journal"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/storage/sealed"
@@ -359,8 +360,9 @@ func TestDamagedFile(t *testing.T) {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(Options{Path: path}); !errors.Is(err, ErrDamaged) {
-			t.Errorf("%s: got %v, want %v", name, err, ErrDamaged)
+		_, err := Open(Options{Path: path})
+		if told := new(emergency.Emergency); !errors.As(err, &told) || !strings.Contains(told.What, path) {
+			t.Errorf("%s: got %v, want an emergency about %s", name, err, path)
 		}
 	}
 }
