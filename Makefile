@@ -30,7 +30,7 @@ test: ## run every test
 # Packages with tests, in which, or in whose tests, something runs beside something else: only there can be a race. Not e2e,
 # whose tests run a program that is built without the detector.
 RACED = $$(git grep -lE '^\s*go |\.Go\(|AfterFunc\(|Parallel\(|parallel\.|httptest\.|synctest\.' -- '*.go' | sed 's,/[^/]*$$,,' | sort -u | \
-	while read -r dir; do [ "$$dir" = internal/e2e ] || ! git ls-files "$$dir/*_test.go" | grep -q . || echo "./$$dir"; done)
+	while read -r dir; do [ "$$dir" = workshop/e2e ] || ! git ls-files "$$dir/*_test.go" | grep -q . || echo "./$$dir"; done)
 
 # -short leaves out long tests that run on one goroutine. The code was vetted before. By the tag the database compresses in
 # Go, as in the program that is built without C.
@@ -61,44 +61,44 @@ alerts: ## test the alert rules (needs promtool, which Debian has in its package
 	promtool test rules deploy/alerts_test.yml
 
 provoke: build ## let each alert fire by its cause, with a node and a Prometheus (a quarter of an hour; Linux, root, prometheus)
-	go run ./deploy/provoke
+	go -C workshop run ./provoke
 
 balance: build ## lose replicas, members and the primary behind the shipped configurations of nginx and HAProxy (needs Linux, nginx, haproxy)
-	go run ./deploy/balance
-	go run ./deploy/balance -cluster
+	go -C workshop run ./balance
+	go -C workshop run ./balance -cluster
 
 outage: build ## do to a cluster of three what happens to machines, with real processes (Linux, root; two hours)
-	go run ./bench/outage -parts kills,acks,changes,promote
-	go run ./bench/outage -parts faults
+	go -C workshop run ./outage -parts kills,acks,changes,promote
+	go -C workshop run ./outage -parts faults
 
 crash: ## kill a loaded node, a replica that imports, and programs that pay and watch, KILLS times in a row and check that nothing is lost or done twice
-	go test ./internal/e2e -run 'Crash|TestReplicas|TestDepositsAreSeenOnce|TestPayoutsAreSafeToRepeat' -count 1 -timeout 30m -v -kills $(KILLS)
+	go -C workshop test ./e2e -run 'Crash|TestReplicas|TestDepositsAreSeenOnce|TestPayoutsAreSafeToRepeat' -count 1 -timeout 30m -v -kills $(KILLS)
 
 sim: ## simulate a primary and replicas, and the members of a cluster, with faults: SEED=n runs one seed and shows its log, SEEDS=n the seeds 1 to n; LANES=false as on a machine without
-	go test ./internal/testkit/sim -run TestSeeds -count 1 -timeout 2h -v $(if $(LANES),-lanes=$(LANES)) $(if $(SEED),-seed $(SEED) -seeds 1,-seeds $(or $(SEEDS),1000))
-	go test ./internal/testkit/clustersim -run TestSeeds -count 1 -timeout 24h -v -seconds 120 $(if $(SEED),-seed $(SEED) -seeds 1,-seeds $(or $(SEEDS),1000))
+	go -C workshop test ./sim -run TestSeeds -count 1 -timeout 2h -v $(if $(LANES),-lanes=$(LANES)) $(if $(SEED),-seed $(SEED) -seeds 1,-seeds $(or $(SEEDS),1000))
+	go -C workshop test ./clustersim -run TestSeeds -count 1 -timeout 24h -v -seconds 120 $(if $(SEED),-seed $(SEED) -seeds 1,-seeds $(or $(SEEDS),1000))
 
-bench: ## measure against geth and anvil and as the state grows, into bench/results.md (two hours); QUICK=1 only shows that it runs
+bench: ## measure against geth and anvil and as the state grows, into workshop/results.md (two hours); QUICK=1 only shows that it runs
 	sh scripts/bench.sh
 
 gas: ## measure what a gas of each operation takes (needs Unix; ten minutes)
-	go run ./bench/gas
+	go -C workshop run ./gas
 
-hunt: ## search for contracts that cost more than they pay, HOURS long, into bench/hunt/worst.md (on one core; Unix)
-	GOMAXPROCS=1 nice -n 19 go test ./internal/testkit/hunt -run Agree -whole -timeout 2h
-	GOMAXPROCS=1 nice -n 19 go run ./bench/hunt -hours $(or $(HOURS),8)
+hunt: ## search for contracts that cost more than they pay, HOURS long, into workshop/hunt/worst.md (on one core; Unix)
+	GOMAXPROCS=1 nice -n 19 go -C workshop test ./internal/hunt -run Agree -whole -timeout 2h
+	GOMAXPROCS=1 nice -n 19 go -C workshop run ./hunt -hours $(or $(HOURS),8)
 
 flood: build ## attack a node while honest users work on it (needs Linux; ten minutes)
-	go run ./bench/flood -cairn bin/cairn
+	go -C workshop run ./flood -cairn ../bin/cairn
 
 flood-free: build ## attack a node with work that costs a client nothing, while honest users work (needs Linux; twenty minutes)
-	go run ./bench/flood -free -cairn bin/cairn
+	go -C workshop run ./flood -free -cairn ../bin/cairn
 
 ruin: build ## damage a node's data directory 200 times by chance, and judge (needs Linux; as root it fills disks)
-	go run ./bench/ruin -cairn bin/cairn
+	go -C workshop run ./ruin -cairn ../bin/cairn
 
 siege: build ## attack a producer and its replica with contracts for five minutes (needs Linux)
-	go run ./bench/siege -cairn bin/cairn
+	go -C workshop run ./siege -cairn ../bin/cairn
 
 generate: ## rewrite generated code and vectors
 	go generate ./...

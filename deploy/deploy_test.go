@@ -27,8 +27,8 @@ import (
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/build"
 	"github.com/cairn-chain/cairn/internal/datadir"
-	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
 	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/internal/p2p"
 	"github.com/cairn-chain/cairn/internal/server/provers"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 	"github.com/cairn-chain/cairn/internal/signer"
@@ -280,7 +280,7 @@ func readRules(t *testing.T) rules {
 
 // The actions of the alerts on who is refused say what to do about every cause that their metrics can have.
 func TestEveryRefusalHasAnAction(t *testing.T) {
-	refusals := map[string][]string{"CairnClusterStranger": link.Causes(), "CairnSignerRefuses": signer.Reasons()}
+	refusals := map[string][]string{"CairnClusterStranger": p2p.Causes(), "CairnSignerRefuses": signer.Reasons()}
 	for _, group := range readRules(t).Groups {
 		for _, rule := range group.Rules {
 			explained := map[string]bool{}

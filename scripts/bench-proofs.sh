@@ -1,5 +1,5 @@
 #!/bin/sh
-# Measures block proofs, draws growth-proof.svg and writes a section of bench/results.md to the standard output.
+# Measures block proofs, draws growth-proof.svg and writes a section of workshop/results.md to the standard output.
 # BENCH_RUNS is how often each block is proven, BENCH_WRITES how many writes these have, BENCH_TIME the time of a Go benchmark,
 # e.g. 20x, BENCH_PLOTS the directory of the plot.
 set -eu
@@ -11,7 +11,7 @@ trap 'rm -rf "$directory"' EXIT
 . scripts/bench-table.sh
 
 # proofs FLAG DIRECTORY SIZES measures with a flag for the compiler, draws into a directory if there is one.
-proofs() { go run ${1:+"$1"} ./bench/growth -sizes "" -transfers "" -plots "$2" -runs "${BENCH_RUNS:-5}" -writes "$3"; }
+proofs() { go run ${1:+"$1"} ./workshop/growth -sizes "" -transfers "" -plots "$2" -runs "${BENCH_RUNS:-5}" -writes "$3"; }
 
 printf '\n## Proofs\n\n'
 proofs "" "${BENCH_PLOTS:-docs}" "${BENCH_WRITES:-100,316,1000,3162,10000,40000}"

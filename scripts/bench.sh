@@ -1,5 +1,5 @@
 #!/bin/sh
-# Measures, and writes bench/results.md and the plots in docs/: Cairn against geth and anvil under the same load, what
+# Measures, and writes workshop/results.md and the plots in docs/: Cairn against geth and anvil under the same load, what
 # blocks and queries cost as the state grows, what contracts and proofs cost, and how fast replicas follow. Takes two hours;
 # nothing else should run. No figure makes it fail.
 # QUICK=1 measures as little of each as there is, in a few minutes, into a directory that it names: whether all of it runs.
@@ -9,7 +9,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-output=bench/results.md
+output=workshop/results.md
 plots=docs
 if [ -n "${QUICK:-}" ]; then
 	plots=$(mktemp -d)
@@ -60,14 +60,14 @@ trap 'if [ $? = 0 ]; then rm -f "$results"; else echo "what was measured until t
 } >"$results"
 root=$PWD
 # shellcheck disable=SC2086 # flags are words
-(cd bench/peers && go run . -cairn "$root/bin/cairn" -geth "$geth" -anvil "$anvil" ${BENCH_PEERS:-}) >>"$results"
+(cd workshop/peers && go run . -cairn "$root/bin/cairn" -geth "$geth" -anvil "$anvil" ${BENCH_PEERS:-}) >>"$results"
 {
 	echo
 	echo "## Growth"
 	echo
 } >>"$results"
 # shellcheck disable=SC2086
-go run ./bench/growth -cairn bin/cairn -plots "$plots" ${BENCH_GROWTH:-} >>"$results"
+go -C workshop run ./growth -cairn bin/cairn -plots "$plots" ${BENCH_GROWTH:-} >>"$results"
 {
 	echo
 	echo "![What a block costs against the size of the state](../docs/growth-state.svg)"
@@ -78,9 +78,9 @@ sh scripts/bench-proofs.sh >>"$results"
 # shellcheck disable=SC2086
 {
 	printf '\n## Proofs beside a chain under load\n\n'
-	go run ./bench/proving ${BENCH_PROVING:--rate 1000 -duration 40s -drain 30s -senders 1000}
+	go -C workshop run ./proving ${BENCH_PROVING:--rate 1000 -duration 40s -drain 30s -senders 1000}
 	printf '\n## Replicas\n\n'
-	go run ./bench/replica ${BENCH_REPLICA:-}
+	go -C workshop run ./replica ${BENCH_REPLICA:-}
 } >>"$results"
 cp "$results" "$output"
 echo "measured into $output" >&2

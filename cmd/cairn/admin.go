@@ -1,7 +1,7 @@
 package main
 
 import (
-	"github.com/cairn-chain/cairn/internal/cli"
+	"github.com/cairn-chain/cairn/cli"
 	"github.com/cairn-chain/cairn/internal/server/admin"
 )
 

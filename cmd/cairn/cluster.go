@@ -15,10 +15,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairn-chain/cairn/internal/cli"
-	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/cli"
+	"github.com/cairn-chain/cairn/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
-	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
+	"github.com/cairn-chain/cairn/internal/p2p"
 	"github.com/cairn-chain/cairn/internal/server/members"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -91,7 +91,7 @@ func newClusterInit() *cobra.Command {
 		if exists(filepath.Join(settings.DataDir, datadir.GenesisFile)) {
 			with = withDir // there may be no chain yet
 		}
-		var pin link.Pin
+		var pin p2p.Pin
 		err := with(settings.DataDir, datadir.Options{}, func(d *datadir.Dir) (err error) {
 			pin, err = d.InitCluster(m)
 			return err
@@ -132,7 +132,7 @@ func newClusterJoin() *cobra.Command {
 		if err := checkAddress("--peer", peer); err != nil {
 			return err
 		}
-		peerPin, err := link.ParsePin(pin)
+		peerPin, err := p2p.ParsePin(pin)
 		if err != nil {
 			return output.Usage(fmt.Errorf("--peer-pin: %w", err))
 		}
@@ -140,9 +140,9 @@ func newClusterJoin() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		var own link.Pin
+		var own p2p.Pin
 		err = withDir(settings.DataDir, datadir.Options{}, func(d *datadir.Dir) (err error) {
-			own, err = d.JoinCluster(link.Peer{Address: peer, Pin: peerPin})
+			own, err = d.JoinCluster(p2p.Peer{Address: peer, Pin: peerPin})
 			return err
 		})
 		if err != nil {
@@ -265,7 +265,7 @@ func newClusterAdd() *cobra.Command {
 		if err := checkMember(a.Name, a.Address, a.RPC); err != nil {
 			return err
 		}
-		if _, err := link.ParsePin(a.Pin); err != nil {
+		if _, err := p2p.ParsePin(a.Pin); err != nil {
 			return output.Usage(fmt.Errorf("--pin: %w", err))
 		}
 		if err := c.Add(ctx, a); err != nil {

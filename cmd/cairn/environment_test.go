@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cairn-chain/cairn/internal/cli"
+	"github.com/cairn-chain/cairn/cli"
 )
 
 // runProgram runs the program within this process, and returns its exit code and what it wrote.

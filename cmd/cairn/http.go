@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/cli/output"
 	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/internal/server/front"
 )

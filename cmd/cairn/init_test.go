@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/cairn-chain/cairn/api"
-	"github.com/cairn-chain/cairn/internal/cli"
-	"github.com/cairn-chain/cairn/internal/cli/keystore"
+	"github.com/cairn-chain/cairn/cli"
+	"github.com/cairn-chain/cairn/cli/keystore"
 	"github.com/cairn-chain/cairn/types"
 )
 

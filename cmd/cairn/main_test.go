@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cairn-chain/cairn/internal/cli"
+	"github.com/cairn-chain/cairn/cli"
 	"github.com/cairn-chain/cairn/internal/server/members"
 )
 

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/cli/output"
 	"github.com/cairn-chain/cairn/internal/build"
-	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/cairn-chain/cairn/internal/cli"
+	"github.com/cairn-chain/cairn/cli"
 	"github.com/cairn-chain/cairn/internal/datadir"
 )
 

@@ -10,14 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairn-chain/cairn/cli"
+	"github.com/cairn-chain/cairn/cli/output"
 	"github.com/cairn-chain/cairn/internal/accept"
 	"github.com/cairn-chain/cairn/internal/build"
-	"github.com/cairn-chain/cairn/internal/cli"
-	"github.com/cairn-chain/cairn/internal/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
-	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/internal/p2p"
 	"github.com/cairn-chain/cairn/internal/server/admin"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 	"github.com/cairn-chain/cairn/internal/signer"
@@ -170,9 +170,9 @@ func runSigner(command *cobra.Command, settings signerRun) (err error) {
 	if len(settings.Client) == 0 {
 		return output.Usage(errors.New("--client PIN is needed: `cairn signer link` prints it on the node's machine"))
 	}
-	pins := make([]link.Pin, len(settings.Client))
+	pins := make([]p2p.Pin, len(settings.Client))
 	for i, text := range settings.Client {
-		if pins[i], err = link.ParsePin(text); err != nil {
+		if pins[i], err = p2p.ParsePin(text); err != nil {
 			return output.Usage(fmt.Errorf("--client: %w", err))
 		}
 	}
@@ -240,7 +240,7 @@ func (s signerSettings) client(dataDir string) (sequencer.Signer, error) {
 	if err := checkAddress("--signer", s.Signer); err != nil {
 		return nil, err
 	}
-	pin, err := link.ParsePin(s.SignerPin)
+	pin, err := p2p.ParsePin(s.SignerPin)
 	if err != nil {
 		return nil, output.Usage(fmt.Errorf("--signer-pin: %w", err))
 	}

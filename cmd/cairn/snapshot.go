@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairn-chain/cairn/internal/cli"
-	"github.com/cairn-chain/cairn/internal/cli/output"
+	"github.com/cairn-chain/cairn/cli"
+	"github.com/cairn-chain/cairn/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/types"
 )

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cairn-chain/cairn/client/contracttest"
+	"github.com/cairn-chain/cairn/kit/contracttest"
 )
 
 // beginnings are the examples with an init, and its arguments when somebody deploys them. ACCOUNT is eve.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cairn-chain/cairn/client/contracttest"
+	"github.com/cairn-chain/cairn/kit/contracttest"
 	"github.com/cairn-chain/cairn/types"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cairn-chain/cairn/client/contracttest"
+	"github.com/cairn-chain/cairn/kit/contracttest"
 )
 
 // pieces are what JSON is made of, and what it must not be.

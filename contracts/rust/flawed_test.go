@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/cairn-chain/cairn/client/conformance"
-	"github.com/cairn-chain/cairn/client/contracttest"
+	"github.com/cairn-chain/cairn/kit/conformance"
+	"github.com/cairn-chain/cairn/kit/contracttest"
 )
 
 // flaws are what tokens do that cannot be trusted, by their numbers in tests/flawed, and rules that they must be told to

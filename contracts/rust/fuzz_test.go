@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/cairn-chain/cairn/abi"
-	"github.com/cairn-chain/cairn/client/contracttest"
-	"github.com/cairn-chain/cairn/client/contracttest/fuzz"
+	"github.com/cairn-chain/cairn/kit/contracttest"
+	"github.com/cairn-chain/cairn/kit/contracttest/fuzz"
 	"github.com/cairn-chain/cairn/types"
 )
 

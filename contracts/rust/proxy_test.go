@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cairn-chain/cairn/client/contracttest"
+	"github.com/cairn-chain/cairn/kit/contracttest"
 )
 
 // hexOf is bytes in JSON.

@@ -114,7 +114,7 @@ func TestEveryRowIsAPackage(t *testing.T) {
 // nothing of the node, of storage or of the prover, nothing that signs, and nothing that talks to the world.
 func TestVerifierIsOfVerifyingOnly(t *testing.T) {
 	refused := []string{"internal/engine/...", "internal/node/...", "internal/server/...", "internal/storage/...",
-		"internal/cli/...",
+		"cli/...",
 		"internal/config", "internal/proof/prover", "client/...", "crypto", "crypto/foreign", "wallet", "api", "jsonrpc",
 		"net", "net/...", "os/exec", "log/...", "database/..."}
 	seen := map[string]bool{}

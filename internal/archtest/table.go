@@ -34,15 +34,15 @@ var rows = map[string][]string{
 	"proof/wasm": {"proof", "types"}, // the hash of a trusted block
 
 	// A token's test, and the chain in memory that contracts are tested on: the protocol and the engine themselves.
-	"client/conformance": {"abi", "types"},
-	"client/nep20":       {"abi", "contracts", "types", "client/conformance"},
-	"client/nep11":       {"abi", "contracts", "types", "client/conformance"},
-	"client/sender":      {"api", "client", "types", "internal/protocol/fees", "internal/protocol/params"},
-	"client/bind":        {"abi", "api", "client", "codec", "types"},
-	"client/contracttest": {"abi", "api", "client", "client/conformance", "client/nep11", "client/nep20", "crypto",
+	"kit/conformance": {"abi", "types"},
+	"kit/nep20":       {"abi", "contracts", "types", "kit/conformance"},
+	"kit/nep11":       {"abi", "contracts", "types", "kit/conformance"},
+	"kit/sender":      {"api", "client", "types", "internal/protocol/fees", "internal/protocol/params"},
+	"kit/bind":        {"abi", "api", "client", "codec", "types"},
+	"kit/contracttest": {"abi", "api", "client", "kit/conformance", "kit/nep11", "kit/nep20", "crypto",
 		"types", "internal/engine/wasm",
 		"internal/protocol/...", "internal/trace"},
-	"client/contracttest/fuzz": {"abi", "client/contracttest", "contracts", "types"},
+	"kit/contracttest/fuzz": {"abi", "kit/contracttest", "contracts", "types"},
 
 	// What a transaction did, as nodes and tests of contracts show it.
 	"internal/trace": {"api", "jsonrpc", "types", "internal/protocol/exec", "internal/protocol/vm"},
@@ -94,9 +94,9 @@ var rows = map[string][]string{
 		"internal/engine/sequencer", "internal/protocol/...", "internal/storage/chain", "internal/storage/kv",
 		"internal/storage/raftlog"},
 	// The producer's key in a process of its own, on the cluster's TLS.
-	"internal/signer": {"types", "crypto", "internal/emergency", "internal/engine/cluster/link",
+	"internal/signer": {"types", "crypto", "internal/emergency", "internal/p2p",
 		"internal/storage/heightlock"},
-	"internal/engine/cluster/link": {"types", "codec", "internal/emergency", "internal/engine/cluster"},
+	"internal/p2p": {"types", "codec", "internal/emergency", "internal/engine/cluster"},
 	"internal/engine/ledger": {"types", "internal/engine/flat", "internal/engine/parallel",
 		"internal/storage/chain", "internal/storage/heightlock", "internal/protocol/...", "internal/proof/poseidon"},
 	"internal/engine/mempool": {"types", "crypto/bip340", "internal/emergency", "internal/engine/ledger",
@@ -135,7 +135,7 @@ var rows = map[string][]string{
 	"internal/server/admin":     {"internal/secret"},
 	"internal/server/members":   {"internal/server/admin"},
 	"internal/server/snapshots": {"internal/engine/snapshot"},
-	"internal/server/sources":   {"api", "internal/contractbuild", "internal/server/admin", "internal/storage/kv"},
+	"internal/server/sources":   {"api", "kit/contractbuild", "internal/server/admin", "internal/storage/kv"},
 	"internal/server/provers": {"types", "internal/engine/proving", "internal/protocol/blockproof",
 		"internal/server/admin"},
 	"internal/server/explorer": {},
@@ -144,81 +144,81 @@ var rows = map[string][]string{
 	"internal/server/telemetry": {"internal/build", "internal/logs"},
 
 	// The wiring and the commands.
-	"internal/build":         {},
-	"internal/contractbuild": {"contracts", "types", "internal/protocol/..."},
-	"internal/bindings":      {"abi"},
-	"internal/config":        {},
-	"internal/emergency":     {"types"}, // what an operator is told when a node does not go on
-	"internal/logs":          {},        // the log within bounds
-	"internal/accept":        {},        // connections, also while there is no descriptor for the next one
-	"internal/reload":        {},        // files that change while a process runs
-	"internal/secret":        {},        // files that only their owner may read
-	"internal/machine":       {"crypto/bip340", "internal/proof/poseidon"},
+	"internal/build":     {},
+	"kit/contractbuild":  {"contracts", "types", "internal/protocol/..."},
+	"kit/bindings":       {"abi"},
+	"internal/config":    {},
+	"internal/emergency": {"types"}, // what an operator is told when a node does not go on
+	"internal/logs":      {},        // the log within bounds
+	"internal/accept":    {},        // connections, also while there is no descriptor for the next one
+	"internal/reload":    {},        // files that change while a process runs
+	"internal/secret":    {},        // files that only their owner may read
+	"internal/machine":   {"crypto/bip340", "internal/proof/poseidon"},
 	"internal/datadir": {"api", "client", "crypto", "types", "wallet", "internal/emergency", "internal/engine/...",
 		"internal/machine",
 		"internal/protocol/...", "internal/reload", "internal/secret", "internal/storage/...", "internal/upstream"},
-	"internal/node":    {"..."},
-	"internal/loadgen": {"contracts", "client", "api", "types", "crypto", "crypto/bip340"},
-	"internal/cli": {"internal/bindings", "internal/build", "internal/contractbuild", "abi", "proof",
-		"contracts", "client", "client/contracttest", "client/contracttest/fuzz", "client/conformance", "client/nep11",
-		"client/nep20", "client/sender", "api",
-		"types", "crypto", "wallet", "internal/config", "internal/loadgen", "internal/server/admin",
-		"internal/server/sources", "internal/cli/..."},
-	"internal/cli/argument": {"api", "types", "crypto", "crypto/bech32m", "internal/cli/keystore"},
-	"internal/cli/keystore": {"types", "crypto", "wallet"},
-	"internal/cli/output":   {"internal/emergency", "jsonrpc"},
-	"internal/cli/terminal": {},
+	"internal/node": {"..."},
+	"kit/loadgen":   {"contracts", "client", "api", "types", "crypto", "crypto/bip340"},
+	"cli": {"kit/bindings", "internal/build", "kit/contractbuild", "abi", "proof",
+		"contracts", "client", "kit/contracttest", "kit/contracttest/fuzz", "kit/conformance", "kit/nep11",
+		"kit/nep20", "kit/sender", "api",
+		"types", "crypto", "wallet", "internal/config", "kit/loadgen", "internal/server/admin",
+		"internal/server/sources", "cli/..."},
+	"cli/argument": {"api", "types", "crypto", "crypto/bech32m", "cli/keystore"},
+	"cli/keystore": {"types", "crypto", "wallet"},
+	"cli/output":   {"internal/emergency", "jsonrpc"},
+	"cli/terminal": {},
 	"cmd/cairn": {"internal/accept", "internal/build", "internal/datadir", "internal/emergency", "internal/logs",
 		"internal/machine",
 		"internal/node",
-		"internal/engine/cluster/link", "internal/engine/parallel", "internal/engine/proving", "internal/engine/sequencer",
+		"internal/p2p", "internal/engine/parallel", "internal/engine/proving", "internal/engine/sequencer",
 		"internal/server/explorer",
 		"internal/server/admin", "internal/server/front", "internal/server/members", "internal/server/provers",
 		"internal/server/rpc",
 		"internal/server/telemetry", "internal/reload",
-		"internal/cli/...", "internal/config", "internal/protocol/params",
+		"cli/...", "internal/config", "internal/protocol/params",
 		"internal/signer", "api", "types", "crypto"},
 
 	// Make the files of a release and the site of the documentation; a module of its own.
 	"tools/release":      {},
 	"tools/release/site": {},
 
-	// Measurements; bench/peers is a module of its own.
-	"bench/distrust": {"codec", "crypto", "jsonrpc", "types", "internal/engine/parallel", "internal/engine/replica",
-		"internal/protocol/blockproof", "internal/protocol/params", "internal/testkit/program", "internal/upstream"},
-	"bench/flood": {"api", "client", "types", "crypto", "internal/loadgen", "internal/testkit/program",
+	// Measurements; workshop/peers is a module of its own.
+	"workshop/distrust": {"codec", "crypto", "jsonrpc", "types", "internal/engine/parallel", "internal/engine/replica",
+		"internal/protocol/blockproof", "internal/protocol/params", "workshop/internal/program", "internal/upstream"},
+	"workshop/flood": {"api", "client", "types", "crypto", "kit/loadgen", "workshop/internal/program",
 		"internal/testkit/wasmgen"},
-	"bench/gas": {"abi", "crypto", "types", "internal/engine/wasm", "internal/protocol/...",
-		"internal/testkit/cputime", "internal/testkit/hunt", "internal/testkit/wasmgen"},
-	"bench/hunt": {"internal/protocol/params", "internal/testkit/hunt"},
-	"bench/history": {"api", "client", "types", "crypto", "internal/engine/...", "internal/datadir",
-		"internal/protocol/...", "internal/storage/...", "internal/testkit/program"},
-	"bench/growth": {"api", "client", "contracts", "types", "crypto", "internal/engine/ledger",
+	"workshop/gas": {"abi", "crypto", "types", "internal/engine/wasm", "internal/protocol/...",
+		"internal/testkit/cputime", "workshop/internal/hunt", "internal/testkit/wasmgen"},
+	"workshop/hunt": {"internal/protocol/params", "workshop/internal/hunt"},
+	"workshop/history": {"api", "client", "types", "crypto", "internal/engine/...", "internal/datadir",
+		"internal/protocol/...", "internal/storage/...", "workshop/internal/program"},
+	"workshop/growth": {"api", "client", "contracts", "types", "crypto", "internal/engine/ledger",
 		"internal/engine/parallel", "internal/engine/wasm", "internal/datadir", "internal/proof/poseidon",
 		"internal/proof/prover", "internal/proof/stark", "internal/protocol/...", "internal/storage/...",
-		"internal/testkit/program", "internal/testkit/wasmgen"},
-	"bench/proving": {"client", "internal/loadgen", "internal/testkit/program", "types"},
-	"bench/soak":    {"client", "types", "internal/loadgen", "internal/testkit/program"},
-	"bench/outage": {"api", "client", "crypto", "types", "internal/server/admin", "internal/server/members",
-		"internal/testkit/program"},
-	"bench/ruin":    {"api", "client", "types", "crypto", "internal/testkit/nextstep", "internal/testkit/program"},
-	"bench/siege":   {"api", "client", "jsonrpc", "types", "crypto", "internal/testkit/program", "internal/testkit/hunt"},
-	"bench/peers":   {"client", "internal/loadgen", "internal/testkit/program"},
-	"bench/replica": {"api", "client", "types", "internal/loadgen", "internal/testkit/program"},
-	"bench/snapshot": {"types", "crypto", "internal/engine/ledger", "internal/engine/parallel", "internal/datadir",
-		"internal/protocol/...", "internal/storage/...", "internal/testkit/program"},
+		"workshop/internal/program", "internal/testkit/wasmgen"},
+	"workshop/proving": {"client", "kit/loadgen", "workshop/internal/program", "types"},
+	"workshop/soak":    {"client", "types", "kit/loadgen", "workshop/internal/program"},
+	"workshop/outage": {"api", "client", "crypto", "types", "internal/server/admin", "internal/server/members",
+		"workshop/internal/program"},
+	"workshop/ruin":    {"api", "client", "types", "crypto", "internal/testkit/nextstep", "workshop/internal/program"},
+	"workshop/siege":   {"api", "client", "jsonrpc", "types", "crypto", "workshop/internal/program", "workshop/internal/hunt"},
+	"workshop/peers":   {"client", "kit/loadgen", "workshop/internal/program"},
+	"workshop/replica": {"api", "client", "types", "kit/loadgen", "workshop/internal/program"},
+	"workshop/snapshot": {"types", "crypto", "internal/engine/ledger", "internal/engine/parallel", "internal/datadir",
+		"internal/protocol/...", "internal/storage/...", "workshop/internal/program"},
 
-	"deploy":         {}, // files for operators; its test runs a node
-	"deploy/balance": {"api", "client", "crypto", "types", "internal/testkit/program"},
-	"deploy/provoke": {"api", "client", "crypto", "types", "internal/engine/cluster/link", "internal/loadgen",
-		"internal/testkit/badmemory", "internal/testkit/program"},
+	"deploy":           {}, // files for operators; its test runs a node
+	"workshop/balance": {"api", "client", "crypto", "types", "workshop/internal/program"},
+	"workshop/provoke": {"api", "client", "crypto", "types", "internal/p2p", "kit/loadgen",
+		"workshop/internal/badmemory", "workshop/internal/program"},
 
 	"contracts":                {}, // the sources of the SDKs for new projects and the reference token, embedded
 	"contracts/assemblyscript": {}, // the guest's side; its test runs the compiled examples
 	"contracts/rust":           {}, // likewise
 
 	// Writes the methods and types of the TypeScript SDK from the OpenRPC document.
-	"internal/apigen": {"api", "jsonrpc"},
+	"kit/apigen": {"api", "jsonrpc"},
 
 	"internal/testkit": {"..."},
 	// official test vectors of signatures, addresses and wallets
@@ -228,14 +228,14 @@ var rows = map[string][]string{
 	// what a message tells an operator to do
 	"internal/testkit/nextstep": {},
 	// changes the databases of stopped nodes
-	"internal/testkit/badmemory": {"internal/protocol/state", "internal/storage/kv", "types"},
+	"workshop/internal/badmemory": {"internal/protocol/state", "internal/storage/kv", "types"},
 	// contracts that cost more than they pay
-	"internal/testkit/hunt": {"crypto", "types", "internal/engine/...", "internal/protocol/...",
+	"workshop/internal/hunt": {"crypto", "types", "internal/engine/...", "internal/protocol/...",
 		"internal/storage/...", "internal/testkit/cputime", "internal/testkit/wasmgen"},
 	// proofs a second time, as docs/proofs.md has it
 	"internal/testkit/plainverifier": {"internal/proof/air", "internal/proof/field", "internal/proof/stark"},
 	// runs the real binary
-	"internal/testkit/program": {"internal/loadgen"},
+	"workshop/internal/program": {"kit/loadgen"},
 	// a chain with its proofs
 	"internal/testkit/provenchain": {"contracts", "crypto", "types", "internal/engine/...", "internal/protocol/...",
 		"internal/storage/..."},
@@ -244,22 +244,22 @@ var rows = map[string][]string{
 	// writes modules for the tests of who checks and who runs them
 	"internal/testkit/wasmgen": {},
 	"internal/testkit/openrpc": {}, // holds values to the schemas of an OpenRPC document
-	"internal/e2e":             {"..."},
+	"workshop/e2e":             {"..."},
 	"internal/archtest":        {},
-	"internal/testkit/clustersim": {"crypto", "types", "internal/engine/...", "internal/storage/...",
+	"workshop/clustersim": {"crypto", "types", "internal/engine/...", "internal/storage/...",
 		"internal/protocol/..."},
-	"internal/testkit/bindings/typed": {"abi", "api", "client/bind", "codec", "types"},
-	"internal/testkit/bindings/nep20": {"api", "client/bind", "codec", "types"},
-	"internal/testkit/sim": {"contracts", "crypto", "crypto/bip340", "types", "internal/engine/...",
+	"kit/bindings/generated/typed": {"abi", "api", "kit/bind", "codec", "types"},
+	"kit/bindings/generated/nep20": {"api", "kit/bind", "codec", "types"},
+	"workshop/sim": {"contracts", "crypto", "crypto/bip340", "types", "internal/engine/...",
 		"internal/storage/...", "internal/protocol/..."},
 }
 
 // testRows are what tests of a package may import beyond its row: a real store under what runs on one.
 var testRows = map[string][]string{
 	"internal/storage/chain":  {"crypto"},
-	"client/sender":           {"crypto", "jsonrpc"},
-	"internal/cli":            {"jsonrpc"},
-	"internal/loadgen":        {"jsonrpc"},
+	"kit/sender":              {"crypto", "jsonrpc"},
+	"cli":                     {"jsonrpc"},
+	"kit/loadgen":             {"jsonrpc"},
 	"crypto":                  {"crypto/bech32m", "internal/testkit/bip"},
 	"crypto/bip340":           {"internal/testkit/bip"},
 	"crypto/bech32m":          {"internal/testkit/bip"},
@@ -268,14 +268,14 @@ var testRows = map[string][]string{
 	"internal/engine/mempool": {"codec", "crypto"},
 	"internal/protocol/blockproof": {"crypto", "internal/proof/prover", "internal/proof/security",
 		"internal/testkit/plainverifier"},
-	"internal/protocol/exec":   {"crypto", "internal/testkit/wasmgen"},
-	"client/contracttest":      {"contracts", "internal/testkit/wasmgen"},
-	"client/contracttest/fuzz": {"internal/testkit/wasmgen"},
-	"internal/cli/argument":    {"wallet"},
-	"contracts/rust": {"abi", "client/conformance", "client/contracttest", "client/contracttest/fuzz", "crypto",
+	"internal/protocol/exec": {"crypto", "internal/testkit/wasmgen"},
+	"kit/contracttest":       {"contracts", "internal/testkit/wasmgen"},
+	"kit/contracttest/fuzz":  {"internal/testkit/wasmgen"},
+	"cli/argument":           {"wallet"},
+	"contracts/rust": {"abi", "kit/conformance", "kit/contracttest", "kit/contracttest/fuzz", "crypto",
 		"crypto/bip340", "crypto/foreign", "internal/protocol/vm", "types"},
 	"contracts/assemblyscript": {"types", "crypto", "internal/engine/wasm", "internal/protocol/..."},
-	"deploy": {"api", "crypto", "internal/build", "internal/datadir", "internal/engine/cluster/link", "internal/node",
+	"deploy": {"api", "crypto", "internal/build", "internal/datadir", "internal/p2p", "internal/node",
 		"internal/server/provers", "internal/server/telemetry", "internal/signer", "types"},
 	// what the storage finds wrong, of which a message is made
 	"cmd/cairn": {"internal/engine/mempool/journal", "internal/storage/chain", "internal/storage/kv",
@@ -332,7 +332,7 @@ var bannedImports = []string{"time", "os", "os/...", "net", "net/...", "log", "l
 
 // reserved are names of packages that only these packages may say: what goes around the rules of blocks.
 var reserved = map[string][]string{
-	"internal/protocol/exec.Rehearse": {"client/contracttest"}, // transactions that nobody signed
+	"internal/protocol/exec.Rehearse": {"kit/contracttest"}, // transactions that nobody signed
 }
 
 // wire is what the engine never speaks, nor do its tests: what comes from other nodes reaches it through
@@ -348,12 +348,12 @@ var sharedModules = map[string][]string{
 	"golang.org/x/sync/errgroup": {"internal/engine/replica", "internal/node"}, // goroutines that end together
 	// The log of a cluster, what keeps it, and what carries and simulates its messages.
 	"go.etcd.io/raft/v3": {"internal/engine/cluster", "internal/storage/raftlog"},
-	"go.etcd.io/raft/v3/raftpb": {"deploy/provoke", "internal/engine/cluster/...", "internal/node",
-		"internal/storage/raftlog", "internal/testkit/clustersim"},
+	"go.etcd.io/raft/v3/raftpb": {"workshop/provoke", "internal/engine/cluster/...", "internal/node",
+		"internal/storage/raftlog", "workshop/clustersim"},
 	"google.golang.org/protobuf/proto": {"internal/engine/cluster/...", "internal/storage/raftlog",
-		"internal/testkit/clustersim"},
-	"github.com/spf13/cobra": {"cmd/cairn", "internal/cli/..."},
-	"github.com/spf13/pflag": {"internal/cli/...", "internal/config"},
+		"workshop/clustersim"},
+	"github.com/spf13/cobra": {"cmd/cairn", "cli/..."},
+	"github.com/spf13/pflag": {"cli/...", "internal/config"},
 	// Bodies of requests and of snapshots' chunks.
 	"github.com/klauspost/compress/zstd": {"jsonrpc", "internal/engine/snapshot"},
 	// Scalars of secrets, points that are recovered.

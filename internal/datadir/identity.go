@@ -9,8 +9,8 @@ import (
 	"os"
 
 	"github.com/cairn-chain/cairn/internal/emergency"
-	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
 	"github.com/cairn-chain/cairn/internal/machine"
+	"github.com/cairn-chain/cairn/internal/p2p"
 	"github.com/cairn-chain/cairn/internal/secret"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/internal/storage/slots"
@@ -65,12 +65,12 @@ func laterPlace(record, than []byte) bool { return decodePlace(record).boot > de
 
 // makeIdentity makes the key of a new member and the file that holds where its directory is. What was made before and
 // came to nothing is made anew.
-func (d *Dir) makeIdentity() (link.Identity, error) {
-	key, err := link.NewKey()
+func (d *Dir) makeIdentity() (p2p.Identity, error) {
+	key, err := p2p.NewKey()
 	if err != nil {
-		return link.Identity{}, err
+		return p2p.Identity{}, err
 	}
-	identity, err := link.ReadIdentity(key)
+	identity, err := p2p.ReadIdentity(key)
 	if err != nil {
 		return identity, err
 	}
@@ -130,7 +130,7 @@ func (d *Dir) readPlace() (p place, err error) {
 
 // Identity is the member's key, which only its owner may be able to read, and how often its node has started, this time
 // among them.
-func (d *Dir) Identity() (identity link.Identity, boot uint64, err error) {
+func (d *Dir) Identity() (identity p2p.Identity, boot uint64, err error) {
 	identity, p, err := d.readIdentity()
 	if err != nil {
 		return identity, 0, err
@@ -140,7 +140,7 @@ func (d *Dir) Identity() (identity link.Identity, boot uint64, err error) {
 }
 
 // readIdentity is the member's key, and where the directory was made.
-func (d *Dir) readIdentity() (identity link.Identity, p place, err error) {
+func (d *Dir) readIdentity() (identity p2p.Identity, p place, err error) {
 	if p, err = d.readPlace(); err != nil {
 		return identity, p, err
 	}
@@ -154,7 +154,7 @@ func (d *Dir) readIdentity() (identity link.Identity, p place, err error) {
 	return identity, p, nil
 }
 
-func readMemberKey(path string) (identity link.Identity, err error) {
+func readMemberKey(path string) (identity p2p.Identity, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return identity, err
@@ -166,7 +166,7 @@ func readMemberKey(path string) (identity link.Identity, err error) {
 	if err != nil {
 		return identity, err
 	}
-	if identity, err = link.ReadIdentity(key); err != nil {
+	if identity, err = p2p.ReadIdentity(key); err != nil {
 		err = fmt.Errorf("%s: %w", path, err)
 	}
 	return identity, err

@@ -12,8 +12,8 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/cluster"
-	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
 	"github.com/cairn-chain/cairn/internal/engine/pause"
+	"github.com/cairn-chain/cairn/internal/p2p"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/internal/storage/raftlog"
 	"github.com/cairn-chain/cairn/types"
@@ -28,19 +28,19 @@ type Membership struct {
 
 // InitCluster makes the chain of the directory that of a cluster of one member, which has its producer's key. The head
 // is the block that the cluster begins after. A directory in which no node ran yet begins with its genesis file.
-func (d *Dir) InitCluster(m Membership) (link.Pin, error) {
+func (d *Dir) InitCluster(m Membership) (p2p.Pin, error) {
 	if err := d.notMember(); err != nil {
-		return link.Pin{}, err
+		return p2p.Pin{}, err
 	}
 	if err := d.begin(); err != nil {
-		return link.Pin{}, err
+		return p2p.Pin{}, err
 	}
 	if d.lost != nil {
-		return link.Pin{}, d.lost
+		return p2p.Pin{}, d.lost
 	}
 	identity, err := d.makeIdentity()
 	if err != nil {
-		return link.Pin{}, err
+		return p2p.Pin{}, err
 	}
 	head := d.store.Head().Header
 	pin := identity.Pin()
@@ -82,36 +82,36 @@ type join struct {
 
 // JoinCluster prepares the directory to join a cluster, and returns the pin under which it is to be added. There need
 // not be a chain yet. peer is a member.
-func (d *Dir) JoinCluster(peer link.Peer) (link.Pin, error) {
+func (d *Dir) JoinCluster(peer p2p.Peer) (p2p.Pin, error) {
 	if err := d.notMember(); err != nil {
-		return link.Pin{}, err
+		return p2p.Pin{}, err
 	}
 	content, err := json.Marshal(join{peer.Address, peer.Pin.String()})
 	if err != nil {
-		return link.Pin{}, err
+		return p2p.Pin{}, err
 	}
 	if err := (kv.FS{}).WriteFile(d.file(joinFile), append(content, '\n')); err != nil {
-		return link.Pin{}, err
+		return p2p.Pin{}, err
 	}
 	identity, err := d.makeIdentity()
 	return identity.Pin(), err
 }
 
 // joining is the member that a directory without a log asks first.
-func (d *Dir) joining() (link.Peer, error) {
+func (d *Dir) joining() (p2p.Peer, error) {
 	content, err := readBounded(d.file(joinFile), 1<<10)
 	if errors.Is(err, fs.ErrNotExist) {
-		return link.Peer{}, fmt.Errorf("%w: it was not made one by cairn cluster init or join to its end", ErrNoMember)
+		return p2p.Peer{}, fmt.Errorf("%w: it was not made one by cairn cluster init or join to its end", ErrNoMember)
 	}
 	if err != nil {
-		return link.Peer{}, err
+		return p2p.Peer{}, err
 	}
 	var j join
 	if err := json.Unmarshal(content, &j); err != nil {
-		return link.Peer{}, fmt.Errorf("%s: %w", d.file(joinFile), err)
+		return p2p.Peer{}, fmt.Errorf("%s: %w", d.file(joinFile), err)
 	}
-	pin, err := link.ParsePin(j.Pin)
-	return link.Peer{Address: j.Peer, Pin: pin}, err
+	pin, err := p2p.ParsePin(j.Pin)
+	return p2p.Peer{Address: j.Peer, Pin: pin}, err
 }
 
 // notMember refuses a directory that is of a cluster, or had begun to be and has a log.
@@ -205,7 +205,7 @@ type Joining struct {
 
 // Join makes the log of a directory that is about to join a cluster, once that has added it: the member that it knows
 // says who the others are. It waits until it was added, or ctx ends. It ends at once where time mends nothing: a
-// *link.Refusal that is final, or an emergency about its key. Of a directory that has a log it looks at the keys alone.
+// *p2p.Refusal that is final, or an emergency about its key. Of a directory that has a log it looks at the keys alone.
 func (d *Dir) Join(ctx context.Context, j Joining) error {
 	if _, err := d.readPlace(); err != nil {
 		return err
@@ -227,9 +227,9 @@ func (d *Dir) Join(ctx context.Context, j Joining) error {
 	}
 	for told := ""; ; {
 		asking, cancel := context.WithTimeout(ctx, 10*joinPause)
-		other, encoded, err := link.AskMembers(asking, identity, peer, hello)
+		other, encoded, err := p2p.AskMembers(asking, identity, peer, hello)
 		cancel()
-		refusal := new(link.Refusal)
+		refusal := new(p2p.Refusal)
 		switch {
 		case err == nil && len(j.Keys) > 0 && !slices.Contains(j.Keys, other.Producer):
 			return emergency.WrongProducerKey(other.Producer, j.Keys[0])
@@ -250,12 +250,12 @@ func (d *Dir) Join(ctx context.Context, j Joining) error {
 }
 
 // introduce is what a member says when it asks another one at its start.
-func (d *Dir) introduce(j Joining) (identity link.Identity, hello link.Hello, err error) {
+func (d *Dir) introduce(j Joining) (identity p2p.Identity, hello p2p.Hello, err error) {
 	identity, p, err := d.readIdentity()
 	if err != nil {
 		return identity, hello, err
 	}
-	hello = link.Hello{Boot: p.boot, Kinds: cluster.Kinds, Program: j.Program}
+	hello = p2p.Hello{Boot: p.boot, Kinds: cluster.Kinds, Program: j.Program}
 	hello.Chain, err = GenesisHash(j.Genesis)
 	return identity, hello, err
 }
@@ -295,11 +295,11 @@ func (d *Dir) checkKeys(ctx context.Context, log *raftlog.Log, j Joining) error 
 		return err
 	}
 	for _, r := range records {
-		if link.Pin(r.Pin) == identity.Pin() {
+		if p2p.Pin(r.Pin) == identity.Pin() {
 			continue
 		}
 		asking, cancel := context.WithTimeout(ctx, joinPause)
-		other, _, err := link.AskMembers(asking, identity, link.Peer{Address: r.Address, Pin: r.Pin, Name: r.Name}, hello)
+		other, _, err := p2p.AskMembers(asking, identity, p2p.Peer{Address: r.Address, Pin: r.Pin, Name: r.Name}, hello)
 		cancel()
 		if err != nil || other.Height < head.Height {
 			continue // what they refuse this member for, if they do, it is told when it runs
@@ -316,7 +316,7 @@ func (d *Dir) checkKeys(ctx context.Context, log *raftlog.Log, j Joining) error 
 }
 
 // joined makes the log of a member that was told who the others are.
-func (d *Dir) joined(genesis types.BlockHash, name [16]byte, self link.Pin, encoded []byte) error {
+func (d *Dir) joined(genesis types.BlockHash, name [16]byte, self p2p.Pin, encoded []byte) error {
 	place, err := cluster.DecodePlace(encoded)
 	if err != nil {
 		return err

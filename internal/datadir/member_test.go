@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/engine/cluster"
-	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
+	"github.com/cairn-chain/cairn/internal/p2p"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -58,7 +58,7 @@ func TestAMemberIsMadeOnce(t *testing.T) {
 	if _, err := d.InitCluster(datadir.Membership{Name: "b", Address: "h:2"}); !errors.Is(err, datadir.ErrMember) {
 		t.Errorf("a second cluster of the directory: %v", err)
 	}
-	if _, err := d.JoinCluster(link.Peer{Address: "h:1"}); !errors.Is(err, datadir.ErrMember) {
+	if _, err := d.JoinCluster(p2p.Peer{Address: "h:1"}); !errors.Is(err, datadir.ErrMember) {
 		t.Errorf("a member joins another cluster: %v", err)
 	}
 	empty := openDir(t, t.TempDir())
@@ -117,7 +117,7 @@ func TestACopiedMemberIsRefused(t *testing.T) {
 	if _, _, err := d.Identity(); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("a key that others can read: %v", err)
 	}
-	other, err := link.NewKey()
+	other, err := p2p.NewKey()
 	check(t, err)
 	check(t, os.Remove(key))
 	check(t, os.WriteFile(key, other, 0o600))
@@ -128,13 +128,13 @@ func TestACopiedMemberIsRefused(t *testing.T) {
 
 func TestJoiningIsBegunOnce(t *testing.T) {
 	d := openDir(t, t.TempDir())
-	pin, err := d.JoinCluster(link.Peer{Address: "h:1", Pin: link.Pin{1}})
+	pin, err := d.JoinCluster(p2p.Peer{Address: "h:1", Pin: p2p.Pin{1}})
 	check(t, err)
 	identity, boot, err := d.Identity()
 	if err != nil || boot != 2 || identity.Pin() != pin {
 		t.Errorf("the new member: %d, %v, %v", boot, identity.Pin(), err)
 	}
-	if _, err := d.JoinCluster(link.Peer{Address: "h:2"}); !errors.Is(err, datadir.ErrMember) {
+	if _, err := d.JoinCluster(p2p.Peer{Address: "h:2"}); !errors.Is(err, datadir.ErrMember) {
 		t.Errorf("a second time: %v", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/emergency"
-	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
+	"github.com/cairn-chain/cairn/internal/p2p"
 	"github.com/cairn-chain/cairn/internal/storage/heightlock"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/internal/storage/slots"
@@ -33,7 +33,7 @@ type Signer struct {
 	Key      crypto.PrivateKey // the producer's
 	ChainID  uint64
 	Genesis  types.BlockHash // hash of block 0
-	Identity link.Identity
+	Identity p2p.Identity
 	Lock     *heightlock.Lock
 	files    io.Closer
 }
@@ -43,26 +43,26 @@ var ErrNotEmpty = errors.New("a signer's directory is made anew, and this one is
 
 // InitSigner makes the directory of a signer for the chain of a genesis, with a copy of the producer's key, and returns
 // the pin that nodes know it by. A directory that is a signer's or a node's already is refused with [ErrNotEmpty].
-func InitSigner(dir string, genesis types.Genesis, key crypto.PrivateKey) (link.Pin, error) {
+func InitSigner(dir string, genesis types.Genesis, key crypto.PrivateKey) (p2p.Pin, error) {
 	for _, name := range []string{signerChainFile, ProtocolKeyFile, SignerLinkFile} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
-			return link.Pin{}, fmt.Errorf("%w: %s holds %s", ErrNotEmpty, dir, name)
+			return p2p.Pin{}, fmt.Errorf("%w: %s holds %s", ErrNotEmpty, dir, name)
 		}
 	}
 	hash, err := GenesisHash(genesis)
 	if err != nil {
-		return link.Pin{}, err
+		return p2p.Pin{}, err
 	}
 	if err := (kv.FS{}).MakeDir(dir, 0o700); err != nil {
-		return link.Pin{}, err
+		return p2p.Pin{}, err
 	}
 	content, err := json.Marshal(signerChain{genesis.ChainID, hash})
 	if err != nil {
-		return link.Pin{}, err
+		return p2p.Pin{}, err
 	}
 	identity, err := SignerLink(filepath.Join(dir, SignerLinkFile), true)
 	if err != nil {
-		return link.Pin{}, err
+		return p2p.Pin{}, err
 	}
 	secret := key.Bytes()
 	err = writeNew(filepath.Join(dir, ProtocolKeyFile), []byte(hex.EncodeToString(secret[:])+"\n"), 0o600)
@@ -94,12 +94,12 @@ func UnlockSigner(dir string) (path string, err error) {
 
 // SignerLink reads the key that a node and its signer know each other by, which only its owner may be able to read. It
 // is made where it is absent and mayMake says so.
-func SignerLink(path string, mayMake bool) (link.Identity, error) {
+func SignerLink(path string, mayMake bool) (p2p.Identity, error) {
 	identity, err := readMemberKey(path)
 	if !mayMake || !errors.Is(err, fs.ErrNotExist) {
 		return identity, err
 	}
-	key, err := link.NewKey()
+	key, err := p2p.NewKey()
 	if err != nil {
 		return identity, err
 	}

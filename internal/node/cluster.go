@@ -15,10 +15,10 @@ import (
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/cluster"
-	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/machine"
+	"github.com/cairn-chain/cairn/internal/p2p"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 	"github.com/cairn-chain/cairn/internal/storage/raftlog"
 	"github.com/cairn-chain/cairn/types"
@@ -33,13 +33,13 @@ type Cluster struct {
 // member is a node's part in its cluster.
 type member struct {
 	node      *Node
-	identity  link.Identity
+	identity  p2p.Identity
 	boot      uint64
 	log       *raftlog.Log
 	clock     *cluster.Clock
 	keys      []memberKey // the producer's, and the next one's; none of a member that only votes
 	service   *cluster.Service
-	link      *link.Link
+	link      *p2p.Link
 	listener  net.Listener
 	diverged  atomic.Pointer[cluster.Diverged] // why it takes no further part
 	elections elections
@@ -109,7 +109,7 @@ func (n *Node) newMember() (err error) {
 	if m.service, err = cluster.NewService(config); err != nil {
 		return err
 	}
-	m.link = link.New(link.Config{
+	m.link = p2p.New(p2p.Config{
 		Identity: m.identity,
 		Handler:  memberHandler{m},
 		Hello:    m.hello,
@@ -171,9 +171,9 @@ func (m *member) blockTime() time.Duration {
 }
 
 // hello is what the member says of itself when it connects.
-func (m *member) hello() link.Hello {
+func (m *member) hello() p2p.Hello {
 	facts, tip := m.service.Facts(), m.node.ledger.Tip()
-	return link.Hello{
+	return p2p.Hello{
 		Height:    tip.Header.Header.Height,
 		Producer:  tip.Parameters.Producer,
 		Chain:     facts.Chain,
@@ -201,7 +201,7 @@ func (m *member) run(ctx context.Context) error {
 		defer close(ended)
 		err := m.service.Run(ctx, memberLink{m.link})
 		if errors.Is(err, cluster.ErrRemoved) {
-			return m.end(&link.Refusal{Cause: link.CauseRemoved, Told: true, Height: m.node.store.Head().Header.Height})
+			return m.end(&p2p.Refusal{Cause: p2p.CauseRemoved, Told: true, Height: m.node.store.Head().Header.Height})
 		}
 		if diverged := new(cluster.Diverged); errors.As(err, &diverged) {
 			m.diverged.Store(diverged)
@@ -242,8 +242,8 @@ func (m *member) run(ctx context.Context) error {
 }
 
 // end is the error with which a member ends that is refused for good. Where its disk must not run again, that is kept.
-func (m *member) end(r *link.Refusal) error {
-	if r.Cause != link.CauseRemoved && r.Cause != link.CauseRecovered {
+func (m *member) end(r *p2p.Refusal) error {
+	if r.Cause != p2p.CauseRemoved && r.Cause != p2p.CauseRecovered {
 		return r
 	}
 	return errors.Join(r, m.node.dir.EndMember(r.Error()))
@@ -262,10 +262,10 @@ func (m *member) keepEvidence(d *cluster.Diverged) error {
 	return nil
 }
 
-func peersOf(s cluster.Status) []link.Peer {
-	peers := make([]link.Peer, len(s.Peers))
+func peersOf(s cluster.Status) []p2p.Peer {
+	peers := make([]p2p.Peer, len(s.Peers))
 	for i, p := range s.Peers {
-		peers[i] = link.Peer{Address: p.Address, Pin: p.Pin, Name: p.Name}
+		peers[i] = p2p.Peer{Address: p.Address, Pin: p.Pin, Name: p.Name}
 	}
 	return peers
 }

@@ -13,8 +13,8 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/cluster"
-	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/p2p"
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
@@ -23,7 +23,7 @@ import (
 )
 
 // memberLink is the link as the engine asks it: a cluster.Link.
-type memberLink struct{ link *link.Link }
+type memberLink struct{ link *p2p.Link }
 
 func (l memberLink) Send(messages []*raftpb.Message) {
 	for _, m := range messages {
@@ -43,7 +43,7 @@ const (
 func (l memberLink) Forward(ctx context.Context, to uint64, encoded [][]byte) (all cluster.Answer, err error) {
 	for len(encoded) > 0 {
 		n, size := 0, 0
-		for n < len(encoded) && n < link.MaxTake && (n == 0 || size+len(encoded[n]) <= link.MaxTakeBytes) {
+		for n < len(encoded) && n < p2p.MaxTake && (n == 0 || size+len(encoded[n]) <= p2p.MaxTakeBytes) {
 			size += len(encoded[n])
 			n++
 		}
@@ -71,7 +71,7 @@ func (l memberLink) Forward(ctx context.Context, to uint64, encoded [][]byte) (a
 
 // refusalOf is the error of a transaction that another member refused, which a client is told as that member would.
 // What the engine acts on stays recognisable.
-func refusalOf(r link.Result) error {
+func refusalOf(r p2p.Result) error {
 	if r.Code == 0 {
 		return nil
 	}
@@ -120,31 +120,31 @@ func (l memberLink) Unfit() map[uint64]string {
 	return unfit
 }
 
-// memberHandler is the member as other members ask it: a link.Handler.
+// memberHandler is the member as other members ask it: a p2p.Handler.
 type memberHandler struct{ *member }
 
 func (h memberHandler) Deliver(m *raftpb.Message) { h.service.Deliver(m) }
 func (h memberHandler) Unreachable(id uint64)     { h.service.Unreachable(id) }
 
 // Refused has the member end, once.
-func (h memberHandler) Refused(by link.Peer, r *link.Refusal) {
+func (h memberHandler) Refused(by p2p.Peer, r *p2p.Refusal) {
 	select {
 	case h.refused <- fmt.Errorf("%s refuses this member: %w", by.Name, h.end(r)):
 	default:
 	}
 }
 
-func (h memberHandler) Take(ctx context.Context, from uint64, encoded [][]byte) link.Taken {
+func (h memberHandler) Take(ctx context.Context, from uint64, encoded [][]byte) p2p.Taken {
 	answer := h.service.Serve(ctx, "member "+strconv.FormatUint(from, 16), encoded)
 	switch {
 	case errors.Is(answer.Refused, cluster.ErrBusy):
-		return link.Taken{Refused: busy}
+		return p2p.Taken{Refused: busy}
 	case errors.Is(answer.Refused, cluster.ErrHolds):
-		return link.Taken{Refused: holding}
+		return p2p.Taken{Refused: holding}
 	case answer.Refused != nil:
-		return link.Taken{Refused: notLeader}
+		return p2p.Taken{Refused: notLeader}
 	}
-	taken := link.Taken{Index: answer.Index, Results: make([]link.Result, len(answer.Results))}
+	taken := p2p.Taken{Index: answer.Index, Results: make([]p2p.Result, len(answer.Results))}
 	for i, err := range answer.Results {
 		taken.Results[i] = h.resultOf(ctx, err)
 	}
@@ -152,9 +152,9 @@ func (h memberHandler) Take(ctx context.Context, from uint64, encoded [][]byte) 
 }
 
 // resultOf is an error as a client is told it.
-func (h memberHandler) resultOf(ctx context.Context, err error) link.Result {
+func (h memberHandler) resultOf(ctx context.Context, err error) p2p.Result {
 	if err == nil {
-		return link.Result{}
+		return p2p.Result{}
 	}
 	var told *jsonrpc.Error
 	if !errors.As(h.node.rpc.Public(err), &told) {
@@ -165,16 +165,16 @@ func (h memberHandler) resultOf(ctx context.Context, err error) link.Result {
 	if err != nil {
 		data = nil // numbers and strings; there is no such error
 	}
-	return link.Result{Code: int32(told.Code), Message: told.Message, Data: data}
+	return p2p.Result{Code: int32(told.Code), Message: told.Message, Data: data}
 }
 
 func (h memberHandler) Blocks(from, to types.Height) ([][]byte, error) {
 	return h.service.ServeBlocks(from, to)
 }
 
-func (h memberHandler) Pending() (link.Pending, error) {
+func (h memberHandler) Pending() (p2p.Pending, error) {
 	pending, err := h.service.ServePending()
-	p := link.Pending{Applied: pending.Applied, Height: pending.Head.Height, Hash: pending.Head.Hash}
+	p := p2p.Pending{Applied: pending.Applied, Height: pending.Head.Height, Hash: pending.Head.Hash}
 	for _, tx := range pending.Transactions {
 		p.Times, p.Transactions = append(p.Times, tx.Time), append(p.Transactions, tx.Encoded)
 	}
@@ -207,8 +207,8 @@ func (h memberHandler) Members() []byte {
 	return place.Encode()
 }
 
-func (h memberHandler) Report() link.Report {
-	return link.Report{
+func (h memberHandler) Report() p2p.Report {
+	return p2p.Report{
 		Wall:    uint64(time.Now().UnixMilli()),
 		Applied: h.service.Status().Applied,
 		Height:  h.node.store.Head().Header.Height,

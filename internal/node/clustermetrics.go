@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/engine/cluster"
-	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
+	"github.com/cairn-chain/cairn/internal/p2p"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 )
 
@@ -35,7 +35,7 @@ const hauntTime = 10 * time.Minute
 
 // haunted tells whether the disk of a former member runs, with the producer's key.
 func (m *member) haunted() bool {
-	last := m.link.LastRefused(link.CauseRecovered)
+	last := m.link.LastRefused(p2p.CauseRecovered)
 	return !last.IsZero() && time.Since(last) < hauntTime
 }
 

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
 	"github.com/cairn-chain/cairn/internal/engine/proving"
+	"github.com/cairn-chain/cairn/internal/p2p"
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
@@ -88,7 +88,7 @@ func (m *member) proofSources() (sources []proving.Source) {
 }
 
 // A question for proofs fits into the link's frame.
-const _ = uint(link.MaxProofs - proving.MostAsked)
+const _ = uint(p2p.MaxProofs - proving.MostAsked)
 
 const (
 	// proofTime is how long a proof may take to come from another member.

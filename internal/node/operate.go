@@ -7,7 +7,7 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/cluster"
-	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
+	"github.com/cairn-chain/cairn/internal/p2p"
 	"github.com/cairn-chain/cairn/internal/server/members"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -43,7 +43,7 @@ func (o operator) Status() members.Status {
 			Name:    p.Name,
 			Address: p.Address,
 			RPC:     p.RPC,
-			Pin:     link.Pin(p.Pin).String(),
+			Pin:     p2p.Pin(p.Pin).String(),
 			Voter:   p.Voter,
 			Key:     p.Keyed,
 		}
@@ -87,7 +87,7 @@ func (o operator) verdict() string {
 
 // Add adds a member.
 func (o operator) Add(ctx context.Context, a members.Addition) error {
-	pin, err := link.ParsePin(a.Pin)
+	pin, err := p2p.ParsePin(a.Pin)
 	if err != nil {
 		return err
 	}

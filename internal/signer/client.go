@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/emergency"
-	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
+	"github.com/cairn-chain/cairn/internal/p2p"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -22,8 +22,8 @@ const attemptTime = 3 * time.Second
 type Client struct {
 	// Address is the signer's, as host:port, and Pin its key. Producer is the public key of the key that it holds.
 	Address  string
-	Pin      link.Pin
-	Identity link.Identity // this node's
+	Pin      p2p.Pin
+	Identity p2p.Identity // this node's
 	Producer types.PublicKey
 	// Genesis is the hash of the chain's block 0. It is set before Sign is called, as is Log.
 	Genesis types.BlockHash

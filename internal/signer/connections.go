@@ -5,14 +5,14 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
+	"github.com/cairn-chain/cairn/internal/p2p"
 )
 
 // connections are those that are open: of strangers, and one of each node.
 type connections struct {
 	mu        sync.Mutex
 	strangers []net.Conn // who has not shown yet who it is, the oldest first
-	nodes     map[link.Pin]net.Conn
+	nodes     map[p2p.Pin]net.Conn
 }
 
 // begin notes a stranger.
@@ -41,7 +41,7 @@ func (c *connections) known() int {
 
 // identify notes that a stranger is a node. An earlier connection of that node is closed: it has come anew, and the other
 // may be one whose end nobody tells of.
-func (c *connections) identify(conn net.Conn, pin link.Pin) {
+func (c *connections) identify(conn net.Conn, pin p2p.Pin) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.forget(conn)
@@ -49,7 +49,7 @@ func (c *connections) identify(conn net.Conn, pin link.Pin) {
 		_ = earlier.Close() // who serves it ends
 	}
 	if c.nodes == nil {
-		c.nodes = make(map[link.Pin]net.Conn)
+		c.nodes = make(map[p2p.Pin]net.Conn)
 	}
 	c.nodes[pin] = conn
 }

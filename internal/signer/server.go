@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/crypto"
-	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
+	"github.com/cairn-chain/cairn/internal/p2p"
 	"github.com/cairn-chain/cairn/internal/storage/heightlock"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -24,8 +24,8 @@ type Config struct {
 	ChainID  uint64
 	Genesis  types.BlockHash  // hash of block 0
 	Lock     *heightlock.Lock // of the key, on that chain
-	Identity link.Identity
-	Clients  []link.Pin // of the nodes that may ask
+	Identity p2p.Identity
+	Clients  []p2p.Pin // of the nodes that may ask
 	// Took, unless nil, is told how long each answer took, from the whole request on.
 	Took func(time.Duration)
 	Log  *slog.Logger
@@ -46,7 +46,7 @@ type Server struct {
 
 // asked is what nodes asked for since the start.
 type asked struct {
-	signedFor link.Pin // whose header was signed last
+	signedFor p2p.Pin // whose header was signed last
 	refused   types.BlockHash
 	refusedAt time.Time // when that one was, as its height had another
 }
@@ -214,7 +214,7 @@ func (s *Server) serve(ctx context.Context, raw net.Conn) {
 		log.Debug("a connection came to nothing", "error", err)
 		return
 	}
-	pin := link.PinOf(conn.ConnectionState())
+	pin := p2p.PinOf(conn.ConnectionState())
 	if !slices.Contains(s.config.Clients, pin) {
 		s.mu.Lock()
 		s.stats.Strangers++
@@ -252,7 +252,7 @@ func (s *Server) serve(ctx context.Context, raw net.Conn) {
 }
 
 // tell logs an answer to a node. One that asks for the same header again and again is told of once.
-func (s *Server) tell(log *slog.Logger, pin link.Pin, h types.Header, a answer) {
+func (s *Server) tell(log *slog.Logger, pin p2p.Pin, h types.Header, a answer) {
 	hash := h.Hash()
 	s.mu.Lock()
 	before := s.asked
@@ -270,7 +270,7 @@ func (s *Server) tell(log *slog.Logger, pin link.Pin, h types.Header, a answer) 
 		log.Debug("a node was answered", "error", err)
 	case a.verdict == faulty:
 		log.Error("a block was not signed, and none will be until a new start", "error", err)
-	case before.signedFor == (link.Pin{}):
+	case before.signedFor == (p2p.Pin{}):
 		log.Warn("a block was not signed", "error", err)
 	default:
 		log.Warn("a block was not signed", "error", err, "signed last for pin", before.signedFor)

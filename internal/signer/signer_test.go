@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/crypto"
-	"github.com/cairn-chain/cairn/internal/engine/cluster/link"
+	"github.com/cairn-chain/cairn/internal/p2p"
 	"github.com/cairn-chain/cairn/internal/storage/heightlock"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
@@ -39,11 +39,11 @@ func producerKey(t *testing.T) crypto.PrivateKey {
 	return key
 }
 
-func identity(t *testing.T) link.Identity {
+func identity(t *testing.T) p2p.Identity {
 	t.Helper()
-	pem, err := link.NewKey()
+	pem, err := p2p.NewKey()
 	check(t, err)
-	i, err := link.ReadIdentity(pem)
+	i, err := p2p.ReadIdentity(pem)
 	check(t, err)
 	return i
 }
@@ -91,7 +91,7 @@ func serve(t *testing.T, s *Server) (address string, stop func() error) {
 	return listener.Addr().String(), stop
 }
 
-func newClient(t *testing.T, s *Server, address string, i link.Identity) *Client {
+func newClient(t *testing.T, s *Server, address string, i p2p.Identity) *Client {
 	t.Helper()
 	c := &Client{
 		Address:  address,

@@ -68,8 +68,8 @@ func TestPagesNameWhatIsReleased(t *testing.T) {
 		t.Errorf("got %d pages, want 15 at least", len(pages))
 	}
 	for text, want := range map[string]int{
-		"`deploy/haproxy.cfg`": 0, "`deploy/deploy_test.go`": 1, "sh deploy/nothing.sh": 1, "go run ./bench/soak": 1,
-		"in a clone of the repository go run ./bench/soak": 0, "cairn deploy contracts/wasm/counter.wasm": 0,
+		"`deploy/haproxy.cfg`": 0, "`deploy/deploy_test.go`": 1, "sh deploy/nothing.sh": 1, "go -C workshop run ./soak": 1,
+		"in a clone of the repository go -C workshop run ./soak": 0, "cairn deploy contracts/wasm/counter.wasm": 0,
 	} {
 		if got := stray(source, released, text); len(got) != want {
 			t.Errorf("%q: got %q, want %d problems", text, got, want)

@@ -21,7 +21,7 @@ func TestIndependentReader(t *testing.T) {
 	dir := t.TempDir()
 	m, err := create(t.Context(), c.store, dir, 1, 900)
 	must(t, err)
-	command := exec.CommandContext(t.Context(), "python3", "../../e2e/independent/snapshot.py", filepath.Join(dir, "2"))
+	command := exec.CommandContext(t.Context(), "python3", "../../../workshop/e2e/independent/snapshot.py", filepath.Join(dir, "2"))
 	command.Env = append(command.Environ(), "PYTHONDONTWRITEBYTECODE=1")
 	output, err := command.CombinedOutput()
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/cairn-chain/cairn/internal/contractbuild"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/kit/contractbuild"
 )
 
 // maxBytes is what the archives of a directory take together at most.

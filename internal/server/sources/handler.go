@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"github.com/cairn-chain/cairn/api"
-	"github.com/cairn-chain/cairn/internal/contractbuild"
 	"github.com/cairn-chain/cairn/internal/server/admin"
+	"github.com/cairn-chain/cairn/kit/contractbuild"
 )
 
 // PublishPath is where on the admin address an archive is handed in.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
-	"github.com/cairn-chain/cairn/internal/contractbuild"
 	"github.com/cairn-chain/cairn/internal/server/admin"
+	"github.com/cairn-chain/cairn/kit/contractbuild"
 )
 
 // archive is one whose file has n bytes.

@@ -85,7 +85,7 @@ test("what the client for TypeScript offers is in the one for Go", () => {
 });
 
 test("both senders offer the same", () => {
-  const offered = declared("client/sender/", /^func \(s \*Sender\) ([A-Z]\w*)\(/gm).map(lower);
+  const offered = declared("kit/sender/", /^func \(s \*Sender\) ([A-Z]\w*)\(/gm).map(lower);
   const other = ["status"]; // Options.OnConnection in Go
   assert.deepEqual(methods(sender.Sender).filter((name) => !other.includes(name)).sort(), offered);
 });

@@ -1,4 +1,4 @@
-//! What the fuzzer must find (client/contracttest/fuzz): a bank that pays before it notes that it did. Who is called
+//! What the fuzzer must find (kit/contracttest/fuzz): a bank that pays before it notes that it did. Who is called
 //! with the coins asks again, and gets what others put in. Never a pattern to follow.
 
 #![cfg_attr(target_arch = "wasm32", no_std)]

@@ -1,4 +1,4 @@
-//! What the check of tokens must find (client/nep20): the reference token with one flaw, whose number its deploy gives.
+//! What the check of tokens must find (kit/nep20): the reference token with one flaw, whose number its deploy gives.
 //! Without a flaw (0) it keeps all rules. Never a pattern to follow.
 
 #![cfg_attr(target_arch = "wasm32", no_std)]

@@ -1,4 +1,4 @@
-//! What the fuzzer must find (client/contracttest/fuzz): a market of two goods, the product of whose reserves must
+//! What the fuzzer must find (kit/contracttest/fuzz): a market of two goods, the product of whose reserves must
 //! never fall, that rounds for the trader. Never a pattern to follow.
 
 #![cfg_attr(target_arch = "wasm32", no_std)]

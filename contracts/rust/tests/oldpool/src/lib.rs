@@ -1,4 +1,4 @@
-//! What the fuzzer must find (client/contracttest/fuzz): the example `pool` as it once was. Who holds the only share
+//! What the fuzzer must find (kit/contracttest/fuzz): the example `pool` as it once was. Who holds the only share
 //! makes it dear, and keeps half of what the next deposit rounds away. Never a pattern to follow.
 //!
 //! A swap pays out first and then calls `pay` of whoever called it, a contract like the router, which must have

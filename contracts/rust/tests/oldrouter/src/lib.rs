@@ -1,4 +1,4 @@
-//! What the fuzzer must find (client/contracttest/fuzz): the example `router` as it once was. It believes whoever
+//! What the fuzzer must find (kit/contracttest/fuzz): the example `router` as it once was. It believes whoever
 //! says to be a pool, which has it pay any token that the caller ever allowed it to take. Never a pattern to follow.
 //!
 //! Each pool pays out first, then calls [`pay`] here, in the middle of [`swap`]: that is why this contract is

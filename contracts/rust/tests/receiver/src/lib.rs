@@ -1,4 +1,4 @@
-//! A contract that the check of NEP-11 (client/nep11) sends a token to: it says what it is told, and refuses what comes with
+//! A contract that the check of NEP-11 (kit/nep11) sends a token to: it says what it is told, and refuses what comes with
 //! the data "no".
 
 #![cfg_attr(target_arch = "wasm32", no_std)]

@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/kit/contractbuild"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// builtContract is the result of cairn contract build.
+type builtContract struct {
+	Module    string             `json:"module"`
+	Size      int                `json:"size"` // bytes
+	CodeHash  contractbuild.Hash `json:"codeHash"`
+	DeployGas types.Gas          `json:"deployGas"` // without init
+	// Dearest are the functions that have most of it.
+	Dearest    []contractbuild.FunctionGas `json:"dearest"`
+	Source     string                      `json:"source"`
+	SourceHash contractbuild.Hash          `json:"sourceHash"`
+}
+
+func (a *app) newContractBuild() *cobra.Command {
+	var out string
+	var withoutSource bool
+	command := a.define(&cobra.Command{
+		Use:   "build [DIR]",
+		Short: "Compile a contract: the same bytes anywhere, and what a deploy takes",
+		Long: `Compile the contract in a directory, written in Rust or AssemblyScript, and hold it to the rules of the chain.
+
+The same source gives the same bytes in any directory and by any user: only the sources go in, with fixed flags and nothing of
+the environment. They are written beside the module as an archive, and the module says the archive's hash, so that others
+can verify it: cairn contract verify. Build scripts, procedural macros and packages of registries are refused.
+
+Rust takes the toolchain of Debian 12, AssemblyScript npm's assemblyscript of the SDK; what is missing is said.`,
+		Example: "  cairn contract build\n  cairn contract build contracts/rust/examples/nep20 --out /tmp",
+		Args:    cobra.MaximumNArgs(1),
+	}, nil, func(ctx context.Context, s *session, command *cobra.Command, args []string) error {
+		dir := "."
+		if len(args) > 0 {
+			dir = args[0]
+		}
+		if out == "" {
+			out = filepath.Join(dir, "build")
+		}
+		for _, name := range contractbuild.IgnoredVariables() {
+			s.Note("%s is set, and is ignored", name)
+		}
+		source, err := contractbuild.Collect(ctx, dir)
+		if err != nil {
+			return err
+		}
+		if err := contractbuild.CheckStorage(source); err != nil {
+			return err
+		}
+		from, err := filepath.Abs(dir)
+		if err != nil {
+			return err
+		}
+		options := contractbuild.Options{Log: command.ErrOrStderr(), From: from, WithSource: !withoutSource}
+		built, err := contractbuild.Build(ctx, source, options)
+		if err != nil {
+			return err
+		}
+		result, err := writeBuilt(out, source.Manifest.Name, built)
+		if err != nil {
+			return err
+		}
+		return s.Result(result, result.people)
+	})
+	set := command.Flags()
+	OutFlag(command, &out, "the directory for the module and the archive (default DIR/build)")
+	set.BoolVar(&withoutSource, "no-source", false, "leave the hash of the source out of the module: 48 bytes less")
+	return command
+}
+
+// writeBuilt writes NAME.wasm and NAME.source.tar.
+func writeBuilt(dir, name string, built contractbuild.Result) (builtContract, error) {
+	result := builtContract{
+		Module:     filepath.Join(dir, name+".wasm"),
+		Size:       len(built.Module),
+		CodeHash:   contractbuild.HashOf(built.Module),
+		DeployGas:  built.DeployGas,
+		Dearest:    built.Dearest,
+		Source:     filepath.Join(dir, name+".source.tar"),
+		SourceHash: contractbuild.HashOf(built.Archive),
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return result, err
+	}
+	if err := os.WriteFile(result.Source, built.Archive, 0o644); err != nil {
+		return result, err
+	}
+	return result, os.WriteFile(result.Module, built.Module, 0o644)
+}
+
+// dearestText names the dearest functions of a module: "transfer 3502090, init 2801440".
+func dearestText(functions []contractbuild.FunctionGas) string {
+	parts := make([]string, len(functions))
+	for i, f := range functions {
+		parts[i] = fmt.Sprintf("%s %d", f.Function, f.Gas)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (b builtContract) people(t *output.Text) {
+	t.Fields(
+		output.Field{Name: "Module", Value: b.Module},
+		output.Field{Name: "Code", Value: fmt.Sprintf("%d bytes, SHA-256 %s", b.Size, b.CodeHash)},
+		output.Field{Name: "Deploy", Value: fmt.Sprintf("%d gas, and what init takes", b.DeployGas)},
+		output.Field{Name: "Of it", Value: dearestText(b.Dearest)},
+		output.Field{Name: "Source", Value: b.Source},
+		output.Field{Name: "Source hash", Value: b.SourceHash},
+	)
+}

@@ -1,0 +1,371 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/cairn-chain/cairn/abi"
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/cli/argument"
+	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// calling are the flags of cairn call besides those that the function's parameters make.
+type calling struct {
+	submission
+	args, value string
+	view, trace bool
+	sources     []string // whose lines the trace shows
+}
+
+// viewedFunction is the result of a view call.
+type viewedFunction struct {
+	Contract types.ContractID `json:"contract"`
+	Function string           `json:"function"`
+	Result   json.RawMessage  `json:"result"` // null where nothing was returned, or no JSON
+	Output   api.Data         `json:"output"`
+	Trace    *readTrace       `json:"trace,omitempty"`
+}
+
+// calledFunction is the result of a call by a transaction that was waited for.
+type calledFunction struct {
+	includedTransaction
+	Result json.RawMessage `json:"result"` // null where nothing was returned, or no JSON
+	Trace  *readTrace      `json:"trace,omitempty"`
+}
+
+func (a *app) newCall() *cobra.Command {
+	var flags calling
+	command := &cobra.Command{
+		Use:   "call CONTRACT FUNCTION",
+		Short: "Call a contract's function",
+		Long: `Call a contract's function: one that only reads by a view call, any other by a transaction, as the contract's ABI
+says. The function's parameters are flags: "cairn call CONTRACT FUNCTION --help" lists them. An account may be named as
+everywhere, a list has commas between its elements or is JSON. A parameter whose name is that of another flag, such as
+from, has the flag --arg-from.`,
+		Example: `  cairn call counter add --amount 1 --from dev0
+  cairn call gold balanceOf --address dev1
+  cairn call gold transfer --to dev1 --amount 5 --from dev0 --trace
+  cairn call gold transfer --args '{"to":"dev1","amount":5}' --from dev0`,
+	}
+	a.register(command, senderSettings)
+	set := command.Flags()
+	set.StringVar(&flags.args, "args", "", "the arguments as one JSON object, instead of flags")
+	set.StringVar(&flags.value, "value", "0u", "coins that go to the contract")
+	set.BoolVar(&flags.view, "view", false, "make a view call, whatever the ABI says")
+	set.BoolVar(&flags.trace, "trace", false, "show what the call did, call by call, also of a view, a dry run or a call that would fail")
+	registerSources(command, &flags.sources)
+	flags.register(command)
+	flags.registerGasLimit(command)
+	// Which flags there are is known only once the contract has been asked: the words are parsed when the command runs.
+	command.DisableFlagParsing, command.Args = true, cobra.ArbitraryArgs
+	command.RunE = func(command *cobra.Command, words []string) error { return flags.run(a, command, words) }
+	command.ValidArgsFunction = func(
+		command *cobra.Command, words []string, last string,
+	) ([]string, cobra.ShellCompDirective) {
+		return a.completeCall(command, words, last), cobra.ShellCompDirectiveNoFileComp
+	}
+	return command
+}
+
+// run is the command cairn call.
+func (f *calling) run(a *app, command *cobra.Command, words []string) error {
+	args, err := parseKnown(command, words)
+	if err != nil {
+		return output.Usage(err)
+	}
+	help, err := command.Flags().GetBool("help")
+	if err != nil {
+		return err
+	}
+	if help && len(args) != 2 {
+		return printHelp(PrinterOf(command), command)
+	}
+	if len(args) == 1 {
+		args = append(args, "") // no function's name: which ones there are is said below
+	}
+	if err := exactly("CONTRACT", "FUNCTION")(command, args); err != nil {
+		if len(args) > 2 {
+			err = fmt.Errorf("%w: parameters are flags, see cairn call %s %s --help", err, args[0], args[1])
+		}
+		return output.Usage(err)
+	}
+	s, err := a.start(command)
+	if err != nil {
+		return output.Usage(err)
+	}
+	defer s.client.Close()
+	ctx := command.Context()
+	asking, cancel := s.patience(ctx)
+	defer cancel()
+	target, err := s.target(asking, args[0], args[1])
+	if err != nil {
+		return s.explain(ctx, err)
+	}
+	parameters := target.parameters(command)
+	if help {
+		return printHelp(PrinterOf(command), target.explained(command, args[0], parameters))
+	}
+	if err := exclusive(command); err != nil {
+		return output.Usage(err)
+	}
+	given, err := parseParameters(command, parameters, words)
+	if err != nil {
+		return output.Usage(fmt.Errorf("%w; the function is %s", err, target.function))
+	}
+	encoded, err := f.encode(s, target, given)
+	if err != nil {
+		return output.Usage(err)
+	}
+	return s.explain(ctx, f.call(ctx, s, command, target, encoded))
+}
+
+// exclusive checks the groups of flags, which cobra does only where it parses them.
+func exclusive(command *cobra.Command) error {
+	command.DisableFlagParsing = false // they are parsed by now
+	if err := command.ValidateFlagGroups(); err != nil {
+		return errors.New(strings.ReplaceAll(err.Error(), "\n", " "))
+	}
+	return nil
+}
+
+// encode makes the bytes of the call's arguments.
+func (f *calling) encode(s *session, t target, given map[string]string) ([]byte, error) {
+	if f.args != "" && len(given) > 0 {
+		return nil, errors.New("give the arguments as flags or by --args, not both")
+	}
+	if !t.declared {
+		if f.args != "" && !json.Valid([]byte(f.args)) {
+			return nil, errors.New("the arguments are not JSON")
+		}
+		return []byte(f.args), nil
+	}
+	resolve := s.resolver(t.chain)
+	encoded, err := t.abi.EncodeText(t.function.Args, given, resolve)
+	if f.args != "" {
+		encoded, err = t.abi.EncodeJSON(t.function.Args, []byte(f.args), resolve)
+	}
+	if err == nil {
+		encoded, err = t.abi.Arguments(t.function.Args, encoded)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w; the function is %s", err, t.function)
+	}
+	return encoded, nil
+}
+
+// call calls the function with encoded arguments.
+func (f *calling) call(ctx context.Context, s *session, command *cobra.Command, t target, args []byte) error {
+	sources, err := s.readSources(ctx, f.sources)
+	if err != nil {
+		return err
+	}
+	traced := tracedCall{f.isTraced(), sources, command.ErrOrStderr()}
+	if f.view || t.function.Mode == abi.Read {
+		return t.reverted(s.view(ctx, t, args, traced))
+	}
+	value, err := argument.ParseAmount(f.value)
+	if err != nil {
+		return output.Usage(err)
+	}
+	from, err := s.sender(f.dryRun)
+	if err != nil {
+		return err
+	}
+	if err := from.On(t.chain); err != nil {
+		return output.Usage(err)
+	}
+	payload := types.Call{Amount: value, Contract: t.contract, Function: t.function.Name, Args: args}
+	f.submission.traced = traced
+	receipt, err := f.send(ctx, s, command, from.ID, payload, s.keyOf(ctx, from))
+	if f.isTraced() && f.gasLimit == 0 && errors.Is(err, api.ErrExecutionFailed) {
+		tx := types.Transaction{
+			Version: types.TransactionVersion, ChainID: t.chain.ID, Sender: from.ID, Payload: payload,
+		}
+		return t.reverted(s.failedUnsent(ctx, tx, false, traced, err))
+	}
+	if receipt == nil || err != nil {
+		return t.reverted(err)
+	}
+	var trace *readTrace
+	if f.isTraced() {
+		if trace, err = s.trace(ctx, receipt.TransactionHash, sources, command.ErrOrStderr()); err != nil {
+			return err
+		}
+	}
+	return t.reverted(s.called(ctx, t, *receipt, trace))
+}
+
+// isTraced tells whether a trace is to be shown.
+func (f *calling) isTraced() bool { return f.trace || len(f.sources) > 0 }
+
+// tracedCall is whether a trace of a call is asked for, and with what it is shown.
+type tracedCall struct {
+	wanted  bool
+	sources []givenSource
+	log     io.Writer
+}
+
+// view makes a view call and writes its result, with its trace where that is asked for.
+func (s *session) view(ctx context.Context, t target, args []byte, traced tracedCall) error {
+	asking, cancel := s.patience(ctx)
+	defer cancel()
+	tx := types.Transaction{
+		Version: types.TransactionVersion, ChainID: t.chain.ID,
+		Payload: types.Call{Contract: t.contract, Function: t.function.Name, Args: args},
+	}
+	result, err := s.client.View(asking, t.contract, t.function.Name, args, api.Latest())
+	if err != nil && traced.wanted {
+		return s.failedUnsent(ctx, tx, true, traced, err)
+	}
+	if err != nil {
+		return err
+	}
+	view := viewedFunction{Contract: t.contract, Function: t.function.Name, Result: t.result(result), Output: result}
+	if traced.wanted {
+		if view.Trace, err = s.traceUnsent(ctx, tx, true, traced.sources, traced.log); err != nil {
+			return err
+		}
+	}
+	return s.Result(view, func(text *output.Text) {
+		text.Line("%s", t.shown(result))
+		if view.Trace != nil {
+			text.Line("\n%s", s.traceText(*view.Trace))
+		}
+	})
+}
+
+// failedUnsent shows what a call did that would fail and was not sent, and gives its failure.
+func (s *session) failedUnsent(
+	ctx context.Context, tx types.Transaction, view bool, traced tracedCall, failed error,
+) error {
+	trace, err := s.traceUnsent(ctx, tx, view, traced.sources, traced.log)
+	var failure *client.Error
+	switch {
+	case err != nil:
+		s.Note("It would fail; the node gives no trace of it: %v", err)
+	case s.JSON() && errors.As(failed, &failure):
+		if failure.Data == nil {
+			failure.Data = map[string]any{}
+		}
+		failure.Data["trace"] = trace
+	default:
+		s.Note("%s", s.traceText(*trace))
+	}
+	return failed
+}
+
+// called writes the result of a call that is in a block, with its trace unless that is nil.
+func (s *session) called(ctx context.Context, of target, receipt api.Receipt, trace *readTrace) error {
+	included, err := s.include(ctx, receipt)
+	if err != nil {
+		return err
+	}
+	result := calledFunction{includedTransaction: included, Result: of.result(receipt.ReturnData), Trace: trace}
+	if err := client.Failure(receipt); err != nil {
+		var failure *client.Error
+		switch {
+		case s.JSON() && result.Trace != nil && errors.As(err, &failure):
+			failure.Data["trace"] = result.Trace
+		case result.Trace != nil:
+			s.Note("%s", s.traceText(*result.Trace))
+		default:
+			s.pointAtTrace(receipt)
+		}
+		return err
+	}
+	return s.Result(result, func(t *output.Text) {
+		fields := included.fields()
+		if len(receipt.ReturnData) > 0 {
+			fields = append(fields, output.Field{Name: "Result", Value: of.shown(receipt.ReturnData)})
+		}
+		t.Fields(fields...)
+		s.logTable(t, receipt.Logs)
+		if result.Trace != nil {
+			t.Line("\n%s", s.traceText(*result.Trace))
+		}
+	})
+}
+
+// pointAtTrace tells people how they see what a transaction did that failed.
+func (s *session) pointAtTrace(receipt api.Receipt) {
+	if !s.JSON() {
+		s.Note("What it did: cairn tx trace %s, with --source DIR also in which line it failed", receipt.TransactionHash)
+	}
+}
+
+// logTable lists the events of a receipt, if there are any.
+func (s *session) logTable(t *output.Text, logs []api.Log) {
+	if len(logs) == 0 {
+		return
+	}
+	known := s.known()
+	rows := make([][]any, len(logs))
+	for i, log := range logs {
+		data := eventData(log.Address, log.EventName, log.Topics, log.Data)
+		rows[i] = []any{oneLine(log.EventName), known.Replace(log.Address.String()), known.Replace(data)}
+	}
+	t.Line("")
+	t.Table([]string{"Event", "Contract", "Data"}, rows)
+}
+
+// completionPatience bounds how long the node is waited for while a person types.
+const completionPatience = 2 * time.Second
+
+// completeCall suggests what can follow words: a named contract, its functions, the flags of their parameters.
+func (a *app) completeCall(command *cobra.Command, words []string, last string) []string {
+	args, err := parseKnown(command, words)
+	if err != nil {
+		return nil
+	}
+	s, err := a.start(command)
+	if err != nil {
+		return nil
+	}
+	defer s.client.Close()
+	if len(args) == 0 {
+		return completionsOf(s.store)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), completionPatience)
+	defer cancel()
+	id, _, err := s.contract(ctx, args[0])
+	if err != nil {
+		return nil
+	}
+	declared, err := s.client.ContractABI(ctx, id)
+	if declared == nil || err != nil {
+		return nil
+	}
+	if len(args) == 1 {
+		var functions []string
+		for _, f := range declared.Functions {
+			if f.Mode != abi.Init {
+				functions = append(functions, f.Name+"\t"+f.String())
+			}
+		}
+		return functions
+	}
+	f, _ := declared.Function(args[1])
+	parameters := target{function: f}.parameters(command)
+	if len(words) > 0 && !strings.HasPrefix(last, "-") {
+		flag := parameters.Lookup(strings.TrimPrefix(words[len(words)-1], "--"))
+		if flag != nil && flag.Usage == "`"+string(abi.Account)+"`" {
+			return completionsOf(s.store)
+		}
+	}
+	var flags []string
+	for _, set := range []*pflag.FlagSet{parameters, command.Flags()} {
+		set.VisitAll(func(flag *pflag.Flag) { flags = append(flags, "--"+flag.Name+"\t"+strings.Trim(flag.Usage, "`")) })
+	}
+	return flags
+}

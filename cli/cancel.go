@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/cli/argument"
+	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// cancelledTransaction is the result of cairn cancel.
+type cancelledTransaction struct {
+	Cancelled           types.TxID `json:"cancelled"` // what no block will have
+	includedTransaction            // what took its nonce
+}
+
+func (a *app) newCancel() *cobra.Command {
+	var flags submission
+	command := a.define(&cobra.Command{
+		Use:   "cancel HASH|NONCE",
+		Short: "Cancel a pending transaction",
+		Long: `Cancel a pending transaction: a transfer of nothing to its sender takes its nonce, with both fees a tenth higher at
+least. Wait until that is in a block, and pay its fee. If the transaction is in a block first, nothing is cancelled.`,
+		Example: `  cairn cancel 0x4f1c… --from alice
+  cairn cancel 7 --from alice
+  cairn cancel 7 --from alice --dry-run`,
+		Args: exactly("HASH|NONCE"),
+	}, senderSettings, func(ctx context.Context, s *session, command *cobra.Command, args []string) error {
+		which, err := parsePending(args[0])
+		if err != nil {
+			return output.Usage(err)
+		}
+		from, err := s.sender(flags.dryRun)
+		if err != nil {
+			return err
+		}
+		if err := s.onChain(ctx, from); err != nil {
+			return err
+		}
+		asking, cancel := s.patience(ctx)
+		defer cancel()
+		old, err := s.findPending(asking, from.ID, which)
+		if err != nil {
+			return err
+		}
+		fields, err := s.outbid(asking, old, flags.fields(command))
+		if err != nil {
+			return err
+		}
+		receipt, err := flags.sendWith(ctx, s, from.ID, client.Transfer(from.ID, 0), fields, s.keyOf(ctx, from))
+		if errors.Is(err, api.ErrNonceTooLow) { // a block took the transaction meanwhile
+			looking, cancel := s.patience(ctx)
+			defer cancel()
+			return s.usedBy(looking, from.ID, uint64(old.Nonce), err)
+		}
+		if receipt == nil || err != nil {
+			return err
+		}
+		return s.cancelled(ctx, old.Hash, *receipt)
+	})
+	flags.registerSending(command)
+	return command
+}
+
+// pendingRef names a pending transaction of an account: by its hash, or else by its nonce.
+type pendingRef struct {
+	hash  types.TxID
+	nonce uint64
+}
+
+func parsePending(text string) (pendingRef, error) {
+	if nonce, err := strconv.ParseUint(text, 10, 64); err == nil {
+		return pendingRef{nonce: nonce}, nil
+	}
+	id, err := argument.ParseTxID(text)
+	return pendingRef{hash: id}, err
+}
+
+// findPending is the pending transaction of an account that a reference names.
+func (s *session) findPending(
+	ctx context.Context, from types.Account, which pendingRef,
+) (api.PendingTransaction, error) {
+	list, err := s.client.PendingTransactions(ctx, api.PendingFilter{
+		Sender: from.String(), Limit: new(uint64(api.MaxPending)),
+	})
+	if err != nil {
+		return api.PendingTransaction{}, err
+	}
+	at := slices.IndexFunc(list, func(tx api.PendingTransaction) bool {
+		if which.hash.IsZero() {
+			return uint64(tx.Nonce) == which.nonce
+		}
+		return tx.Hash == which.hash
+	})
+	if at >= 0 {
+		return list[at], nil
+	}
+	if !which.hash.IsZero() {
+		tx, err := s.client.Transaction(ctx, which.hash)
+		if err == nil && tx != nil && tx.BlockHeight != nil {
+			err = fmt.Errorf("transaction %s is in block %d", tx.Hash, *tx.BlockHeight)
+		}
+		return api.PendingTransaction{}, errors.Join(err, errNotPending(which.hash))
+	}
+	return api.PendingTransaction{}, s.usedBy(ctx, from, which.nonce, errNotPending(which.nonce))
+}
+
+func errNotPending(which any) error {
+	return fmt.Errorf("the mempool has no transaction %v of the account", which)
+}
+
+// usedBy says which transaction in a block has used a nonce; where none is known it is the error otherwise.
+func (s *session) usedBy(ctx context.Context, from types.Account, nonce uint64, otherwise error) error {
+	tx, err := s.client.TransactionByNonce(ctx, from, nonce)
+	if err != nil || tx == nil || tx.BlockHeight == nil {
+		return errors.Join(otherwise, err)
+	}
+	return fmt.Errorf("too late: transaction %s with this nonce is in block %d", tx.Hash, *tx.BlockHeight)
+}
+
+// outbid are the fields of what takes the place of a transaction: its nonce, and a tenth more than its fees at least.
+// Lower ones that were given are wrong usage.
+func (s *session) outbid(
+	ctx context.Context, old api.PendingTransaction, given client.TxFields,
+) (client.TxFields, error) {
+	leastMax, err := client.Outbid(types.Amount(old.MaxFeePerGas))
+	if err != nil {
+		return given, err
+	}
+	leastPriority, err := client.Outbid(types.Amount(old.MaxPriorityFeePerGas))
+	if err != nil {
+		return given, err
+	}
+	price, err := s.client.GasPrice(ctx)
+	if err != nil {
+		return given, err
+	}
+	fields := client.TxFields{
+		Nonce: new(uint64(old.Nonce)), MaxFee: given.MaxFee, Priority: given.Priority,
+	}
+	if fields.MaxFee == nil {
+		fields.MaxFee = new(max(leastMax, types.Amount(price.SuggestedMaxFee)))
+	}
+	if fields.Priority == nil {
+		fields.Priority = new(min(max(leastPriority, types.Amount(price.SuggestedPriorityFee)), *fields.MaxFee))
+	}
+	for _, fee := range []struct {
+		flag         string
+		value, least types.Amount
+	}{{maxFeeFlag, *fields.MaxFee, leastMax}, {priorityFeeFlag, *fields.Priority, leastPriority}} {
+		if fee.value < fee.least {
+			return given, output.Usage(fmt.Errorf("--%s: what cancels the transaction must offer %s at least: a "+
+				"tenth more than it does", fee.flag, perGas(fee.least)))
+		}
+	}
+	return fields, nil
+}
+
+// cancelled writes the result once something took a transaction's nonce.
+func (s *session) cancelled(ctx context.Context, old types.TxID, receipt api.Receipt) error {
+	included, err := s.include(ctx, receipt)
+	if err != nil {
+		return err
+	}
+	return s.Result(cancelledTransaction{old, included}, func(t *output.Text) {
+		t.Fields(append([]output.Field{{Name: "Cancelled", Value: old}}, included.fields()...)...)
+	})
+}

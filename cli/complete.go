@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/cli/argument"
+	"github.com/cairn-chain/cairn/cli/keystore"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// names completes an account: the keystore's names, and those of a development chain once they are begun.
+func (a *app) names(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+	home, _, err := a.locate(command)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	names := completionsOf(a.open(home))
+	if begun != "" {
+		for _, name := range argument.DevelopmentNames() {
+			if strings.HasPrefix(name, begun) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeNames completes the arguments of a command with accounts.
+func (a *app) completeNames(command *cobra.Command) *cobra.Command {
+	command.ValidArgsFunction = a.names
+	return command
+}
+
+// completeSettings completes the flags of settings that have few values.
+func (a *app) completeSettings(command *cobra.Command, settings []string) {
+	if slices.Contains(settings, "from") {
+		a.completeAccount(command, "from")
+	}
+	if slices.Contains(settings, "network") {
+		CompleteChoice(command, "network", string(types.Mainnet), string(types.Testnet), string(types.Regtest))
+	}
+}
+
+// completeAccount completes flags that take an account.
+func (a *app) completeAccount(command *cobra.Command, flags ...string) {
+	for _, flag := range flags {
+		_ = command.RegisterFlagCompletionFunc(flag, a.names) // fails only for a flag that does not exist
+	}
+}
+
+// CompleteChoice completes a flag that takes one of a few words.
+func CompleteChoice(command *cobra.Command, flag string, choices ...string) {
+	// Fails only for a flag that does not exist.
+	_ = command.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// completionsOf are a keystore's names; what cannot be read is not offered.
+func completionsOf(store *keystore.Store) []string {
+	entries, _, err := store.List()
+	if err != nil {
+		return nil
+	}
+	completions := make([]string, len(entries))
+	for i, entry := range entries {
+		completions[i] = cobra.CompletionWithDesc(entry.Name, entry.Address())
+	}
+	return completions
+}

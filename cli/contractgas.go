@@ -1,0 +1,254 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/abi"
+	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/contracts"
+	"github.com/cairn-chain/cairn/kit/contractbuild"
+	"github.com/cairn-chain/cairn/kit/contracttest"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// contractGas is what gas is measured with.
+type contractGas struct {
+	givenModule
+	build         contractbuild.Options // that it was compiled with
+	init, calls   string
+	check, update bool
+	tolerance     float64
+	setup         setup
+}
+
+// gasCall is a line of the file of calls.
+type gasCall struct {
+	Name    string          `json:"name"` // by default that of the function
+	From    string          `json:"from"`
+	Call    string          `json:"call"`
+	Args    json.RawMessage `json:"args"`
+	Coins   uint64          `json:"coins"`   // in smallest units
+	Fails   bool            `json:"fails"`   // it is to fail
+	Seconds uint64          `json:"seconds"` // that pass before it
+}
+
+// measuredGas is the result of cairn contract gas.
+type measuredGas struct {
+	Calls []measuredCall `json:"calls"`
+	File  string         `json:"file"`
+	Diff  string         `json:"diff"` // empty where nothing differs
+}
+
+type measuredCall struct {
+	Name string    `json:"name"`
+	Gas  types.Gas `json:"gas"`
+}
+
+const exampleCall = `{"from":"alice","call":"add","args":{"amount":5}}`
+
+func (a *app) newContractGas() *cobra.Command {
+	var o contractGas
+	command := a.define(&cobra.Command{
+		Use:   "gas [DIR|FILE.wasm]",
+		Short: "Measure the gas of a contract's calls, and compare it with what it was",
+		Long: `Compile the contract in a directory, or take a module, make the calls that testdata/calls.json below it has, and compare
+their gas with testdata/gas.json, by parts: instructions, host functions, memory. The calls are made one after the other on
+a chain in memory, where alice deploys the contract. A line of the file is a call:
+
+  ` + exampleCall + `
+
+"name" sets two calls of one function apart, "coins" go with it, "fails" says that it is to fail, "seconds" pass before it.
+Accounts are alice, bob and carol, the contracts of testdata/setup.json by their names, or hex. With --check a difference is exit code 1; --update writes the file.`,
+		Example: "  cairn contract gas --update\n  cairn contract gas --check --tolerance 1\n" +
+			"  cairn contract gas --init '{\"owner\":\"bob\"}'",
+		Args: cobra.MaximumNArgs(1),
+	}, nil, func(ctx context.Context, s *session, command *cobra.Command, args []string) (err error) {
+		source := "."
+		if len(args) > 0 {
+			source = args[0]
+		}
+		o.build.Log = command.ErrOrStderr()
+		if o.givenModule, err = readModule(ctx, source, &o.build); err != nil {
+			return err
+		}
+		if o.setup, err = readSetup(ctx, o.dir, o.build); err != nil {
+			return err
+		}
+		measured, err := o.measure()
+		if ended := new(endedOtherwise); errors.As(err, &ended) {
+			return o.explain(ctx, s, ended)
+		}
+		if err != nil {
+			return err
+		}
+		if o.check && measured.Diff != "" {
+			differs := fmt.Errorf("gas differs from %s (--update writes it):\n%s", measured.File, measured.Diff)
+			return output.WithData(differs, map[string]any{"calls": measured.Calls, "file": measured.File})
+		}
+		return s.Result(measured, measured.people)
+	})
+	set := command.Flags()
+	set.BoolVar(&o.check, "check", false, "fail where gas differs from the file")
+	set.BoolVar(&o.update, "update", false, "write the file")
+	set.Float64Var(&o.tolerance, "tolerance", 0, "by how many percent a call may differ")
+	set.StringVar(&o.calls, "calls", "", "the file of calls (default testdata/calls.json below the contract)")
+	set.StringVar(&o.init, "init", "", "the arguments of init as JSON")
+	command.MarkFlagsMutuallyExclusive("check", "update")
+	return command
+}
+
+// readCalls reads the lines of a file of calls, strictly.
+func readCalls(file string) (calls []gasCall, err error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("%w; a line of it is a call, such as %s", err, exampleCall)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	for {
+		var call gasCall
+		err := decoder.Decode(&call)
+		if errors.Is(err, io.EOF) && len(calls) > 0 {
+			if err := abi.NoMemberTwice(data); err != nil {
+				return nil, fmt.Errorf("%s: %w", file, err)
+			}
+			return calls, nil
+		}
+		if err == nil && (call.From == "" || call.Call == "") {
+			err = errors.New(`it needs "from" and "call"`)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("call %d of %s: %w", len(calls)+1, file, err)
+		}
+		if call.Name == "" {
+			call.Name = call.Call
+		}
+		calls = append(calls, call)
+	}
+}
+
+func (g *contractGas) measure() (measured measuredGas, err error) {
+	if g.calls == "" {
+		g.calls = filepath.Join(g.dir, "testdata", "calls.json")
+	}
+	calls, err := readCalls(g.calls)
+	if err != nil {
+		return measured, err
+	}
+	measured.File = filepath.Join(filepath.Dir(g.calls), "gas.json")
+	file, err := contracttest.ReadGasFile(measured.File)
+	if err != nil {
+		return measured, err
+	}
+	ended := outside(func(string, ...any) {}, func(t testing.TB) { measured.Calls, err = g.make(t, calls, file) })
+	if err = errors.Join(ended, err); err != nil {
+		return measured, err
+	}
+	if g.update {
+		return measured, file.Write()
+	}
+	measured.Diff = file.Diff(g.tolerance)
+	return measured, nil
+}
+
+// make makes the calls, and has the file take what they use.
+func (g *contractGas) make(
+	t testing.TB, calls []gasCall, file *contracttest.GasFile,
+) (measured []measuredCall, err error) {
+	chain := contracttest.New(t)
+	chain.Cover() // to tell where a call stopped
+	accounts, actors := map[string]types.Account{}, map[string]contracttest.Account{}
+	for _, name := range testActors {
+		actors[name] = chain.Account(name)
+		accounts[name] = actors[name].Account
+	}
+	g.setup.begin(accounts)
+	g.setup.add(stranger, chain.Deploy(actors[testActors[0]], contracts.Adversary(), nil))
+	deploy := func(
+		from contracttest.Account, _ string, code []byte, args any, o ...contracttest.Options,
+	) *contracttest.Contract {
+		return chain.Deploy(from, code, args, o...)
+	}
+	notSearched := func(*contracttest.Contract) {}
+	g.setup.play(t, chain, false, deploy, notSearched)
+	declared, err := abi.FromCode(g.module)
+	if err != nil {
+		return nil, err
+	}
+	given, err := argumentsOf(declared, abi.InitFunction, g.init, accounts)
+	if err != nil {
+		return nil, err
+	}
+	k, deployed := chain.TryDeploy(actors[testActors[0]], g.module, given, contracttest.Options{Name: g.name})
+	if err := deployed.Err(); err != nil {
+		return nil, fmt.Errorf("init: %w", err)
+	}
+	g.setup.add(g.name, k)
+	g.setup.play(t, chain, true, deploy, notSearched)
+	for _, call := range calls {
+		from, ok := actors[call.From]
+		if !ok {
+			return nil, fmt.Errorf("%s: there is no account %q to call from", call.Name, call.From)
+		}
+		args, err := sentArguments(declared, call.Call, call.Args, accounts)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", call.Name, err)
+		}
+		chain.Advance(time.Duration(call.Seconds) * time.Second)
+		r := k.Call(from, call.Call, args, contracttest.Options{Value: types.Amount(call.Coins)})
+		if r.OK == call.Fails {
+			return nil, &endedOtherwise{call.Name, r}
+		}
+		if err := file.Take(call.Name, r); err != nil {
+			return nil, err
+		}
+		measured = append(measured, measuredCall{call.Name, r.GasUsed})
+	}
+	return measured, nil
+}
+
+// endedOtherwise is a call that failed, or did not, against what the file says.
+type endedOtherwise struct {
+	name   string
+	result contracttest.Result
+}
+
+func (e *endedOtherwise) Error() string {
+	return errors.Join(fmt.Errorf("%s ended otherwise than the file says", e.name), e.result.Err()).Error()
+}
+
+// explain tells where in the source the call stopped, and gives the command's error.
+func (g *contractGas) explain(ctx context.Context, s *session, ended *endedOtherwise) error {
+	at, err := g.stopped(ctx, g.build, ended.result.Stops)
+	if err != nil || len(at) == 0 {
+		return errors.Join(ended, err)
+	}
+	if s.JSON() {
+		return output.WithData(ended, map[string]any{"stoppedAt": at})
+	}
+	err = s.Result(at, func(t *output.Text) { t.Line("%s stopped at%s", ended.name, stoppedText(at)) })
+	return cmp.Or(err, error(ended))
+}
+
+func (m measuredGas) people(t *output.Text) {
+	rows := make([][]any, len(m.Calls))
+	for i, c := range m.Calls {
+		rows[i] = []any{c.Name, c.Gas}
+	}
+	t.Table([]string{"Call", "Gas"}, rows)
+	if m.Diff != "" {
+		t.Line("\nIt differs from %s:\n%s", m.File, m.Diff)
+	}
+}

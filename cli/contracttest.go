@@ -1,0 +1,355 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/abi"
+	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/kit/contractbuild"
+	"github.com/cairn-chain/cairn/kit/contracttest"
+	"github.com/cairn-chain/cairn/kit/contracttest/fuzz"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// testedContract is the result of cairn contract test.
+type testedContract struct {
+	Invariants []string                       `json:"invariants"`
+	Calls      int                            `json:"calls"`
+	Functions  map[string]*fuzz.FunctionCalls `json:"functions"`
+	Coverage   *coverage                      `json:"coverage,omitempty"`
+}
+
+// contractTest is what a test is made with.
+type contractTest struct {
+	givenModule
+	build      contractbuild.Options // that it was compiled with
+	invariants []byte                // a module that has them; nil where the source declares none
+	init       string                // its arguments
+	callbacks  []string
+	config     fuzz.Config
+	log        func(string, ...any)
+	coverage   string // the file that it is written to; empty: none is taken
+	setup      setup
+}
+
+// testActors call the contract.
+var testActors = []string{"alice", "bob", "carol"}
+
+func (a *app) newContractTest() *cobra.Command {
+	var o contractTest
+	var noTests bool
+	command := a.define(&cobra.Command{
+		Use:   "test [DIR|FILE.wasm]",
+		Short: "Run a contract's tests, and search for calls that break its invariants",
+		Long: `Run the tests that the project in a directory has, with the toolchain that contracts are compiled with, whichever
+cargo is the first in PATH. Then compile it, or take a module, and search for sequences of calls after which one of the
+invariants does not hold that the source declares (docs/contracts.md, "Fuzzing"), and for calls that trap, panic or run out
+of gas, also within others. alice deploys it; alice, bob, carol and a contract of no good intentions call it, which is named
+stranger and answers to the functions that --callback names. Other contracts that it needs are in testdata/setup.json, a line each:
+
+  ` + exampleSetup + `
+
+A line with "call" and "to" is a call; "after" plays a line after the deploy, "searched" has the search call the contract too.
+
+What is found is shrunk to few calls and kept in testdata/fuzz below the directory, which every later run plays first. The
+same seed makes the same calls. A failure is exit code 1.`,
+		Example: "  cairn contract test\n  cairn contract test --fuzz 60s --seed 7\n" +
+			"  cairn contract test --init '{\"owner\":\"bob\"}' --callback received --callback quote:u64",
+		Args: cobra.MaximumNArgs(1),
+	}, nil, func(ctx context.Context, s *session, command *cobra.Command, args []string) error {
+		source := "."
+		if len(args) > 0 {
+			source = args[0]
+		}
+		if !noTests && !strings.HasSuffix(source, ".wasm") {
+			if err := contractbuild.RunTests(ctx, source, command.ErrOrStderr()); err != nil {
+				return fmt.Errorf("the tests of the project: %w", err)
+			}
+		}
+		if err := o.take(ctx, source, contractbuild.Options{Log: command.ErrOrStderr()}); err != nil {
+			return err
+		}
+		o.log = s.Note
+		if o.invariants == nil {
+			s.Note("no invariants are declared (docs/contracts.md, \"Fuzzing\"): " +
+				"only calls that trap, panic or run out of gas are found")
+		}
+		var err error
+		if o.setup, err = readSetup(ctx, o.dir, o.build); err != nil {
+			return err
+		}
+		tested, failures, err := o.search()
+		if err != nil {
+			return err
+		}
+		if err := o.cover(ctx, &tested); err != nil {
+			return err
+		}
+		if len(failures) == 0 {
+			return s.Result(tested, tested.people)
+		}
+		return o.tell(ctx, s, tested, failures)
+	})
+	set := command.Flags()
+	set.BoolVar(&noTests, "no-tests", false, "do not run the tests of the project")
+	set.DurationVar(&o.config.Time, "fuzz", 0, "how long to search (default 20,000 calls)")
+	set.Uint64Var(&o.config.Seed, "seed", 1, "what is tried")
+	set.IntVar(&o.config.Depth, "depth", fuzz.DefaultDepth, "calls of a sequence, at most")
+	set.StringVar(&o.init, "init", "", "the arguments of init as JSON, accounts by the names of who calls, of stranger, or of the setup")
+	set.StringVar(&o.coverage, "coverage", "",
+		"write which functions, branches and lines ran to a `FILE` in the format of lcov, and tell it in short")
+	set.StringArrayVar(&o.callbacks, "callback", nil,
+		"a function that the contract calls of others, as NAME, or NAME:TYPE with what it returns")
+	return command
+}
+
+// foundFailure is a failure with the lines of source in which its last call failed.
+type foundFailure struct {
+	Says          string      `json:"says"`
+	Moves         []fuzz.Move `json:"moves"`
+	File          string      `json:"file"`
+	StoppedAt     []stoppedAt `json:"stoppedAt"`
+	*fuzz.Failure `json:"-"`
+	stopped       bool // whether its last call failed, or one within it
+}
+
+// tell tells what was found, and gives it as the command's error.
+func (c *contractTest) tell(ctx context.Context, s *session, tested testedContract, failures []*fuzz.Failure) error {
+	found := make([]foundFailure, len(failures))
+	broken := fmt.Errorf("the invariant %q does not hold: %w", failures[0].Invariant, failures[0].Err)
+	if len(failures) > 1 {
+		broken = fmt.Errorf("%d failures were found, the first: %w", len(failures), broken)
+	}
+	for i, failure := range failures {
+		found[i] = foundFailure{Says: failure.Err.Error(), Moves: failure.Moves, File: failure.File, Failure: failure}
+	}
+	for i, failure := range failures {
+		var last contracttest.Result
+		err := outside(c.log, func(t testing.TB) { last = failure.Again(t, func(w *fuzz.World) { c.setUp(w) }) })
+		if found[i].stopped = len(last.Stops) > 0; err == nil {
+			found[i].StoppedAt, err = c.stopped(ctx, c.build, last.Stops)
+		}
+		if err != nil {
+			return errors.Join(broken, err)
+		}
+	}
+	if s.JSON() {
+		first := found[0]
+		return output.WithData(broken, map[string]any{
+			"moves": first.Moves, "file": first.File, "stoppedAt": first.StoppedAt, "failures": found,
+		})
+	}
+	err := s.Result(tested, func(t *output.Text) {
+		for _, f := range found {
+			if len(found) > 1 {
+				t.Line("%s", f.Says)
+			}
+			failurePeople(t, f.Failure)
+			switch {
+			case len(f.StoppedAt) > 0:
+				t.Line("The last call stopped at%s", stoppedText(f.StoppedAt))
+			case c.source != nil && f.stopped:
+				t.Line("The last call stopped in the SDK or in code of the compiler: no line of the contract is known.")
+			}
+			t.Line("")
+		}
+	})
+	return cmp.Or(err, broken)
+}
+
+// take takes the module that is to be tested, and makes it if need be.
+func (c *contractTest) take(ctx context.Context, from string, o contractbuild.Options) (err error) {
+	if c.givenModule, err = readModule(ctx, from, &o); err != nil {
+		return err
+	}
+	c.build = o
+	c.config.Corpus = filepath.Join(c.dir, "testdata", "fuzz", c.name)
+	if c.source == nil || !declaresInvariants(*c.source) {
+		return nil
+	}
+	o.Invariants = true
+	built, err := contractbuild.Build(ctx, *c.source, o)
+	if err != nil {
+		return err
+	}
+	c.invariants = built.Module
+	return nil
+}
+
+// givenModule is a module that a command was given, or made.
+type givenModule struct {
+	name, dir string // the directory that what is kept of it is below
+	module    []byte
+	source    *contractbuild.Source // nil of a module that was given
+}
+
+// readModule reads FILE.wasm, or builds the contract in a directory.
+func readModule(ctx context.Context, from string, o *contractbuild.Options) (taken givenModule, err error) {
+	if strings.HasSuffix(from, ".wasm") {
+		taken.name, taken.dir = strings.TrimSuffix(filepath.Base(from), ".wasm"), filepath.Dir(from)
+		taken.module, err = os.ReadFile(from)
+		return taken, err
+	}
+	source, err := contractbuild.Collect(ctx, from)
+	if err != nil {
+		return taken, err
+	}
+	if err := contractbuild.CheckStorage(source); err != nil {
+		return taken, err
+	}
+	if o.From, err = filepath.Abs(from); err != nil {
+		return taken, err
+	}
+	built, err := contractbuild.Build(ctx, source, *o)
+	return givenModule{source.Manifest.Name, from, built.Module, &source}, err
+}
+
+// declaresInvariants tells whether the package itself may have some: building once more takes a while.
+func declaresInvariants(s contractbuild.Source) bool {
+	for file, content := range s.Files {
+		own := strings.HasPrefix(strings.TrimPrefix(file, s.Manifest.Package), "/src/") || strings.HasPrefix(file, "src/")
+		rust := s.Manifest.Language == contractbuild.Rust && own && bytes.Contains(content, []byte("invariants {"))
+		script := s.Manifest.Language == contractbuild.AssemblyScript && bytes.Contains(content, []byte("@invariant"))
+		if rust || script {
+			return true
+		}
+	}
+	return false
+}
+
+// search runs the fuzzer. What is wrong with the contract, its arguments or the corpus is an error.
+func (c *contractTest) search() (tested testedContract, failures []*fuzz.Failure, err error) {
+	c.config.FailOnTrap = true
+	err = outside(c.log, func(t testing.TB) {
+		report, found := fuzz.SearchAll(t, c.config, func(w *fuzz.World) { tested.Invariants = c.setUp(w) })
+		tested.Calls, tested.Functions, failures = report.Calls, report.Functions, found
+	})
+	return tested, failures, err
+}
+
+// setUp gives the names of the invariants.
+func (c *contractTest) setUp(w *fuzz.World) []string {
+	accounts := map[string]types.Account{}
+	for _, name := range testActors {
+		accounts[name] = w.Actor(name).Account
+	}
+	declared, err := abi.FromCode(c.module)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	if init, ok := declared.Function(abi.InitFunction); ok && len(init.Args) > 0 && c.init == "" {
+		w.T.Fatalf("the contract begins with %s: give the arguments with --init, accounts as %s; block 0 is of %d", init,
+			strings.Join(testActors, ", "), contracttest.GenesisTime)
+	}
+	if c.coverage != "" {
+		w.Chain.Cover()
+	}
+	accounts[stranger] = w.Adversary(stranger, c.adversary(w.T))
+	c.setup.begin(accounts)
+	target := func(k *contracttest.Contract) { w.Target(k) }
+	c.setup.play(w.T, w.Chain, false, w.Deploy, target)
+	given, err := argumentsOf(declared, abi.InitFunction, c.init, accounts)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	k := w.Deploy(w.Chain.Account(testActors[0]), c.name, c.module, given)
+	w.Target(k)
+	c.setup.add(c.name, k)
+	c.setup.play(w.T, w.Chain, true, w.Deploy, target)
+	if c.invariants == nil {
+		return []string{}
+	}
+	return w.InvariantsOf(k, c.invariants)
+}
+
+// argumentsOf makes the arguments of a function of JSON in which accounts have names; nil of none at all.
+func argumentsOf(declared abi.ABI, function, text string, accounts map[string]types.Account) (any, error) {
+	f, ok := declared.Function(function)
+	if !ok || text == "" {
+		return nil, nil
+	}
+	encoded, err := declared.EncodeJSON(f.Args, []byte(text), func(text string) (types.Account, error) {
+		if account, ok := accounts[text]; ok {
+			return account, nil
+		}
+		return abi.Hex(text)
+	})
+	return json.RawMessage(encoded), err
+}
+
+// adversary is the interface of the callbacks.
+func (c *contractTest) adversary(t testing.TB) (a abi.ABI) {
+	for _, callback := range c.callbacks {
+		f := abi.Function{Mode: abi.Write}
+		name, returns, typed := strings.Cut(callback, ":")
+		if f.Name = name; typed {
+			var err error
+			if f.Returns, err = abi.ParseType(returns); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a.Functions = append(a.Functions, f)
+	}
+	return a
+}
+
+func failurePeople(t *output.Text, failure *fuzz.Failure) {
+	for _, line := range failure.Lines() {
+		t.Line("%s", line)
+	}
+	t.Line("\nCalls until it was found: %d", failure.Calls)
+	if failure.File != "" {
+		t.Line("Kept in %s", failure.File)
+	}
+}
+
+func (c testedContract) people(t *output.Text) {
+	t.Line("%s", fuzz.Report{Calls: c.Calls, Functions: c.Functions})
+	if c.Coverage != nil {
+		c.Coverage.people(t)
+	}
+	if len(c.Invariants) == 0 {
+		t.Line("\nNo call trapped, panicked or ran out of gas.")
+		return
+	}
+	t.Line("\nNo call trapped, panicked or ran out of gas, and these held: %s", strings.Join(c.Invariants, ", "))
+}
+
+// outsideTest is a test for who runs none: what ends it unwinds as a [testEnd].
+type outsideTest struct {
+	testing.TB // nil: what follows is all that is asked of it
+	log        func(string, ...any)
+}
+
+type testEnd struct{ error }
+
+// outside does what a test does, and gives what it ends with.
+func outside(log func(string, ...any), run func(testing.TB)) (err error) {
+	defer func() {
+		if e := recover(); e != nil {
+			end, ok := e.(testEnd)
+			if !ok {
+				panic(e)
+			}
+			err = end.error
+		}
+	}()
+	run(&outsideTest{log: log})
+	return nil
+}
+
+func (*outsideTest) Helper()                           {}
+func (*outsideTest) Fatal(args ...any)                 { panic(testEnd{errors.New(fmt.Sprint(args...))}) }
+func (*outsideTest) Fatalf(format string, args ...any) { panic(testEnd{fmt.Errorf(format, args...)}) }
+func (t *outsideTest) Logf(format string, args ...any) { t.log(format, args...) }

@@ -1,0 +1,232 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/abi"
+	"github.com/cairn-chain/cairn/cli/argument"
+	"github.com/cairn-chain/cairn/cli/keystore"
+	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/kit/contractbuild"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// deployment are the flags of what deploys a contract.
+type deployment struct {
+	submission
+	name, args, alias, value string
+}
+
+// deployedContract is the result of a deploy that was waited for.
+type deployedContract struct {
+	includedTransaction
+	Alias string `json:"alias,omitempty"` // under which the keystore knows the contract
+}
+
+func (a *app) newDeploy() *cobra.Command {
+	var flags deployment
+	command := a.define(&cobra.Command{
+		Use:   "deploy FILE.wasm|CONTRACT",
+		Short: "Deploy a contract",
+		Long: `Deploy a contract's WebAssembly code, and wait until it is in a block.
+
+With a contract in place of a file the new contract gets that one's code. It has an ID, storage and coins of its own.
+Nothing is compiled for it, so it costs a fraction of what the first one did.
+
+The arguments of its function init are a JSON object by parameter name. Accounts in it may be named as everywhere. With
+--alias the contract can be named in further commands.`,
+		Example: `  cairn deploy counter.wasm --from dev0 --alias counter
+  cairn deploy counter --name another --from dev0 --alias another
+  cairn deploy nep20.wasm --from dev0 --alias gold --args '{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":100000}'`,
+		Args: exactly("FILE"),
+	}, senderSettings, func(ctx context.Context, s *session, command *cobra.Command, args []string) error {
+		code, err := s.deployable(ctx, args[0])
+		if err != nil {
+			return output.Usage(err)
+		}
+		return flags.deploy(ctx, s, command, code, []byte(flags.args))
+	})
+	command.Flags().StringVar(&flags.args, "args", "", "arguments of the function init, a JSON object")
+	flags.register(command)
+	return command
+}
+
+func (f *deployment) register(command *cobra.Command) {
+	command.Flags().StringVar(&f.name, "name", "", "the contract's name on the chain, at most 64 bytes")
+	command.Flags().StringVar(&f.alias, "alias", "", "a name for the contract in the keystore")
+	command.Flags().StringVar(&f.value, "value", "0u", "coins that go to the contract")
+	f.submission.register(command)
+	f.registerGasLimit(command)
+	command.MarkFlagsMutuallyExclusive("alias", "no-wait")
+	command.MarkFlagsMutuallyExclusive("alias", "dry-run")
+}
+
+// deployable is the code in a file, or what stands for that of a contract.
+func (s *session) deployable(ctx context.Context, argument string) ([]byte, error) {
+	if info, err := os.Stat(argument); filepath.Ext(argument) == ".wasm" || err == nil && info.Mode().IsRegular() {
+		return readCode(argument)
+	}
+	asking, cancel := s.patience(ctx)
+	defer cancel()
+	id, _, err := s.contract(asking, argument)
+	return types.CopyOf(id), err
+}
+
+// abiOf is the ABI of the code that a deploy brings or takes. An error may be [abi.ErrNoABI].
+func (s *session) abiOf(ctx context.Context, code []byte) (abi.ABI, error) {
+	source, ok := types.Deploy{Code: code}.Copies()
+	if !ok {
+		return abi.FromCode(code)
+	}
+	declared, err := s.client.ContractABI(ctx, source)
+	if err != nil || declared == nil {
+		return abi.ABI{}, cmp.Or(err, abi.ErrNoABI)
+	}
+	return *declared, nil
+}
+
+// readCode reads a contract's code from a file.
+func readCode(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	code, err := io.ReadAll(io.LimitReader(file, types.MaxCodeBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(code) > types.MaxCodeBytes {
+		return nil, fmt.Errorf("%s is longer than a contract may be, %d bytes", path, types.MaxCodeBytes)
+	}
+	return code, nil
+}
+
+// deploy sends the deploy and writes the command's result. args are as a user wrote them.
+func (f *deployment) deploy(ctx context.Context, s *session, command *cobra.Command, code, args []byte) error {
+	value, err := argument.ParseAmount(f.value)
+	if err != nil {
+		return output.Usage(err)
+	}
+	from, err := s.sender(f.dryRun)
+	if err != nil {
+		return err
+	}
+	asking, cancel := s.patience(ctx)
+	defer cancel()
+	chain, err := s.chain(asking)
+	if err != nil {
+		return err
+	}
+	if err := from.On(chain); err != nil {
+		return output.Usage(err)
+	}
+	of := keystore.Chain{ID: chain.ID, Genesis: chain.Genesis}
+	if f.alias != "" {
+		if err := s.free(f.alias, of); err != nil {
+			return output.Usage(err)
+		}
+	}
+	encoded, err := s.initArgs(asking, chain, code, args)
+	if err != nil {
+		return output.Usage(err)
+	}
+	payload := types.Deploy{Amount: value, Name: f.name, Code: code, InitArgs: encoded}
+	receipt, err := f.send(ctx, s, command, from.ID, payload, s.keyOf(ctx, from))
+	if receipt == nil || err != nil {
+		return tooDear(err, code)
+	}
+	if err := client.Failure(*receipt); err != nil {
+		s.pointAtTrace(*receipt)
+		return err
+	}
+	included, err := s.include(ctx, *receipt)
+	if err != nil {
+		return err
+	}
+	result := deployedContract{includedTransaction: included}
+	if f.alias != "" {
+		if _, err := s.store.AddContract(f.alias, chain.Network, of, *receipt.ContractAddress); err != nil {
+			return fmt.Errorf("the contract %s is deployed, but has no alias: %w", receipt.ContractAddress, err)
+		}
+		result.Alias = f.alias
+	}
+	return s.Result(result, func(t *output.Text) {
+		fields := append(included.fields(), output.Field{Name: "Contract", Value: *receipt.ContractAddress})
+		if f.alias != "" {
+			fields = append(fields, output.Field{Name: "Alias", Value: f.alias})
+		}
+		t.Fields(fields...)
+	})
+}
+
+// tooDear names the dearest functions of a code in the error of a deploy that cannot pay for it.
+func tooDear(err error, code []byte) error {
+	var answer *client.Error
+	if !errors.As(err, &answer) || answer.Data["reason"] != "out_of_gas" {
+		return err
+	}
+	dearest, unreadable := contractbuild.Dearest(code, code)
+	if unreadable != nil || len(dearest) == 0 {
+		return err
+	}
+	return &client.Error{
+		Code: answer.Code, Data: answer.Data,
+		Message: fmt.Sprintf("%s; of the deploy's gas most is for the functions %s", answer.Message, dearestText(dearest)),
+	}
+}
+
+// free checks that a contract of a chain can be given a name: that of a contract of another chain is taken over.
+func (s *session) free(name string, of keystore.Chain) error {
+	entry, err := s.store.Find(name)
+	switch {
+	case err == nil && entry.Chain != nil && *entry.Chain != of:
+		return nil
+	case err == nil:
+		return fmt.Errorf(
+			"%w: %s is in the keystore already; choose another, or free it: cairn keys delete %s",
+			keystore.ErrExists,
+			name,
+			name,
+		)
+	case errors.Is(err, keystore.ErrNotFound):
+		return nil
+	}
+	return err
+}
+
+// initArgs are the bytes of a deploy's arguments: checked against the code's ABI, as they are where it has none.
+func (s *session) initArgs(ctx context.Context, chain argument.Chain, code, args []byte) ([]byte, error) {
+	declared, err := s.abiOf(ctx, code)
+	if errors.Is(err, abi.ErrNoABI) {
+		if len(args) > 0 && !json.Valid(args) {
+			return nil, errors.New("the arguments are not JSON")
+		}
+		return args, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	function, ok := declared.Function(abi.InitFunction)
+	if !ok && len(args) > 0 {
+		return nil, errors.New("the contract has no function init: leave --args out")
+	}
+	encoded, err := declared.EncodeJSON(function.Args, args, s.resolver(chain))
+	if err == nil && ok {
+		encoded, err = declared.Arguments(function.Args, encoded)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w; the contract wants --args for %s", err, function)
+	}
+	return encoded, nil
+}

@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/types"
+)
+
+func (a *app) newEvents() *cobra.Command {
+	var filter api.EventFilter
+	var contract, name string
+	var from, to, limit uint64
+	command := a.lookUp(&cobra.Command{
+		Use:   "events",
+		Short: "List events of contracts",
+		Example: `  cairn events --contract gold
+  cairn events --event Transfer --from-block 100 --limit 20
+  cairn events --contract gold --after CURSOR --json`,
+		Args: exactly(),
+	}, func(ctx context.Context, s *session, command *cobra.Command, _ []string) error {
+		id, event, err := s.eventSource(ctx, command, contract, name)
+		if err != nil {
+			return err
+		}
+		filter.ContractID, filter.EventName = id, event
+		given := command.Flags().Changed
+		if given("from-block") {
+			filter.FromBlock = new(types.Height(from))
+		}
+		if given("to-block") {
+			filter.ToBlock = new(types.Height(to))
+		}
+		filter.Limit = &limit
+		events, err := s.client.Events(ctx, filter)
+		if err != nil {
+			return err
+		}
+		return s.Result(events, func(t *output.Text) {
+			known := s.known()
+			rows := make([][]any, len(events))
+			for i, e := range events {
+				data := eventData(e.ContractID, e.EventName, e.Topics, e.Data)
+				rows[i] = []any{
+					e.BlockHeight, oneLine(e.EventName), known.Replace(e.ContractID.String()), known.Replace(data),
+				}
+			}
+			t.Table([]string{"Block", "Event", "Contract", "Data"}, rows)
+			more(t, uint64(len(events)), limit, func() string { return events[len(events)-1].Cursor })
+		})
+	})
+	a.eventFlags(command, &contract, &name)
+	flags := command.Flags()
+	flags.Uint64Var(&from, "from-block", 0, "the first block's height (default: the first that the node keeps)")
+	flags.Uint64Var(&to, "to-block", 0, "the last block's height (default: the latest)")
+	pageFlags(command, &limit, &filter.Cursor, 100, api.MaxEvents)
+	return command
+}
+
+// eventData is an event's data for people. That of a payment by code is told as JSON, as contracts have theirs.
+func eventData(contract types.ContractID, name string, topics []api.Data, data []byte) string {
+	if !contract.IsZero() || name != types.NativeTransfer || len(topics) != 3 || len(data) != 8 {
+		return readable(data)
+	}
+	return fmt.Sprintf(`{"from":"%s","to":"%s","amount":%d}`, topics[1], topics[2], binary.LittleEndian.Uint64(data))
+}
+
+// eventFlags declares the flags that say which events are asked for.
+func (a *app) eventFlags(command *cobra.Command, contract, name *string) {
+	command.Flags().StringVar(contract, "contract", "", "only of this contract")
+	a.completeAccount(command, "contract")
+	command.Flags().StringVar(name, "event", "", "only of this name")
+}
+
+// eventSource is what the flags of [app.eventFlags] ask for; nil stands for any.
+func (s *session) eventSource(
+	ctx context.Context, command *cobra.Command, contract, name string,
+) (*types.ContractID, *string, error) {
+	var event *string
+	if command.Flags().Changed("event") {
+		event = &name
+	}
+	if contract == "" {
+		return nil, event, nil
+	}
+	id, _, err := s.contract(ctx, contract)
+	return &id, event, err
+}

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/cli/argument"
+	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// fundCoins is what cairn fund gives if it is not told.
+const fundCoins = 100
+
+// fundedAccount is the result of cairn fund.
+type fundedAccount struct {
+	Account         types.Account `json:"account"`
+	TransactionHash types.TxID    `json:"transactionHash"`
+	Balance         api.Quantity  `json:"balance"` // after the latest block
+}
+
+func (a *app) newFund() *cobra.Command {
+	return a.completeNames(a.lookUp(&cobra.Command{
+		Use:   "fund ACCOUNT [AMOUNT]",
+		Short: "Give an account coins, on a development chain",
+		Long: `Give an account coins from the treasury of a development chain, 100 unless an amount is given, and wait until they
+are there.
+
+An amount is "1.5" in coins or "150000000u" in smallest units.`,
+		Example: `  cairn fund alice
+  cairn fund alice 2.5`,
+		Args: cobra.RangeArgs(1, 2),
+	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
+		amount, err := types.Amount(fundCoins*types.CoinUnits), error(nil)
+		if len(args) == 2 {
+			amount, err = argument.ParseAmount(args[1])
+		}
+		if err != nil {
+			return output.Usage(err)
+		}
+		account, err := s.account(args[0])
+		if err != nil {
+			return err
+		}
+		chain, err := s.chain(ctx)
+		if err != nil {
+			return err
+		}
+		if chain.ID != api.DevelopmentChainID {
+			return fmt.Errorf("the node at %s is of chain id %d: only a development chain gives coins",
+				s.settings.RPCURL, chain.ID)
+		}
+		if err := account.On(chain); err != nil {
+			return output.Usage(err)
+		}
+		return s.fund(ctx, account.ID, amount)
+	}))
+}
+
+func (s *session) fund(ctx context.Context, account types.Account, amount types.Amount) error {
+	id, err := s.client.Dev().Fund(ctx, account, amount)
+	if err != nil {
+		return err
+	}
+	if _, err := s.client.WaitReceipt(ctx, id); err != nil {
+		return err
+	}
+	balance, err := s.client.Balance(ctx, account, api.Latest())
+	if err != nil {
+		return err
+	}
+	return s.Result(fundedAccount{account, id, api.Quantity(balance)}, func(t *output.Text) {
+		t.Fields(
+			output.Field{Name: "Account", Value: account}, output.Field{Name: "Transaction", Value: id},
+			output.Field{Name: "New balance", Value: coins(balance)},
+		)
+	})
+}

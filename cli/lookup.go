@@ -1,0 +1,245 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/cli/argument"
+	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// transactionView is the result of cairn tx.
+type transactionView struct {
+	api.Transaction
+	Receipt *api.Receipt `json:"receipt"` // null while pending
+}
+
+func (a *app) newTx() *cobra.Command {
+	command := a.lookUp(&cobra.Command{
+		Use:     "tx HASH",
+		Short:   "Show a transaction and its receipt, or trace it",
+		Example: "  cairn tx 0x4f1c…\n  cairn tx trace 0x4f1c…",
+		Args:    exactly("HASH"),
+	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
+		id, err := argument.ParseTxID(args[0])
+		if err != nil {
+			return output.Usage(err)
+		}
+		tx, err := s.client.Transaction(ctx, id)
+		if err != nil {
+			return err
+		}
+		if tx == nil {
+			return fmt.Errorf("the node knows no transaction %s", id)
+		}
+		view := transactionView{Transaction: *tx}
+		if tx.BlockHash != nil {
+			if view.Receipt, err = s.client.Receipt(ctx, id); err != nil {
+				return err
+			}
+		}
+		return s.Result(view, func(t *output.Text) {
+			t.Fields(view.fields()...)
+			if view.Receipt != nil {
+				s.logTable(t, view.Receipt.Logs)
+			}
+		})
+	})
+	command.AddCommand(a.newTrace())
+	return command
+}
+
+// fields are the transaction and its receipt, but for the events, for people.
+func (v transactionView) fields() []output.Field {
+	fields := []output.Field{
+		{Name: "Transaction", Value: v.Hash}, {Name: "Status", Value: v.Status}, {Name: "Type", Value: v.Type},
+		{Name: "From", Value: v.From}, {Name: "To", Value: v.To}, {Name: "Value", Value: coins(v.Value)},
+		{Name: "Nonce", Value: uint64(v.Nonce)}, {Name: "Gas limit", Value: uint64(v.GasLimit)},
+		{Name: "Max fee", Value: perGas(v.MaxFeePerGas)}, {Name: "Priority fee", Value: perGas(v.MaxPriorityFeePerGas)},
+	}
+	if v.Input != nil && v.Input.Function != nil {
+		fields = append(fields, output.Field{Name: "Function", Value: oneLine(*v.Input.Function)})
+	}
+	if v.Error != nil {
+		fields = append(fields, output.Field{Name: "Error", Value: *v.Error})
+	}
+	if r := v.Receipt; r != nil {
+		fields = append(fields, output.Field{Name: "Block", Value: r.BlockHeight},
+			output.Field{Name: "Gas used", Value: uint64(r.GasUsed)}, output.Field{
+				Name: "Gas price", Value: perGas(r.EffectiveGasPrice),
+			})
+		if fee, err := feeOf(*r); err == nil {
+			fields = append(fields, output.Field{Name: "Fee", Value: coins(fee)})
+		}
+		if r.ContractAddress != nil {
+			fields = append(fields, output.Field{Name: "Contract", Value: *r.ContractAddress})
+		}
+		if len(r.ReturnData) > 0 {
+			fields = append(fields, output.Field{Name: "Returned", Value: readable(r.ReturnData)})
+		}
+	}
+	return fields
+}
+
+func (a *app) newBlock() *cobra.Command {
+	var full bool
+	command := a.lookUp(&cobra.Command{
+		Use:   "block [HEIGHT|HASH|latest|earliest]",
+		Short: "Show a block, the latest by default",
+		Example: `  cairn block
+  cairn block 17 --full
+  cairn block latest --json`,
+		Args: atMostOne("block"),
+	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
+		text := "latest"
+		if len(args) > 0 {
+			text = args[0]
+		}
+		wanted, err := argument.ParseBlock(text)
+		if err != nil {
+			return output.Usage(err)
+		}
+		block, err := s.block(ctx, wanted, full)
+		if err != nil {
+			return err
+		}
+		if block == nil {
+			return fmt.Errorf("the node has no block %s", text)
+		}
+		return s.Result(block, func(t *output.Text) { blockPeople(t, block) })
+	})
+	command.Flags().BoolVar(&full, "full", false, "show the transactions and not only their hashes")
+	return command
+}
+
+func (s *session) block(ctx context.Context, wanted argument.Block, full bool) (*api.Block, error) {
+	if wanted.Hash != nil {
+		return s.client.BlockByHash(ctx, *wanted.Hash, full)
+	}
+	return s.client.BlockByNumber(ctx, wanted.Ref, full)
+}
+
+func blockPeople(t *output.Text, b *api.Block) {
+	t.Fields(
+		output.Field{Name: "Height", Value: b.Height}, output.Field{Name: "Hash", Value: b.Hash},
+		output.Field{Name: "Parent", Value: b.ParentHash},
+		output.Field{Name: "Time", Value: blockTime(b.Timestamp)},
+		output.Field{Name: "State root", Value: b.StateRoot}, output.Field{Name: "Producer", Value: b.Producer},
+		output.Field{Name: "Gas used", Value: fmt.Sprintf("%d of %d", uint64(b.GasUsed), uint64(b.GasLimit))},
+		output.Field{Name: "Base fee", Value: perGas(b.BaseFee)}, output.Field{Name: "Size", Value: fmt.Sprintf(
+			"%d bytes", b.Size,
+		)},
+		output.Field{Name: "Transactions", Value: b.TxCount},
+	)
+	if len(b.Transactions.Full) > 0 {
+		t.Line("")
+		transactionTable(t, b.Transactions.Full)
+	}
+	for _, hash := range b.Transactions.Hashes {
+		t.Line("%s", hash)
+	}
+}
+
+func (a *app) newRPC() *cobra.Command {
+	return a.lookUp(&cobra.Command{
+		Use:   "rpc METHOD [PARAM…]",
+		Short: "Call any method of the node's JSON-RPC",
+		Long: `Call any method of the node's JSON-RPC with positional parameters, and print its result as JSON.
+
+A parameter that is JSON is sent as that, any other as a string. Accounts and contracts may be given by the names that
+other commands take. After -- parameters may begin with a dash.`,
+		Example: `  cairn rpc svc_blockNumber
+  cairn rpc svc_getTransactionsByAddress dev1
+  cairn rpc svc_getBlockByNumber latest true
+  cairn rpc svc_getEvents '{"from_block": 10}'`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return fmt.Errorf("cairn rpc takes METHOD, and then parameters")
+			}
+			return nil
+		},
+	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
+		params := make([]any, len(args)-1)
+		for i, text := range args[1:] {
+			params[i] = rawParam(text)
+			if params[i] == text && takesAccount(args[0], i) {
+				id, err := s.named(ctx, text)
+				if err != nil {
+					return err
+				}
+				params[i] = id
+			}
+		}
+		var result json.RawMessage
+		if err := s.client.Raw(ctx, args[0], params, &result); err != nil {
+			if similar := similarMethod(args[0]); similar != "" && !s.JSON() {
+				s.Note("%s is no method that is known here: is %s meant?", args[0], similar)
+			}
+			return err
+		}
+		pretty, err := json.MarshalIndent(result, "", "  ")
+		if err != nil {
+			return err
+		}
+		return s.Result(result, func(t *output.Text) { t.Line("%s", pretty) })
+	})
+}
+
+// similarMethod is the declared method whose name a name that is none of them may be meant for; empty if there is none.
+func similarMethod(name string) string {
+	names := &cobra.Command{SuggestionsMinimumDistance: 2}
+	for _, d := range api.Declarations() {
+		if d.Name == name {
+			return ""
+		}
+		_, short, _ := strings.Cut(d.Name, "_")
+		names.AddCommand(&cobra.Command{Use: d.Name, SuggestFor: []string{short}, Run: func(*cobra.Command, []string) {}})
+	}
+	if found := names.SuggestionsFor(name); len(found) > 0 {
+		return found[0]
+	}
+	return ""
+}
+
+// takesAccount tells whether a method's parameter is an account or a contract.
+func takesAccount(method string, index int) bool {
+	for _, declaration := range api.Declarations() {
+		if declaration.Name == method && index < declaration.Params.NumField() {
+			field := declaration.Params.Field(index)
+			return field.Type == reflect.TypeFor[types.Account]() || field.Type == reflect.TypeFor[types.ContractID]() ||
+				field.Name == "Account"
+		}
+	}
+	return false
+}
+
+// named is the key or ID that a name stands for on the node's chain, and any other text as it is: the node judges that.
+func (s *session) named(ctx context.Context, text string) (string, error) {
+	if !argument.IsName(text) {
+		return text, nil
+	}
+	account, err := s.account(text)
+	if err != nil {
+		return "", err
+	}
+	chain, err := s.chain(ctx)
+	if err != nil {
+		return "", err
+	}
+	return account.ID.String(), output.Usage(account.On(chain))
+}
+
+// rawParam is a parameter as JSON: itself where it is that, else a string.
+func rawParam(text string) any {
+	if raw := json.RawMessage(strings.TrimSpace(text)); json.Valid(raw) {
+		return raw
+	}
+	return text
+}

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+
+	"github.com/cairn-chain/cairn/cli/output"
+)
+
+// newMan is for who packs the program, so the help does not list it.
+func (a *app) newMan() *cobra.Command {
+	var date string
+	command := &cobra.Command{
+		Use:     "man DIRECTORY",
+		Short:   "Write the manual pages of all commands into a directory",
+		Example: `  cairn man /usr/local/share/man/man1`,
+		Args:    exactly("DIRECTORY"),
+		Hidden:  true,
+	}
+	command.Flags().StringVar(
+		&date, "date", "", "date of the pages, such as 2026-01-31: that of the program's commit unless it is given",
+	)
+	command.RunE = func(command *cobra.Command, args []string) error {
+		at, err := a.build.dateOf(date)
+		if err != nil {
+			return output.Usage(err)
+		}
+		if err := os.MkdirAll(args[0], 0o755); err != nil {
+			return err
+		}
+		root := command.Root()
+		root.DisableAutoGenTag = true
+		header := &doc.GenManHeader{Section: "1", Date: at, Source: "Cairn " + a.build.Version, Manual: "Cairn"}
+		if err := doc.GenManTree(root, header, args[0]); err != nil {
+			return fmt.Errorf("the manual pages: %w", err)
+		}
+		return PrinterOf(command).Result(map[string]string{"directory": args[0]},
+			func(t *output.Text) { t.Line("The manual pages are in %s.", args[0]) })
+	}
+	return command
+}
+
+// dateOf is the date of a manual page: what was asked for, or that of the program's commit, which may not be known.
+func (b Build) dateOf(date string) (*time.Time, error) {
+	layout := time.DateOnly
+	if date == "" {
+		date, layout = b.Date, time.RFC3339
+	}
+	if date == "" {
+		return nil, fmt.Errorf("the date of this program's commit is not known: give one with --date")
+	}
+	at, err := time.Parse(layout, date)
+	return &at, err
+}

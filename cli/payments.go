@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"context"
+	"iter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// paymentsOf are the newest payments of an account, at most so many; the node may find fewer at a time.
+func (s *session) paymentsOf(ctx context.Context, account types.Account, limit uint64) ([]api.Payment, error) {
+	payments := []api.Payment{}
+	filter := api.PaymentFilter{Accounts: []string{account.String()}, Order: api.OrderDescending}
+	for uint64(len(payments)) < limit {
+		filter.Limit = new(limit - uint64(len(payments)))
+		page, err := s.client.PaymentPage(ctx, filter)
+		if err != nil {
+			return nil, err
+		}
+		payments = append(payments, page.Payments...)
+		if page.Complete {
+			break
+		}
+		filter.Cursor = page.Resume
+	}
+	return payments, nil
+}
+
+// naming gives the names that the keystore or the development chain has for accounts, and else their addresses.
+func (s *session) naming(network types.Network) func(types.Account) string {
+	known := s.known()
+	return func(account types.Account) string {
+		if name := known.Replace(account.String()); name != account.String() {
+			return name
+		}
+		return network.Address(account)
+	}
+}
+
+// paymentTable lists payments of an account, one a line.
+func paymentTable(t *output.Text, payments []api.Payment, of types.Account, name func(types.Account) string) {
+	rows := make([][]any, len(payments))
+	for i, p := range payments {
+		direction, other := "in", p.From
+		switch {
+		case p.From == p.To:
+			direction = "self"
+		case p.From == of:
+			direction, other = "out", p.To
+		}
+		rows[i] = []any{blockTime(p.Timestamp), direction, coins(p.Amount), name(other), p.Kind, p.TransactionHash}
+	}
+	t.Table([]string{"Time", "Payment", "Amount", "Counterparty", "By", "Transaction"}, rows)
+}
+
+func (a *app) newWatchPayments(count *uint64) *cobra.Command {
+	var filter api.SubscriptionFilter
+	var from int64
+	command := a.completeNames(a.define(&cobra.Command{
+		Use:   "payments [ACCOUNT...]",
+		Short: "Print what accounts are paid and pay, by contracts too, as blocks are made",
+		Long: "Print what accounts are paid and pay, by contracts too, as blocks are made; without accounts everyone's. " +
+			"Each payment has a cursor (--json) to go on after.",
+		Example: `  cairn watch payments alice bob --in
+  cairn watch payments alice --after CURSOR --json`,
+		Args: cobra.MaximumNArgs(api.MaxPaymentAccounts),
+	}, nodeSettings, func(ctx context.Context, s *session, command *cobra.Command, args []string) error {
+		asking, cancel := s.patience(ctx)
+		defer cancel()
+		chain, err := s.chain(asking)
+		if err != nil {
+			return err
+		}
+		for _, arg := range args {
+			account, err := s.account(arg)
+			if err != nil {
+				return err
+			}
+			if err := account.On(chain); err != nil {
+				return output.Usage(err)
+			}
+			filter.Accounts = append(filter.Accounts, account.ID.String())
+		}
+		filter.FromBlock = firstHeight(from)
+		if in, err := command.Flags().GetBool("in"); err != nil || in {
+			filter.Direction = api.DirectionIn
+		}
+		name := s.naming(chain.Network)
+		payments := paymentsIn(s.client.Payments(ctx, filter))
+		return watchAll(ctx, s, payments, *count, func(t *output.Text, p api.Payment) {
+			t.Line("%d  %s  %s -> %s  %s  by %s  %s", p.BlockHeight, blockTime(p.Timestamp), name(p.From), name(p.To),
+				coins(p.Amount), p.Kind, p.TransactionHash)
+		})
+	}))
+	fromFlag(command, &from)
+	command.Flags().Bool("in", false, "only what the accounts are paid")
+	command.Flags().StringVar(&filter.Cursor, "after", "", "the cursor of the last one seen: print what comes after it")
+	command.MarkFlagsMutuallyExclusive("from", "after")
+	return command
+}
+
+// paymentsIn yields the payments of pages one by one.
+func paymentsIn(pages iter.Seq2[api.PaymentPage, error]) iter.Seq2[api.Payment, error] {
+	return func(yield func(api.Payment, error) bool) {
+		for page, err := range pages {
+			if err != nil {
+				yield(api.Payment{}, err)
+				return
+			}
+			for _, p := range page.Payments {
+				if !yield(p, nil) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/contracts"
+)
+
+func (a *app) newContractNew() *cobra.Command {
+	var lang string
+	command := a.define(&cobra.Command{
+		Use:   "new NAME",
+		Short: "Begin a contract: a project with an example, a test and the SDK",
+		Long: `Begin a contract: a directory NAME with the SDK's sources, a counter as an example, and a test of it that needs no
+node.`,
+		Example: "  cairn contract new tally --lang rust\n  cairn contract new tally --lang assemblyscript",
+		Args:    exactly("NAME"),
+	}, nil, func(_ context.Context, s *session, _ *cobra.Command, args []string) error {
+		project, err := contracts.NewProject(args[0], lang)
+		if err != nil {
+			return output.Usage(err)
+		}
+		return s.Result(project, func(t *output.Text) {
+			deploy := fmt.Sprintf("cairn deploy %s --from dev0 --alias %s", project.Module, filepath.Base(project.Dir))
+			if project.Init != "" {
+				deploy += " --args '" + project.Init + "'"
+			}
+			t.Line("%s has %d files. Test and build it:\n\n  cd %s\n  %s\n\nThen, beside cairn dev:\n\n  %s",
+				project.Dir, len(project.Files), project.Dir, strings.Join(project.Next, "\n  "), deploy)
+		})
+	})
+	command.Flags().StringVar(&lang, "lang", "rust", strings.Join(contracts.Languages(), " or "))
+	CompleteChoice(command, "lang", contracts.Languages()...)
+	return command
+}

@@ -1,0 +1,281 @@
+package cli
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/types"
+)
+
+const (
+	// promotePoll is the time between two looks at whether the node makes blocks, promoteTime how long it is waited for.
+	promotePoll = 100 * time.Millisecond
+	promoteTime = time.Minute
+	// maxPromoteLag is how many blocks a node may miss that is to make the next ones.
+	maxPromoteLag = 2
+)
+
+// promotion is the result of cairn promote.
+type promotion struct {
+	Producer        types.PublicKey `json:"producer"`
+	TransactionHash types.TxID      `json:"transactionHash"`
+	Height          types.Height    `json:"height"`     // of the last block of the producer before
+	FirstBlock      types.Height    `json:"firstBlock"` // that is known to be the new one's
+	Seconds         float64         `json:"seconds"`    // from the receipt until there was that block
+}
+
+// forcedPromotion is the result of cairn promote with an override.
+type forcedPromotion struct {
+	Producer types.PublicKey `json:"producer"`
+	Height   types.Height    `json:"height"` // of the first block with the new parameters
+	File     string          `json:"file"`
+	Setting  string          `json:"setting"` // that every node is to be started with
+}
+
+func (a *app) newPromote() *cobra.Command {
+	var flags submission
+	var keyFile, override string
+	var yes, unfunded bool
+	command := a.define(&cobra.Command{
+		Use:   "promote",
+		Short: "Hand production of blocks to a node",
+		Long: `Hand production of blocks to the node at --rpc-url, which follows the chain and was started with a key of its own
+(cairn node --mode replica --upstream URL --protocol-key FILE). The transaction is signed with the present producer's key,
+which cannot sign a block after it; the node makes the next block as soon as it has that one. A producer that has an
+--upstream of its own follows from then on, and hands on what it took and is in no block.
+
+Where the producer's machine is lost and the key is not, --from-dead lets the data directory of a stopped replica make the
+next blocks with that key. It asks every other replica for its head, and refuses where one has more blocks.
+
+Where the producer's key is lost, --override writes parameters that name this node instead. They are a hard fork, which
+every node of the chain must be started with.`,
+		Example: `  cairn promote --rpc-url http://10.0.0.2:8777 --protocol-key protocol.key
+  cairn promote --from-dead --data-dir ./replica1 --protocol-key protocol.key --replica http://10.0.0.3:8777
+  cairn promote --rpc-url http://10.0.0.2:8777 --override parameters.json`,
+		Args: exactly(),
+	}, nodeSettings, func(ctx context.Context, s *session, command *cobra.Command, _ []string) error {
+		if (keyFile == "") == (override == "") {
+			return output.Usage(errors.New(
+				"give either --protocol-key, the present producer's key, or --override, where that is lost",
+			))
+		}
+		present, next, err := s.promoted(ctx)
+		if err != nil {
+			return err
+		}
+		if err := s.checkFunds(ctx, next.Producer, unfunded); err != nil {
+			return err
+		}
+		if override != "" {
+			return s.promoteByOverride(ctx, next, override, yes)
+		}
+		key, err := readKeyFile(keyFile)
+		if err != nil {
+			return output.Usage(err)
+		}
+		if present.Producer != key.PublicKey() {
+			return output.Usage(fmt.Errorf("the key in %s is not the producer's: that is %s", keyFile, present.Producer))
+		}
+		return s.promote(ctx, command, &flags, key, next)
+	})
+	command.Flags().StringVar(&keyFile, "protocol-key", "", "file with the present producer's private key, 64 hex digits")
+	command.Flags().StringVar(
+		&override,
+		"override",
+		"",
+		"file to write parameters to that name this node: for a chain whose producer's key is lost",
+	)
+	command.Flags().BoolVar(&unfunded, "unfunded", false,
+		"promote a node whose key has no coins for a transaction: it can hand production on to nobody until it is sent some")
+	command.Flags().BoolVar(&yes, "yes", false, "do not ask before an override is written, or a directory promoted")
+	flags.register(command)
+	return command
+}
+
+// promoted are the chain's parameters, and the same with the node as producer. The node must be able to take over.
+func (s *session) promoted(ctx context.Context) (present, next types.Parameters, err error) {
+	ctx, cancel := s.patience(ctx)
+	defer cancel()
+	node, err := s.client.NodeInfo(ctx)
+	if err != nil {
+		return present, next, err
+	}
+	status, err := s.client.SyncStatus(ctx)
+	if err != nil {
+		return present, next, err
+	}
+	info, err := s.client.Parameters(ctx)
+	if err != nil {
+		return present, next, err
+	}
+	present = parametersOf(info)
+	next = present
+	switch {
+	case node.ProducerKey == nil:
+		return present, next, fmt.Errorf(
+			"the node at %s has no producer's key: start it with --protocol-key FILE", s.settings.RPCURL,
+		)
+	case status.State == api.StateHalted:
+		return present, next, fmt.Errorf("the node at %s has halted: %s", s.settings.RPCURL, reasonOf(status))
+	case status.BlocksBehind != nil && *status.BlocksBehind > maxPromoteLag:
+		return present, next, fmt.Errorf(
+			"the node at %s is %d blocks behind: wait until it is synced", s.settings.RPCURL, *status.BlocksBehind,
+		)
+	}
+	if next.Producer = *node.ProducerKey; next.Producer == present.Producer {
+		return present, next, fmt.Errorf("the node at %s is the producer already", s.settings.RPCURL)
+	}
+	return present, next, nil
+}
+
+// handOverGas is more than a transaction takes that hands production on.
+const handOverGas = 100_000
+
+// checkFunds refuses a producer that could not pay for a transaction: it could change no parameter, and hand
+// production on to nobody.
+func (s *session) checkFunds(ctx context.Context, producer types.PublicKey, unfunded bool) error {
+	ctx, cancel := s.patience(ctx)
+	defer cancel()
+	account := types.Account(producer)
+	balance, err := s.client.Balance(ctx, account, api.Latest())
+	if err != nil {
+		return err
+	}
+	price, err := s.client.GasPrice(ctx)
+	if err != nil {
+		return err
+	}
+	chain, err := s.chain(ctx)
+	if err != nil {
+		return err
+	}
+	needed, err := types.Gas(handOverGas).Cost(types.Amount(price.SuggestedMaxFee))
+	if err != nil || balance >= needed {
+		return err
+	}
+	address := chain.Network.Address(account)
+	if unfunded {
+		s.Note("Warning: the new producer %s has %s. Until it is sent some it can change no parameter and hand production on "+
+			"to nobody.", address, coins(balance))
+		return nil
+	}
+	return fmt.Errorf("the new producer %s has %s, too few for a transaction: it could hand production on to nobody. "+
+		"Nothing was done. Send it at least %s first: cairn send %s 1 --from NAME; or give --unfunded", address,
+		coins(balance), coins(needed), address)
+}
+
+func reasonOf(status api.SyncStatus) string {
+	if status.Reason == nil {
+		return "no reason is given"
+	}
+	return *status.Reason
+}
+
+// promote sends the transaction and waits until the node makes blocks.
+func (s *session) promote(
+	ctx context.Context, command *cobra.Command, flags *submission, key crypto.PrivateKey, next types.Parameters,
+) error {
+	receipt, err := flags.send(ctx, s, command, client.NewSigner(key).Account(), client.Configure(next),
+		func() (crypto.PrivateKey, error) { return key, nil })
+	if receipt == nil || err != nil {
+		return err
+	}
+	if err := client.Failure(*receipt); err != nil {
+		return err
+	}
+	began := time.Now()
+	stop := s.Spin(s.terminal, "Waiting for the node's first block")
+	first, err := s.firstBlock(ctx, receipt.BlockHeight)
+	stop()
+	if err != nil {
+		return fmt.Errorf("production was handed over in block %d, %w", receipt.BlockHeight, err)
+	}
+	result := promotion{
+		next.Producer, receipt.TransactionHash, receipt.BlockHeight, first,
+		time.Since(began).Round(time.Millisecond).Seconds(),
+	}
+	s.Note("To make it last, set mode = \"primary\" for this node. A node whose mode is not primary waits for an " +
+		"upstream at its start.")
+	return s.Result(result, func(t *output.Text) {
+		t.Fields(output.Field{Name: "Producer", Value: result.Producer},
+			output.Field{Name: "Transaction", Value: result.TransactionHash},
+			output.Field{Name: "Last block of the one before", Value: result.Height},
+			output.Field{Name: "First block of this one", Value: result.FirstBlock},
+			output.Field{Name: "Seconds between", Value: result.Seconds})
+	})
+}
+
+// firstBlock waits for a block after the one with which production was handed over, and returns the height that there
+// was.
+func (s *session) firstBlock(ctx context.Context, handedOver types.Height) (types.Height, error) {
+	ctx, cancel := context.WithTimeout(ctx, promoteTime)
+	defer cancel()
+	ticker := time.NewTicker(promotePoll)
+	defer ticker.Stop()
+	for {
+		status, err := s.client.SyncStatus(ctx)
+		if err == nil && status.State == api.StateProducing && status.LocalHeight > handedOver {
+			return handedOver + 1, nil
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			if err == nil {
+				err = fmt.Errorf("its state is %s", status.State)
+			}
+			return 0, fmt.Errorf("and the node at %s makes no block: %w", s.settings.RPCURL, err)
+		}
+	}
+}
+
+// promoteByOverride writes parameters for a hard fork that makes the node the producer.
+func (s *session) promoteByOverride(ctx context.Context, next types.Parameters, path string, yes bool) error {
+	asking, cancel := s.patience(ctx)
+	defer cancel()
+	head, err := s.client.BlockNumber(asking)
+	if err != nil {
+		return err
+	}
+	height := head + 1
+	s.Note(`This is a hard fork, for a chain whose producer's key is lost. Before any node is started with it:
+  - the old producer must be stopped for good: while it makes blocks there are two chains;
+  - block %d must be the newest that any node has. Blocks beyond it are lost, and their transactions with them;
+  - every node, and everyone who verifies the chain, must set the same parameters before the same block.`, head)
+	if err := s.confirm(
+		ctx, yes, fmt.Sprint(height), fmt.Sprintf("Block %d is to be the first one with the new parameters.", height),
+	); err != nil {
+		return err
+	}
+	content, err := json.MarshalIndent(next, "", "  ")
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(append(content, '\n'))
+	if err := errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	result := forcedPromotion{next.Producer, height, path, fmt.Sprintf("--override-parameters %d:%s", height, path)}
+	s.Note("Start the new producer with --mode primary besides.")
+	return s.Result(result, func(t *output.Text) {
+		t.Fields(output.Field{Name: "Producer", Value: hex.EncodeToString(
+			next.Producer[:],
+		)}, output.Field{Name: "From block", Value: result.Height},
+			output.Field{Name: "Parameters", Value: result.File},
+			output.Field{Name: "Start every node with", Value: result.Setting})
+	})
+}

@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/cli/argument"
+	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/proof"
+	"github.com/cairn-chain/cairn/types"
+)
+
+func (a *app) newProof() *cobra.Command {
+	group := NewGroup(&cobra.Command{
+		Use:   "proof",
+		Short: "Fetch and verify the STARK proofs of blocks",
+		Long: `Fetch and verify the STARK proofs of blocks. A proof says that a block's state root follows from the one before by exactly
+the block's access list (statement S1); that the list is what the transactions do is shown by executing them on it.`,
+		Example: "  cairn proof get 17 -o block17.proof\n  cairn proof verify block17.proof",
+	})
+	group.AddCommand(a.newProofGet(), a.newProofVerify(), a.newProofChain())
+	return group
+}
+
+func (a *app) newProofGet() *cobra.Command {
+	var file string
+	var bits int
+	command := a.lookUp(&cobra.Command{
+		Use:   "get HEIGHT|FROM-TO",
+		Short: "Save a block's proof, or that of several together, with all that it takes to verify it",
+		Long: `Save a block's proof with all that it takes to verify it, once it holds. FROM-TO are blocks that have a proof together:
+rangeProofs of ` + "`cairn rpc svc_getNodeInfo`" + ` says which there are.`,
+		Example: "  cairn proof get 17 -o block17.proof\n  cairn proof verify block17.proof\n  cairn proof get 1-16",
+		Args:    exactly("HEIGHT|FROM-TO"),
+	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
+		path, bundle, err := getProof(ctx, s, args[0])
+		if err != nil {
+			return err
+		}
+		_, verdict, fields, err := verifyFile(bundle, bits)
+		if err != nil {
+			return fmt.Errorf("what the node gave does not hold: %w", err)
+		}
+		path = cmp.Or(file, path)
+		if err := writeOut(path, bundle); err != nil {
+			return err
+		}
+		return s.Result(savedProof{path, len(bundle), verdict}, func(t *output.Text) {
+			t.Fields(append([]output.Field{
+				{Name: "File", Value: path}, {Name: "Size", Value: fmt.Sprintf("%d bytes", len(bundle))},
+			}, fields...)...)
+		})
+	})
+	OutFlag(command, &file, "file to write (default blockHEIGHT.proof or blocksFROM-TO.proof)")
+	flagBits(command, &bits)
+	return command
+}
+
+// getProof downloads the proof of a block, or of several together, and names the file that it goes to.
+func getProof(ctx context.Context, s *session, of string) (path string, b []byte, err error) {
+	first, last, several := strings.Cut(of, "-")
+	from, err := strconv.ParseUint(first, 0, 64)
+	if !several {
+		if err != nil {
+			return "", nil, output.Usage(fmt.Errorf("%q is no height", of))
+		}
+		b, err = s.client.ProofBundle(ctx, types.Height(from), proof.MaxBundleBytes)
+		return fmt.Sprintf("block%d.proof", from), b, err
+	}
+	to, err2 := strconv.ParseUint(last, 0, 64)
+	if err != nil || err2 != nil {
+		return "", nil, output.Usage(fmt.Errorf("%q is no range of heights", of))
+	}
+	b, err = s.client.RangeProof(ctx, types.Height(from), types.Height(to), proof.MaxBundleBytes)
+	return fmt.Sprintf("blocks%d-%d.proof", from, to), b, err
+}
+
+// savedProof is the result of `cairn proof get`. The verdict is a proof.Verdict, or a proof.RangeVerdict.
+type savedProof struct {
+	File    string `json:"file"`
+	Size    int    `json:"size"`
+	Verdict any    `json:"verdict"`
+}
+
+// leastProofBits is what a proof has at least, if nobody asks for less.
+const leastProofBits = 128
+
+func (a *app) newProofVerify() *cobra.Command {
+	var blockHash string
+	var bits int
+	command := a.define(&cobra.Command{
+		Use:   "verify FILE",
+		Short: "Verify the proof of a block, or of a range of blocks, without a node",
+		Long: `Verify the proof of a block, or of a range of blocks, without a node and without state, and say of which block, producer
+and statement it is. A proof that does not hold is refused: exit 1. With --block-hash it must be of that block, or end with
+it, which you know from elsewhere.`,
+		Example: "  cairn proof verify block17.proof --block-hash 0x4f1c…",
+		Args:    exactly("FILE"),
+	}, nil, func(_ context.Context, s *session, _ *cobra.Command, args []string) error {
+		bundle, err := readAtMost(args[0], proof.MaxBundleBytes)
+		if err != nil {
+			return err
+		}
+		verdict, result, fields, err := verifyFile(bundle, bits)
+		if err != nil {
+			return err
+		}
+		if blockHash != "" {
+			want, err := argument.ParseBlock(blockHash)
+			if err != nil {
+				return output.Usage(err)
+			}
+			if want.Hash == nil {
+				return output.Usage(fmt.Errorf("--block-hash %q is no hash", blockHash))
+			}
+			if *want.Hash != verdict.BlockHash {
+				return fmt.Errorf("%w: it is of the block %s, not of %s", proof.ErrRefused, verdict.BlockHash, *want.Hash)
+			}
+		}
+		return s.Result(result, func(t *output.Text) {
+			t.Line("The proof holds.")
+			t.Fields(fields...)
+		})
+	})
+	command.Flags().StringVar(&blockHash, "block-hash", "", "the hash of the block that it must be of")
+	flagBits(command, &bits)
+	return command
+}
+
+// verifyFile verifies the proof of a block or of a range, and gives the verdict, the result and the fields that say it.
+func verifyFile(b []byte, bits int) (v proof.Verdict, result any, fields []output.Field, err error) {
+	if !proof.IsRange(b) {
+		v, err = proof.Verify(b, bits)
+		return v, v, verdictFields(v), err
+	}
+	r, err := proof.VerifyRange(b, bits)
+	blocks := output.Field{Name: "Blocks", Value: fmt.Sprintf("%d to %d, as one change", r.FromHeight, r.Height)}
+	return r.Verdict, r, append([]output.Field{blocks}, verdictFields(r.Verdict)...), err
+}
+
+func flagBits(command *cobra.Command, bits *int) {
+	command.Flags().IntVar(bits, "bits", leastProofBits, "proven bits of security that it must have: 100 or 128")
+}
+
+func verdictFields(v proof.Verdict) []output.Field {
+	says := "nothing was read or written, the state is the same"
+	if v.Accesses > 0 {
+		says = fmt.Sprintf(
+			"just %d keys were read or written, %d changed, with these values before and after", v.Accesses, v.Writes,
+		)
+	}
+	return []output.Field{
+		{Name: "Chain", Value: v.ChainID}, {Name: "Block", Value: uint64(v.Height)}, {Name: "Hash", Value: v.BlockHash},
+		{Name: "Parent", Value: v.ParentHash}, {Name: "Signed by", Value: v.Producer},
+		{Name: "State before", Value: v.PreRoot}, {Name: "State after", Value: v.PostRoot},
+		{Name: "Says", Value: v.Statement + ": " + says},
+		{Name: "Security", Value: fmt.Sprintf("%d bits proven; the state's hash %d bits", v.SecurityBits, v.StateHashBits)},
+	}
+}
+
+// readAtMost reads a file of at most limit bytes.
+func readAtMost(path string, limit int64) (content []byte, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if content, err = io.ReadAll(io.LimitReader(file, limit+1)); err == nil && int64(len(content)) > limit {
+		err = fmt.Errorf("%s is over %d bytes", path, limit)
+	}
+	return content, err
+}

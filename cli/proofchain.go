@@ -1,0 +1,207 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/cli/argument"
+	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/proof"
+	"github.com/cairn-chain/cairn/types"
+)
+
+const (
+	// mostSteps is how many proofs one walk takes at most, mostStepBytes how long each may be: the node is not trusted.
+	mostSteps     = 100_000
+	mostStepBytes = 128 << 20
+	// longestRange is the binary logarithm of the blocks of the longest range that there is.
+	longestRange = 12
+)
+
+// walked is the result of `cairn proof chain`.
+type walked struct {
+	From      types.Height    `json:"fromHeight"` // the first block that is verified
+	Height    types.Height    `json:"height"`
+	BlockHash types.BlockHash `json:"blockHash"`
+	StateRoot types.StateRoot `json:"stateRoot"`
+	Producer  bool            `json:"producerShown"` // whether the lists show who the producer in force is
+	Bits      int             `json:"securityBits"`  // of the weakest proof
+	Ranges    int             `json:"ranges"`        // proofs of several blocks
+	Blocks    int             `json:"blocks"`        // proofs of one
+	Bytes     int64           `json:"bytes"`
+}
+
+func (a *app) newProofChain() *cobra.Command {
+	var trusted string
+	var bits int
+	command := a.lookUp(&cobra.Command{
+		Use:   "chain [TO]",
+		Short: "Verify the proofs of all blocks from a trusted one on",
+		Long: `Verify the proofs of all blocks from a trusted one on, up to a height or the newest proof that the node has. Each proof
+begins where the one before it ends, and takes as many blocks as one of the node's proofs is about. Each block is signed by
+the producer in force, whom the lists tell of. That the lists are what the transactions do is shown by a replica without state.
+One walk takes at most 100,000 proofs: then it says how far it came, and the next one begins there.`,
+		Example: "  cairn proof chain --trusted-header 0:0x4f1c…\n  cairn proof chain 5000 --trusted-header 4096:0x77ab…",
+		Args:    cobra.MaximumNArgs(1),
+	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
+		height, hash, err := argument.ParseTrusted(trusted)
+		if err != nil {
+			return output.Usage(fmt.Errorf("--trusted-header: %w", err))
+		}
+		info, err := s.client.NodeInfo(ctx)
+		if err != nil {
+			return err
+		}
+		to := newestProof(info)
+		if len(args) > 0 {
+			n, err := strconv.ParseUint(args[0], 0, 64)
+			if err != nil {
+				return output.Usage(fmt.Errorf("%q is no height", args[0]))
+			}
+			to = types.Height(n)
+		}
+		if to <= height {
+			return output.Usage(fmt.Errorf("the proofs after block %d, up to block %d, are none", height, to))
+		}
+		w, err := walk(ctx, proof.NewChain(height, hash, bits), to, fetchFrom(s.client, to, info.RangeProofs))
+		if err != nil {
+			return err
+		}
+		return s.Result(w, func(t *output.Text) { t.Fields(w.fields()...) })
+	})
+	command.Flags().StringVar(&trusted, "trusted-header", "", "HEIGHT:HASH of the block that is trusted; 0 for genesis")
+	flagBits(command, &bits)
+	return command
+}
+
+// newestProof is the last block that a node says it has a proof of.
+func newestProof(info api.NodeInfo) (newest types.Height) {
+	if info.Proofs != nil {
+		newest = info.Proofs.Newest
+	}
+	for _, r := range info.RangeProofs {
+		newest = max(newest, r.Newest)
+	}
+	return newest
+}
+
+// verifying is a *proof.Chain.
+type verifying interface {
+	Height() types.Height
+	Hash() types.BlockHash
+	Signed() bool
+	Next(encoded []byte) (proof.RangeVerdict, error)
+}
+
+// step is what comes after a block: the proof of a range of 2^log blocks, or of one.
+type step struct {
+	log     int
+	encoded []byte
+	err     error
+}
+
+// fetcher fetches the step after a block: the proof of at most 2^log blocks.
+type fetcher func(ctx context.Context, after types.Height, log int) step
+
+// asked is a step that is on its way.
+type asked struct {
+	answer <-chan step
+	stop   context.CancelFunc // ends it
+}
+
+// ask fetches while something else goes on.
+func (f fetcher) ask(ctx context.Context, after types.Height, log int) asked {
+	ctx, stop := context.WithCancel(ctx)
+	answer := make(chan step, 1)
+	go func() { answer <- f(ctx, after, log) }()
+	return asked{answer, stop}
+}
+
+// walk goes on with a chain up to a block. While it verifies a step, it fetches the next one: two are in memory.
+func walk(ctx context.Context, c verifying, to types.Height, f fetcher) (w walked, err error) {
+	w.From = c.Height() + 1
+	next := f.ask(ctx, c.Height(), longestRange)
+	defer func() { next.stop() }()
+	for w.Ranges+w.Blocks < mostSteps && c.Height() < to {
+		got := <-next.answer
+		next.stop()
+		if got.err == nil {
+			if last := c.Height() + 1<<got.log; last < to {
+				next = f.ask(ctx, last, longestRange)
+			}
+			var v proof.RangeVerdict
+			if v, got.err = c.Next(got.encoded); got.err == nil {
+				w.add(&v, len(got.encoded))
+				continue
+			}
+		}
+		if !errors.Is(got.err, proof.ErrHandedOver) || got.log == 0 {
+			return w, fmt.Errorf("after block %d, %s: %w", c.Height(), c.Hash(), got.err)
+		}
+		next.stop()
+		next = f.ask(ctx, c.Height(), got.log-1)
+	}
+	w.Height, w.BlockHash, w.Producer = c.Height(), c.Hash(), c.Signed()
+	return w, nil
+}
+
+// add counts a step that is verified.
+func (w *walked) add(v *proof.RangeVerdict, size int) {
+	if v.FromHeight < v.Height {
+		w.Ranges++
+	} else {
+		w.Blocks++
+	}
+	if w.Bits == 0 || v.SecurityBits < w.Bits {
+		w.Bits = v.SecurityBits
+	}
+	w.Bytes, w.StateRoot = w.Bytes+int64(size), v.PostRoot
+}
+
+// fetchFrom fetches from a node: the longest of its ranges, or the proof of a block.
+func fetchFrom(c *client.Client, to types.Height, ranges []api.RangeProofs) fetcher {
+	return func(ctx context.Context, after types.Height, log int) step {
+		for ; log > 0; log-- {
+			blocks := types.Height(1) << log
+			last := after + blocks
+			if last%blocks != 0 || last > to || !offers(ranges, after+1, last) {
+				continue
+			}
+			encoded, err := c.RangeProof(ctx, after+1, last, mostStepBytes)
+			if !errors.Is(err, api.ErrProofNotStored) {
+				return step{log, encoded, err}
+			}
+		}
+		encoded, err := c.ProofBundle(ctx, after+1, mostStepBytes)
+		return step{0, encoded, err}
+	}
+}
+
+// offers tells whether a node says that it may have the proof of some blocks together.
+func offers(ranges []api.RangeProofs, first, last types.Height) bool {
+	for _, r := range ranges {
+		if types.Height(r.Blocks) == last-first+1 && r.Oldest <= first && last <= r.Newest {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *walked) fields() []output.Field {
+	signed := "yes"
+	if !w.Producer {
+		signed = "not shown: all blocks are empty"
+	}
+	return []output.Field{
+		{Name: "Blocks", Value: fmt.Sprintf("%d to %d", w.From, w.Height)}, {Name: "Hash", Value: w.BlockHash},
+		{Name: "State after", Value: w.StateRoot}, {Name: "By the producer in force", Value: signed},
+		{Name: "Proofs", Value: fmt.Sprintf("%d of ranges, %d of blocks, %d bytes", w.Ranges, w.Blocks, w.Bytes)},
+		{Name: "Security", Value: fmt.Sprintf("%d bits proven; the state's hash %d bits", w.Bits, proof.StateHashBits)},
+	}
+}

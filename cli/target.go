@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/cairn-chain/cairn/abi"
+	"github.com/cairn-chain/cairn/cli/argument"
+	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// argumentPrefix begins the flag of a parameter whose own name is another flag's.
+const argumentPrefix = "arg-"
+
+// parseKnown parses the flags that the command itself has, and returns the arguments. Flags that it does not have are
+// passed over, each with the word after it unless that begins with a dash: they are the function's, which all take a
+// value.
+func parseKnown(command *cobra.Command, words []string) ([]string, error) {
+	command.InheritedFlags() // adds them to those of the command
+	set := command.Flags()
+	set.ParseErrorsAllowlist.UnknownFlags = true
+	err := set.Parse(words)
+	return set.Args(), err
+}
+
+// target is the function that is called.
+type target struct {
+	contract types.ContractID
+	chain    argument.Chain
+	function abi.Function
+	abi      abi.ABI
+	declared bool // whether the contract has an ABI
+}
+
+// target asks the node about a function. Without an ABI it is one of which nothing is known.
+func (s *session) target(ctx context.Context, contract, function string) (target, error) {
+	id, chain, err := s.contract(ctx, contract)
+	if err != nil {
+		return target{}, err
+	}
+	t := target{contract: id, chain: chain, function: abi.Function{Name: function, Mode: abi.Write}}
+	declared, err := s.client.ContractABI(ctx, id)
+	if err == nil && function == "" && declared == nil {
+		err = output.Usage(errors.New("which function? The contract does not say what it has"))
+	}
+	if declared == nil || err != nil {
+		return t, err
+	}
+	f, ok := declared.Function(function)
+	if !ok || f.Mode == abi.Init {
+		var names []string
+		for _, f := range declared.Functions {
+			if f.Mode != abi.Init {
+				names = append(names, f.Name)
+			}
+		}
+		if function == "" {
+			return target{}, output.Usage(fmt.Errorf("which function? The contract has %s", strings.Join(names, ", ")))
+		}
+		return target{}, output.Usage(fmt.Errorf(
+			"the contract has no function %q: it has %s", function, strings.Join(names, ", "),
+		))
+	}
+	t.function, t.abi, t.declared = f, *declared, true
+	return t, nil
+}
+
+// parameters are the flags of the function's parameters.
+func (t target) parameters(command *cobra.Command) *pflag.FlagSet {
+	set := pflag.NewFlagSet(t.function.Name, pflag.ContinueOnError)
+	for _, p := range t.function.Args {
+		name := p.Name
+		if command.Flags().Lookup(name) != nil {
+			name = argumentPrefix + name
+		}
+		set.String(name, "", "`"+p.Type.String()+"`")
+		// Fails only for a flag that does not exist.
+		_ = set.SetAnnotation(name, parameterName, []string{p.Name})
+	}
+	return set
+}
+
+// parameterName annotates a flag with the parameter that it gives.
+const parameterName = "parameter"
+
+// explained is a command whose help is the function's, of the contract as it was named.
+func (t target) explained(command *cobra.Command, contract string, parameters *pflag.FlagSet) *cobra.Command {
+	does := "It changes the state: it is called by a transaction."
+	if t.function.Mode == abi.Read {
+		does = "It only reads: it is called by a view call."
+	}
+	if t.function.Payable {
+		does += " It takes coins: --value."
+	}
+	c := &cobra.Command{
+		Use: t.function.Name, Long: fmt.Sprintf("%s\n\n%s \"cairn call --help\" lists the other flags.", t.function, does),
+		RunE: func(*cobra.Command, []string) error { return nil }, DisableFlagsInUseLine: true,
+	}
+	c.Use = command.CommandPath() + " " + contract + " " + t.function.Name + " [flags]"
+	c.Flags().AddFlagSet(parameters)
+	return c
+}
+
+// parseParameters parses the words of the command line again, strictly. It takes the function's parameters, and the
+// command's own flags in a set of their own, because those have their values already.
+func parseParameters(command *cobra.Command, parameters *pflag.FlagSet, words []string) (map[string]string, error) {
+	set := pflag.NewFlagSet(command.Name(), pflag.ContinueOnError)
+	command.Flags().VisitAll(func(known *pflag.Flag) {
+		set.StringP(known.Name, known.Shorthand, "", "")
+		set.Lookup(known.Name).NoOptDefVal = known.NoOptDefVal
+	})
+	parameters.VisitAll(func(flag *pflag.Flag) { flag.Value = &once{Value: flag.Value} })
+	set.AddFlagSet(parameters)
+	if err := set.Parse(words); err != nil {
+		return nil, explainFlag(command, err)
+	}
+	given := map[string]string{}
+	parameters.VisitAll(func(flag *pflag.Flag) {
+		if flag.Changed {
+			given[flag.Annotations[parameterName][0]] = flag.Value.String()
+		}
+	})
+	return given, nil
+}

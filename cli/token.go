@@ -1,0 +1,288 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/abi"
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/cli/argument"
+	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/types"
+)
+
+func (a *app) newToken() *cobra.Command {
+	group := NewGroup(&cobra.Command{
+		Use:   "token",
+		Short: "Use tokens that follow NEP-20, and test whether one does",
+		Long: `Use tokens that follow NEP-20, and test whether one does.
+
+TOKEN is the contract of the token. An amount is "1.5" in whole tokens, or "150u" in the token's smallest units.`,
+		Example: `  cairn token balance gold alice
+  cairn token transfer gold bob 1.5 --from alice
+  cairn token check gold --from dev0`,
+	})
+	group.AddCommand(a.newTokenDeploy(), a.newTokenBalance(), a.newTokenTransfer(), a.newTokenApprove(),
+		a.newTokenAllowance(),
+		a.newTokenHolders(), a.newTokenCheck())
+	return group
+}
+
+// token is a token as its contract describes it.
+type token struct {
+	id       types.ContractID
+	chain    argument.Chain
+	symbol   string
+	decimals uint32
+}
+
+// token reads a token argument and asks the contract about itself.
+func (s *session) token(ctx context.Context, text string) (token, error) {
+	id, chain, err := s.contract(ctx, text)
+	if err != nil {
+		return token{}, err
+	}
+	t := token{id: id, chain: chain}
+	results, err := s.client.Views(ctx, []api.ViewCallItem{
+		{Contract: id, Function: "decimals"}, {Contract: id, Function: "symbol"},
+	})
+	if err != nil {
+		return token{}, err
+	}
+	for i, into := range []any{&t.decimals, &t.symbol} {
+		switch {
+		case i >= len(results):
+			return token{}, fmt.Errorf("the node answered %d of 2 calls", len(results))
+		case !results[i].Success && results[i].Error != nil:
+			return token{}, fmt.Errorf("%s is no token: %w", text, results[i].Error)
+		}
+		if err := json.Unmarshal(results[i].Result, into); err != nil {
+			return token{}, fmt.Errorf("%s is no token: it answers %q", text, readable(results[i].Result))
+		}
+	}
+	return t, nil
+}
+
+// amount writes units of the token for people.
+func (t token) amount(units uint64) string {
+	return argument.FormatUnits(units, t.decimals) + " " + oneLine(t.symbol)
+}
+
+// holder reads an account argument that is used with the token.
+func (s *session) holder(t token, text string) (types.Account, error) {
+	account, err := s.account(text)
+	if err != nil {
+		return types.Account{}, err
+	}
+	return account.ID, output.Usage(account.On(t.chain))
+}
+
+func (a *app) newTokenBalance() *cobra.Command {
+	return a.completeNames(a.lookUp(&cobra.Command{
+		Use:     "balance TOKEN ACCOUNT",
+		Short:   "Show how much of a token an account has",
+		Example: "  cairn token balance gold alice",
+		Args:    exactly("TOKEN", "ACCOUNT"),
+	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
+		t, err := s.token(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		account, err := s.holder(t, args[1])
+		if err != nil {
+			return err
+		}
+		balance, err := s.client.TokenBalance(ctx, t.id, account, api.Latest())
+		if err != nil {
+			return err
+		}
+		return s.Result(balance, func(text *output.Text) { text.Line("%s", t.amount(uint64(balance.Balance))) })
+	}))
+}
+
+// allowanceView is the result of cairn token allowance.
+type allowanceView struct {
+	Allowance api.Quantity `json:"allowance"` // in smallest units of the token
+}
+
+func (a *app) newTokenAllowance() *cobra.Command {
+	return a.completeNames(a.lookUp(&cobra.Command{
+		Use:     "allowance TOKEN OWNER SPENDER",
+		Short:   "Show how much of an owner's tokens a spender may move",
+		Example: "  cairn token allowance gold alice bob",
+		Args:    exactly("TOKEN", "OWNER", "SPENDER"),
+	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
+		t, err := s.token(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		owner, err := s.holder(t, args[1])
+		if err != nil {
+			return err
+		}
+		spender, err := s.holder(t, args[2])
+		if err != nil {
+			return err
+		}
+		encoded, err := json.Marshal(map[string]types.Account{"owner": owner, "spender": spender})
+		if err != nil {
+			return err
+		}
+		result, err := s.client.View(ctx, t.id, "allowance", encoded, api.Latest())
+		if err != nil {
+			return err
+		}
+		var units abi.Uint64
+		if err := json.Unmarshal(result, &units); err != nil {
+			return fmt.Errorf("%s is no token: it answers %q", args[0], readable(result))
+		}
+		return s.Result(allowanceView{api.Quantity(units)}, func(text *output.Text) {
+			text.Line("%s", t.amount(uint64(units)))
+		})
+	}))
+}
+
+func (a *app) newTokenHolders() *cobra.Command {
+	var limit uint64
+	var after string
+	command := a.completeNames(a.lookUp(&cobra.Command{
+		Use:     "holders TOKEN",
+		Short:   "List who has a token, the largest balance first",
+		Example: "  cairn token holders gold --limit 20",
+		Args:    exactly("TOKEN"),
+	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
+		t, err := s.token(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		holders, err := s.client.TokenHolders(ctx, t.id, limit, after)
+		if err != nil {
+			return err
+		}
+		return s.Result(holders, func(text *output.Text) {
+			known := s.known()
+			rows := make([][]any, len(holders))
+			for i, h := range holders {
+				rows[i] = []any{known.Replace(h.Address.String()), t.amount(uint64(h.Balance))}
+			}
+			text.Table([]string{"Holder", "Balance"}, rows)
+			more(text, uint64(len(holders)), limit, func() string { return holders[len(holders)-1].Cursor })
+		})
+	}))
+	pageFlags(command, &limit, &after, api.DefaultHolders, api.MaxHolders)
+	return command
+}
+
+func (a *app) newTokenTransfer() *cobra.Command {
+	return a.tokenWrite(
+		"transfer TOKEN TO AMOUNT",
+		"Send tokens to an account",
+		"to",
+		"TO",
+		"  cairn token transfer gold bob 1.5 --from alice",
+	)
+}
+
+func (a *app) newTokenApprove() *cobra.Command {
+	return a.tokenWrite("approve TOKEN SPENDER AMOUNT",
+		"Let an account move so many of the sender's tokens; this replaces what it could move before",
+		"spender", "SPENDER",
+		"  cairn token approve gold market 100 --from alice\n  cairn token approve gold market 0 --from alice")
+}
+
+// tokenWrite makes the command that calls the token's function of the same name with an account and an amount.
+func (a *app) tokenWrite(use, short, parameter, argumentName, example string) *cobra.Command {
+	var flags submission
+	command := a.completeNames(a.define(&cobra.Command{
+		Use: use, Short: short, Example: example, Args: exactly("TOKEN", argumentName, "AMOUNT"),
+	}, senderSettings, func(ctx context.Context, s *session, command *cobra.Command, args []string) error {
+		from, err := s.sender(flags.dryRun)
+		if err != nil {
+			return err
+		}
+		asking, cancel := s.patience(ctx)
+		defer cancel()
+		t, err := s.token(asking, args[0])
+		if err != nil {
+			return err
+		}
+		if err := from.On(t.chain); err != nil {
+			return output.Usage(err)
+		}
+		account, err := s.holder(t, args[1])
+		if err != nil {
+			return err
+		}
+		units, err := argument.ParseUnits(args[2], t.decimals)
+		if err != nil {
+			return output.Usage(err)
+		}
+		payload, err := s.client.CallAs(asking, t.id, command.Name(), map[string]any{
+			parameter: account, "amount": abi.Uint64(units),
+		}, 0)
+		if err != nil {
+			return err
+		}
+		of, err := s.target(asking, args[0], command.Name())
+		if err != nil {
+			return err
+		}
+		receipt, err := flags.send(ctx, s, command, from.ID, payload, s.keyOf(ctx, from))
+		if receipt == nil || err != nil {
+			return of.reverted(err)
+		}
+		return of.reverted(s.called(ctx, of, *receipt, nil))
+	}))
+	flags.register(command)
+	flags.registerGasLimit(command)
+	return command
+}
+
+// tokenFlags describe a new token.
+type tokenFlags struct {
+	deployment
+	symbol   string
+	decimals uint8
+	supply   string
+}
+
+func (a *app) newTokenDeploy() *cobra.Command {
+	var flags tokenFlags
+	command := a.define(&cobra.Command{
+		Use:   "deploy FILE.wasm",
+		Short: "Deploy a token whose init takes name, symbol, decimals and initialSupply",
+		Long: `Deploy a token, such as the reference token nep20.wasm, whose function init takes name, symbol, decimals and
+initialSupply. The sender gets the supply.`,
+		Example: "  cairn token deploy nep20.wasm --name Gold --symbol GLD --decimals 2 --supply 1000000 --from dev0 " +
+			"--alias gold",
+		Args: exactly("FILE"),
+	}, senderSettings, func(ctx context.Context, s *session, command *cobra.Command, args []string) error {
+		code, err := readCode(args[0])
+		if err != nil {
+			return output.Usage(err)
+		}
+		units, err := argument.ParseUnits(flags.supply, uint32(flags.decimals))
+		if err != nil {
+			return output.Usage(err)
+		}
+		encoded, err := json.Marshal(map[string]any{
+			"name": flags.name, "symbol": flags.symbol, "decimals": flags.decimals, "initialSupply": abi.Uint64(units),
+		})
+		if err != nil {
+			return err
+		}
+		return flags.deploy(ctx, s, command, code, encoded)
+	})
+	flags.register(command)
+	command.Flags().StringVar(&flags.symbol, "symbol", "", "the token's symbol")
+	command.Flags().Uint8Var(&flags.decimals, "decimals", 8, "how many decimals a whole token has")
+	command.Flags().StringVar(&flags.supply, "supply", "0", "the amount that the sender gets")
+	for _, name := range []string{"name", "symbol"} {
+		// Fails only for a flag that does not exist.
+		_ = command.MarkFlagRequired(name)
+	}
+	return command
+}

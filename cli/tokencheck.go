@@ -1,0 +1,432 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/abi"
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/cli/argument"
+	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/kit/conformance"
+	"github.com/cairn-chain/cairn/kit/nep11"
+	"github.com/cairn-chain/cairn/kit/nep20"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// tokenReport is the result of cairn token check.
+type tokenReport struct {
+	conformance.Report
+	Standard string `json:"standard"`
+	Conforms bool   `json:"conforms"`
+}
+
+// standard is one that tokens are held to.
+type standard struct {
+	name  string
+	check func(
+		context.Context, conformance.Chain, types.ContractID, conformance.Accounts, func(conformance.Result),
+	) (conformance.Report, error)
+}
+
+// standards are those that tokens may say to keep, by the word of --standard.
+var standards = map[string]standard{"nep20": {"NEP-20", nep20.Check}, "nep11": {"NEP-11", nep11.Check}}
+
+// standardOf is the standard that was asked for, else the one that a token's ABI speaks of.
+func (s *session) standardOf(ctx context.Context, id types.ContractID, asked string) (standard, error) {
+	if asked == "" {
+		declared, err := s.client.ContractABI(ctx, id)
+		if err != nil {
+			return standard{}, err
+		}
+		asked = "nep20"
+		if declared != nil {
+			if _, ok := declared.Function("ownerOf"); ok {
+				asked = "nep11"
+			}
+		}
+	}
+	chosen, ok := standards[asked]
+	if !ok {
+		return standard{}, output.Usage(fmt.Errorf("there is no standard %q: it is nep20 or nep11", asked))
+	}
+	return chosen, nil
+}
+
+func (a *app) newTokenCheck() *cobra.Command {
+	var fund, asked string
+	command := a.completeNames(a.define(&cobra.Command{
+		Use:   "check TOKEN",
+		Short: "Test a token against its standard, NEP-20 or NEP-11",
+		Long: `Test a deployed token against the NEP-20 standard: its functions and events, conservation of the supply, the rules of
+allowances, overflow, the zero account, and transfers to oneself. Up to half of the holding moves between accounts that own
+nothing else, so that fees show. On a development chain all of it does, time passes, a contract gets tokens, and each other
+function of the token is called: none may take what others have, or stop it from moving. A contract that has ownerOf is tested against NEP-11, tokens
+of one each: who may move a token, approvals, lists in pages, IDs, mint and burn, and that contracts are told of what they
+get.
+
+--from holds at least 100 smallest units of the token, or one token of NEP-11; mint is tested where it is the token's owner.
+Two new accounts act beside it. On a development chain the chain is taken back to where it was; elsewhere the tokens and the coins that
+are left come back by transactions, and gas is spent. A token that breaks a rule is exit code 1.`,
+		Example: "  cairn token check gold --from dev0\n  cairn token check gold --from dev0 --json",
+		Args:    exactly("TOKEN"),
+	}, senderSettings, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
+		amount, err := argument.ParseAmount(fund)
+		if err != nil {
+			return output.Usage(err)
+		}
+		from, err := s.sender(false)
+		if err != nil {
+			return err
+		}
+		id, chain, err := s.contract(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		if err := from.On(chain); err != nil {
+			return output.Usage(err)
+		}
+		key, err := s.keyOf(ctx, from)()
+		if err != nil {
+			return err
+		}
+		held, err := s.standardOf(ctx, id, asked)
+		if err != nil {
+			return err
+		}
+		report, err := s.checkToken(ctx, held, checked{id, chain, client.NewSigner(key), amount})
+		if err != nil {
+			return err
+		}
+		breaks := fmt.Errorf("the token does not conform to %s", held.name)
+		if !report.Conforms() && s.JSON() {
+			return output.WithData(breaks, map[string]any{"token": report.Token, "results": report.Results})
+		}
+		if err := s.Result(tokenReport{
+			report, held.name, report.Conforms(),
+		}, func(t *output.Text) { reportPeople(t, report) }); err != nil {
+			return err
+		}
+		if !report.Conforms() {
+			return breaks
+		}
+		return nil
+	}))
+	command.Flags().StringVar(&asked, "standard", "", "nep20 or nep11 (default: that of the token's functions)")
+	CompleteChoice(command, "standard", slices.Sorted(maps.Keys(standards))...)
+	command.Flags().StringVar(&fund, "fund", "1", "coins for the gas of each of the two accounts")
+	return command
+}
+
+func reportPeople(t *output.Text, report conformance.Report) {
+	words := map[conformance.Verdict]string{conformance.Pass: "ok", conformance.Fail: "FAIL", conformance.LeftOut: "-"}
+	rows := make([][]any, len(report.Results))
+	for i, r := range report.Results {
+		says := r.Says
+		if r.Detail != "" {
+			says += "\n" + r.Detail
+		}
+		rows[i] = []any{words[r.Verdict], r.Rule, says}
+	}
+	t.Table([]string{"", "Rule", "It says"}, rows)
+	t.Line(
+		"\n%d rules kept, %d broken, %d left out",
+		report.Count(conformance.Pass),
+		report.Count(conformance.Fail),
+		report.Count(conformance.LeftOut),
+	)
+}
+
+// checkedToken is a token on a node as a check sees it.
+type checkedToken struct {
+	*session
+	id          types.ContractID
+	development bool // blocks are made for each transaction
+	signers     map[types.Account]client.Signer
+	last        types.TxID // of the last call that was included
+}
+
+// checked is what is to be checked, and by whom.
+type checked struct {
+	id     types.ContractID
+	chain  argument.Chain
+	holder client.Signer
+	fund   types.Amount // of each of the two accounts
+}
+
+// checkToken runs the check with two new accounts and leaves the chain as it was, as far as that is possible.
+func (s *session) checkToken(
+	ctx context.Context, held standard, c checked,
+) (report conformance.Report, err error) {
+	holder := c.holder.Account()
+	t := &checkedToken{
+		session: s, id: c.id, development: c.chain.ID == api.DevelopmentChainID,
+		signers: map[types.Account]client.Signer{holder: c.holder},
+	}
+	accounts := conformance.Accounts{Holder: holder}
+	for _, account := range []*types.Account{&accounts.A, &accounts.B} {
+		signer, err := newSigner()
+		if err != nil {
+			return report, err
+		}
+		*account = signer.Account()
+		t.signers[signer.Account()] = signer
+	}
+	if t.development {
+		snapshot, err := s.client.Dev().Snapshot(ctx)
+		if err != nil {
+			return report, err
+		}
+		defer func() { err = errors.Join(err, s.client.Dev().Revert(context.WithoutCancel(ctx), snapshot)) }()
+	} else {
+		defer func() { err = errors.Join(err, t.giveBack(context.WithoutCancel(ctx), held, accounts)) }()
+	}
+	for _, account := range []types.Account{accounts.A, accounts.B} {
+		if _, err := t.send(ctx, holder, client.Transfer(account, c.fund), client.TxFields{}); err != nil {
+			return report, err
+		}
+	}
+	done := 0
+	describe, stop := s.Live(s.terminal)
+	defer stop()
+	return held.check(ctx, t, c.id, accounts, func(r conformance.Result) {
+		done++
+		describe(fmt.Sprintf("%d rules tested", done))
+	})
+}
+
+// newSigner makes a key that only this process knows.
+func newSigner() (client.Signer, error) {
+	var seed [32]byte
+	_, _ = rand.Read(seed[:]) // never fails (crypto/rand)
+	key, err := crypto.NewPrivateKey(seed)
+	return client.NewSigner(key), err
+}
+
+// giveBack sends the tokens and the coins of the two accounts to the holder.
+func (t *checkedToken) giveBack(ctx context.Context, held standard, accounts conformance.Accounts) error {
+	var failures []error
+	for _, from := range []types.Account{accounts.A, accounts.B} {
+		give := t.giveTokensBack
+		if held.name == standards["nep11"].name {
+			give = t.giveItemsBack
+		}
+		failures = append(failures, give(ctx, from, accounts.Holder), t.giveCoinsBack(ctx, from, accounts.Holder))
+	}
+	return errors.Join(failures...)
+}
+
+func (t *checkedToken) giveTokensBack(ctx context.Context, from, to types.Account) error {
+	balance, err := t.client.TokenBalance(ctx, t.id, from, api.Latest())
+	if err != nil || balance.Balance == 0 {
+		return err
+	}
+	payload, err := client.Call(t.id, "transfer", map[string]any{"to": to, "amount": abi.Uint64(balance.Balance)}, 0)
+	if err != nil {
+		return err
+	}
+	_, err = t.send(ctx, from, payload, client.TxFields{})
+	return err
+}
+
+// giveItemsBack is giveTokensBack of tokens of one each. Of a contract that lists none, none are known.
+func (t *checkedToken) giveItemsBack(ctx context.Context, from, to types.Account) error {
+	args, err := json.Marshal(map[string]any{"owner": from, "start": 0, "count": 10})
+	if err != nil {
+		return err
+	}
+	listed, err := t.View(ctx, "tokensOf", args)
+	if err != nil || !listed.OK {
+		return err
+	}
+	var items []string
+	if err := json.Unmarshal(listed.Output, &items); err != nil {
+		return fmt.Errorf("tokensOf returned %q: %w", listed.Output, err)
+	}
+	for _, item := range items {
+		payload, err := client.Call(t.id, "transfer", map[string]any{"to": to, "tokenId": item}, 0)
+		if err != nil {
+			return err
+		}
+		if _, err := t.send(ctx, from, payload, client.TxFields{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// giveCoinsBack sends what is left after the gas of sending it.
+func (t *checkedToken) giveCoinsBack(ctx context.Context, from, to types.Account) error {
+	balance, err := t.client.Balance(ctx, from, api.Latest())
+	if err != nil || balance == 0 {
+		return err
+	}
+	price, err := t.client.GasPrice(ctx)
+	if err != nil {
+		return err
+	}
+	gas, fee := types.Gas(transferGas), types.Amount(price.SuggestedMaxFee)
+	cost, err := gas.Cost(fee)
+	if err != nil || balance <= cost {
+		return err
+	}
+	_, err = t.send(ctx, from, client.Transfer(to, balance-cost), client.TxFields{GasLimit: &gas, MaxFee: &fee})
+	return err
+}
+
+// transferGas is what a transfer to an account that exists costs (docs/protocol.md, "Gas schedule").
+const transferGas = 21_000
+
+// send sends a transaction and waits for its receipt.
+func (t *checkedToken) send(
+	ctx context.Context, from types.Account, payload types.Payload, fields client.TxFields,
+) (api.Receipt, error) {
+	ctx, cancel := t.patience(ctx)
+	defer cancel()
+	tx, err := t.client.Build(ctx, from, payload, fields)
+	if err != nil {
+		return api.Receipt{}, err
+	}
+	signed, err := t.signers[from].Sign(tx)
+	if err != nil {
+		return api.Receipt{}, err
+	}
+	if !t.development {
+		return t.client.SendAndWait(ctx, signed)
+	}
+	id, err := t.client.Send(ctx, signed)
+	if err != nil {
+		return api.Receipt{}, err
+	}
+	if _, err := t.client.Dev().Mine(ctx, 1); err != nil {
+		return api.Receipt{}, err
+	}
+	return t.client.WaitReceipt(ctx, id)
+}
+
+// ABI is [conformance.Chain].ABI.
+func (t *checkedToken) ABI(ctx context.Context) (*abi.ABI, error) {
+	return t.client.ContractABI(ctx, t.id)
+}
+
+// View is [conformance.Chain].View.
+func (t *checkedToken) View(ctx context.Context, function string, args []byte) (conformance.Outcome, error) {
+	result, err := t.client.View(ctx, t.id, function, args, api.Latest())
+	if err != nil {
+		return failed(err)
+	}
+	return conformance.Outcome{OK: true, Output: result}, nil
+}
+
+// Send is [conformance.Chain].Send. A call that the estimate of its gas shows to fail is not sent.
+func (t *checkedToken) Send(
+	ctx context.Context, from types.Account, function string, args []byte,
+) (conformance.Outcome, error) {
+	receipt, err := t.send(ctx, from, types.Call{Contract: t.id, Function: function, Args: args}, client.TxFields{})
+	if err == nil {
+		err = client.Failure(receipt)
+	}
+	if err != nil {
+		return failed(err)
+	}
+	t.last = receipt.TransactionHash
+	o := conformance.Outcome{OK: true, Output: receipt.ReturnData}
+	for _, log := range receipt.Logs {
+		l := conformance.Log{Contract: log.Address, Name: log.EventName, Data: log.Data}
+		for _, topic := range log.Topics[min(1, len(log.Topics)):] {
+			if len(topic) != len(types.Digest{}) {
+				return o, fmt.Errorf("the node gave a topic of %d bytes", len(topic))
+			}
+			l.Topics = append(l.Topics, types.Digest(topic))
+		}
+		o.Logs = append(o.Logs, l)
+	}
+	return o, nil
+}
+
+// Deploy is [conformance.Chain].Deploy.
+func (t *checkedToken) Deploy(ctx context.Context, from types.Account, code []byte) (id types.ContractID, err error) {
+	if !t.development {
+		return id, conformance.NotTested("it needs a contract of its own, which would stay: check a development chain")
+	}
+	payload, err := client.Deploy("", code, nil, 0)
+	if err != nil {
+		return id, err
+	}
+	receipt, err := t.send(ctx, from, payload, client.TxFields{})
+	if err == nil {
+		err = client.Failure(receipt)
+	}
+	if err != nil || receipt.ContractAddress == nil {
+		return id, errors.Join(errors.New("the contract of the check was not deployed"), err)
+	}
+	return *receipt.ContractAddress, nil
+}
+
+// TakesBack is [conformance.Chain].TakesBack.
+func (t *checkedToken) TakesBack() bool { return t.development }
+
+// Aside is [conformance.Chain].Aside.
+func (t *checkedToken) Aside(ctx context.Context, f func() error) (err error) {
+	if !t.development {
+		return f()
+	}
+	snapshot, err := t.client.Dev().Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.client.Dev().Revert(context.WithoutCancel(ctx), snapshot)) }()
+	return f()
+}
+
+// Pass is [conformance.Chain].Pass.
+func (t *checkedToken) Pass(ctx context.Context, by time.Duration) error {
+	if !t.development {
+		return conformance.NotTested("time passes on a development chain only")
+	}
+	if _, err := t.client.Dev().IncreaseTime(ctx, by); err != nil {
+		return err
+	}
+	_, err := t.client.Dev().Mine(ctx, 1)
+	return err
+}
+
+// Called is [conformance.Chain].Called.
+func (t *checkedToken) Called(ctx context.Context) (bool, error) {
+	made, err := t.client.Trace(ctx, t.last)
+	var refused *client.Error
+	if errors.As(err, &refused) || err == nil && made == nil {
+		return false, conformance.NotTested("the node has no trace of the transaction")
+	}
+	if err != nil {
+		return false, err
+	}
+	return made.Root != nil && made.Root.HostGas["call"] > 0, nil // an attempt that ends at once costs gas too
+}
+
+// failed is the outcome of a call that failed in its execution; any other error stays one.
+func failed(err error) (conformance.Outcome, error) {
+	var answer *client.Error
+	if !errors.As(err, &answer) || answer.Code != api.CodeExecutionFailed {
+		return conformance.Outcome{}, err
+	}
+	var data struct {
+		Reason     string   `json:"reason"`
+		RevertData api.Data `json:"revertData"`
+	}
+	text, err := json.Marshal(answer.Data)
+	if err == nil {
+		err = json.Unmarshal(text, &data)
+	}
+	return conformance.Outcome{Reason: data.Reason, Output: data.RevertData}, err
+}

@@ -1,0 +1,334 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/abi"
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/cli/argument"
+	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/types"
+)
+
+func (a *app) newTrace() *cobra.Command {
+	var sources []string
+	command := a.define(&cobra.Command{
+		Use:   "trace HASH",
+		Short: "Show what a transaction did, call by call",
+		Long: `Show what a transaction in a block did, call by call: arguments and results, gas, what each call wrote, emitted and
+said with the host function debug. The node executes the transaction's block again up to it.
+
+With --source a call that failed says in which line of the source, and from where that was called. The source is compiled, and
+its lines are shown only for the contracts that have exactly the code that it gives.`,
+		Example: "  cairn tx trace 0x4f1c…\n  cairn tx trace 0x4f1c… --source . --source ../pool/build/pool.source.tar",
+		Args:    exactly("HASH"),
+	}, nodeSettings, func(ctx context.Context, s *session, command *cobra.Command, args []string) error {
+		id, err := argument.ParseTxID(args[0])
+		if err != nil {
+			return output.Usage(err)
+		}
+		given, err := s.readSources(ctx, sources)
+		if err != nil {
+			return err
+		}
+		read, err := s.trace(ctx, id, given, command.ErrOrStderr())
+		if err != nil {
+			return err
+		}
+		return s.Result(read, func(t *output.Text) { t.Line("%s", s.traceText(*read)) })
+	})
+	registerSources(command, &sources)
+	return command
+}
+
+// trace asks the node for a trace, and reads it with the contracts' ABIs and with sources.
+func (s *session) trace(
+	ctx context.Context, id types.TxID, sources []givenSource, log io.Writer,
+) (*readTrace, error) {
+	asking, cancel := s.patience(ctx)
+	defer cancel()
+	ask := s.client.Trace
+	if len(sources) > 0 {
+		ask = s.client.TraceWithPlaces
+	}
+	trace, err := ask(asking, id)
+	if err != nil {
+		return nil, err
+	}
+	if trace == nil {
+		return nil, fmt.Errorf("no block has the transaction %s", id)
+	}
+	return s.withLines(ctx, trace, sources, log)
+}
+
+// traceUnsent is trace of a transaction that is not sent, or of its call in view context.
+func (s *session) traceUnsent(
+	ctx context.Context, tx types.Transaction, view bool, sources []givenSource, log io.Writer,
+) (*readTrace, error) {
+	asking, cancel := s.patience(ctx)
+	defer cancel()
+	trace, err := s.client.TraceUnsent(asking, tx, view, len(sources) > 0)
+	if err != nil {
+		return nil, err
+	}
+	return s.withLines(ctx, trace, sources, log)
+}
+
+// withLines reads a trace with the contracts' ABIs and with sources.
+func (s *session) withLines(
+	ctx context.Context, trace *api.Trace, sources []givenSource, log io.Writer,
+) (*readTrace, error) {
+	asking, cancel := s.patience(ctx)
+	defer cancel()
+	read, err := s.readTrace(asking, trace)
+	if err != nil || len(sources) == 0 {
+		return read, err
+	}
+	return read, s.addLines(ctx, read, sources, log)
+}
+
+// known puts names in place of the accounts, in hex, that the keystore or the development chain names.
+func (s *session) known() *strings.Replacer { return strings.NewReplacer(s.names()...) }
+
+// names are the accounts that have a name, in hex, each followed by its name.
+func (s *session) names() []string {
+	var pairs []string
+	for _, name := range argument.DevelopmentNames() {
+		if account, err := argument.ParseAccount(s.store, name); err == nil {
+			pairs = append(pairs, account.ID.String(), name)
+		}
+	}
+	entries, _, err := s.store.List() // a file that cannot be read names nobody
+	if err == nil {
+		for _, entry := range entries {
+			pairs = append(pairs, entry.Account.String(), entry.Name)
+		}
+	}
+	return pairs
+}
+
+// traceText is a trace for people, without the last line's end.
+func (s *session) traceText(trace readTrace) string {
+	var b strings.Builder
+	status := string(trace.Status)
+	if trace.Error != nil {
+		status += ": " + *trace.Error
+	}
+	fmt.Fprintf(&b, "%s, %d gas", status, uint64(trace.GasUsed))
+	var own api.Quantity
+	if trace.Root != nil {
+		own = trace.Root.GasUsed
+	}
+	b.WriteString(gasParts(trace.Parts, nil, own))
+	if trace.Root == nil {
+		b.WriteString("; no contract ran")
+	} else {
+		names := map[string]string{}
+		for pair := range slices.Chunk(s.names(), 2) {
+			names[pair[0]] = pair[1]
+		}
+		traceWriter{&b, names}.call("", *trace.Root)
+	}
+	if trace.Truncated {
+		b.WriteString("\n(there was more than a trace holds)")
+	}
+	return b.String()
+}
+
+// traceWriter is a trace that is written. Names stand for accounts only: a call's own, and where the ABI has one.
+type traceWriter struct {
+	*strings.Builder
+	names map[string]string // of accounts in hex
+}
+
+func (t traceWriter) account(account types.Account) string {
+	return cmp.Or(t.names[account.String()], account.String())
+}
+
+// call writes a call and, further to the right, what it did.
+func (t traceWriter) call(indent string, call readCall) {
+	kind := "call"
+	if call.View {
+		kind = "view"
+	}
+	fmt.Fprintf(t, "\n%s%s %s.%s(%s) by %s", indent, kind, t.account(types.Account(call.Contract)),
+		oneLine(call.Function),
+		t.args(call), t.account(call.Caller))
+	if call.Value > 0 {
+		fmt.Fprintf(t, " with %s", coins(call.Value))
+	}
+	indent += "  "
+	line := func(format string, args ...any) { fmt.Fprintf(t, "\n"+indent+format, args...) }
+	line("gas %d of %d%s", uint64(call.GasUsed), uint64(call.Gas), gasParts(call.Parts, call.HostGas, call.BelowGas))
+	for _, w := range call.Storage {
+		line("storage %s", t.write(call, w))
+	}
+	for _, e := range call.Events {
+		line("event %s %s", oneLine(e.Name), t.event(call, e))
+	}
+	for _, message := range call.Debug {
+		line("debug %s", oneLine(message))
+	}
+	for _, inner := range call.Calls {
+		t.call(indent, inner)
+	}
+	switch {
+	case call.Error != nil && len(call.Output) > 0:
+		line("failed: %s: %s", *call.Error, t.revert(call))
+	case call.Cause != nil:
+		line("failed: %s: %s", *call.Error, api.CauseText(call.Cause))
+	case call.Error != nil:
+		line("failed: %s", *call.Error)
+	case len(call.Output) > 0:
+		line("returned %s", t.result(call))
+	}
+	for i, at := range call.Lines {
+		where := "at"
+		if i > 0 {
+			where = "called from"
+		}
+		line("  %s %s", where, at)
+	}
+}
+
+// args are a call's arguments: by the ABI, else as they are.
+func (t traceWriter) args(call readCall) string {
+	if call.Decoded == nil || call.Decoded.Args == nil || len(call.Args) == 0 {
+		return readable(call.Args)
+	}
+	return t.fields(*call.abi, call.Decoded.function.Args, call.Decoded.Args)
+}
+
+func (t traceWriter) result(call readCall) string {
+	if call.Decoded == nil || call.Decoded.Result == nil {
+		return readable(call.Output)
+	}
+	shown, err := call.abi.Show(call.Decoded.function.Returns, call.Decoded.Result, t.account)
+	if err != nil {
+		return readable(call.Output)
+	}
+	return readable(shown)
+}
+
+func (t traceWriter) revert(call readCall) string {
+	if call.Decoded == nil || call.Decoded.Error == nil {
+		return readable(call.Output)
+	}
+	r := *call.Decoded.Error
+	if e, ok := call.abi.Error(r.Name); ok && len(r.Data) > 0 {
+		r.Data = json.RawMessage(t.fields(*call.abi, e.Fields, r.Data))
+	}
+	return readable([]byte(r.String()))
+}
+
+func (t traceWriter) event(call readCall, e api.TraceEvent) string {
+	if call.abi != nil {
+		if declared, ok := call.abi.Event(e.Name); ok {
+			return t.fields(*call.abi, declared.Args, json.RawMessage(e.Data))
+		}
+	}
+	return readable(e.Data)
+}
+
+// fields shows an object of parameters, or what it is where they do not describe it.
+func (t traceWriter) fields(declared abi.ABI, parameters []abi.Parameter, object json.RawMessage) string {
+	shown, err := declared.ShowFields(parameters, object, t.account)
+	if err != nil {
+		return readable(object)
+	}
+	return readable(shown)
+}
+
+// write shows a write to storage: by the ABI, else as it is.
+func (t traceWriter) write(call readCall, w readWrite) string {
+	d := w.Decoded
+	if d == nil {
+		return fmt.Sprintf("%s: %s → %s", storageKey(w.Key), stored(w.Old), stored(w.New))
+	}
+	show := func(typ abi.Type, read json.RawMessage) string { // nothing where it is not fit to be shown
+		shown, err := call.abi.Show(typ, read, t.account)
+		if err != nil || !printable(shown) {
+			return ""
+		}
+		return string(shown)
+	}
+	key := readable([]byte(d.Name))
+	switch {
+	case d.cell.Kind == abi.ByKey:
+		if shown := show(d.cell.Key, d.Key); shown != "" {
+			key += "[" + shown + "]"
+		} else {
+			key = storageKey(w.Key)
+		}
+	case d.cell.Kind == abi.ByIndex && d.Key == nil:
+		key += ".length"
+	case d.cell.Kind == abi.ByIndex:
+		key += "[" + string(d.Key) + "]"
+	}
+	value := func(read json.RawMessage, data api.Data) string { // text that is not of the type looks like none that is
+		if len(data) == 0 {
+			return "nothing"
+		}
+		return cmp.Or(show(d.Value, read), data.String())
+	}
+	return fmt.Sprintf("%s: %s → %s", key, value(d.Old, w.Old), value(d.New, w.New))
+}
+
+// storageKey shows a key as the SDKs make them: the name of a cell, behind its length or before a byte 0, and what is
+// behind it in hex. Others are shown as they are.
+func storageKey(key []byte) string {
+	name, rest, found := bytes.Cut(key, []byte{0})
+	if len(key) > 0 && len(key) > int(key[0]) && abi.Identifier(string(key[1:1+key[0]])) {
+		name, rest, found = key[1:1+key[0]], key[1+key[0]:], true
+	}
+	switch {
+	case !found || !abi.Identifier(string(name)):
+		return readable(key)
+	case len(rest) == 0:
+		return string(name)
+	}
+	return fmt.Sprintf("%s[%s]", name, api.Data(rest))
+}
+
+// stored is a value in storage for people.
+func stored(value []byte) string {
+	if len(value) == 0 {
+		return "nothing"
+	}
+	return readable(value)
+}
+
+// gasParts lists where gas went, the most first: parts, host functions and the calls below.
+func gasParts(parts, host map[string]api.Quantity, below api.Quantity) string {
+	all := maps.Clone(parts)
+	if all == nil { // of a node that does not tell
+		all = map[string]api.Quantity{}
+	}
+	for name, gas := range host {
+		all[name+"()"] = gas
+	}
+	if below > 0 {
+		all["calls below"] = below
+	}
+	names := slices.SortedFunc(maps.Keys(all), func(a, b string) int {
+		return cmp.Or(cmp.Compare(all[b], all[a]), cmp.Compare(a, b))
+	})
+	listed := make([]string, len(names))
+	for i, name := range names {
+		listed[i] = fmt.Sprintf("%s %d", name, uint64(all[name]))
+	}
+	if len(listed) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(listed, ", ") + ")"
+}

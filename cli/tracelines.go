@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/kit/contractbuild"
+	"github.com/cairn-chain/cairn/kit/contracttest"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// tracedSource is a source that was given for the lines of a trace.
+type tracedSource struct {
+	Source    string             `json:"source"`            // as it was given
+	Contracts []types.ContractID `json:"contracts"`         // of calls that failed: those that have its code
+	Problem   string             `json:"problem,omitempty"` // why there are none
+}
+
+// givenSource is a source with the directory from which the packages are found that compile it.
+type givenSource struct {
+	path, from string
+	contractbuild.Source
+}
+
+func registerSources(command *cobra.Command, into *[]string) {
+	command.Flags().StringArrayVar(into, "source", nil,
+		"the project's directory or the archive of a `SOURCE`, to show the lines in which calls of its code failed; it is "+
+			"compiled, so name none that you do not trust")
+}
+
+// readSources reads sources, before anything is asked or sent that needs them.
+func (s *session) readSources(ctx context.Context, paths []string) (sources []givenSource, err error) {
+	for _, path := range paths {
+		source, from, err := s.sourceFor(ctx, nil, path)
+		if err != nil {
+			return nil, fmt.Errorf("--source %s: %w", path, err)
+		}
+		sources = append(sources, givenSource{path, from, source})
+	}
+	return sources, nil
+}
+
+// builtSource is a source with its modules: one that says the source, and one that does not. Which one was deployed is
+// not known.
+type builtSource struct {
+	givenSource
+	contractbuild.Result
+	bare []byte
+
+	hash  types.CodeHash           // of the one that is wanted, if one is
+	lines *contractbuild.SourceMap // of that one
+}
+
+// addLines compiles sources, and adds the lines to the calls of a trace that failed in code that one of them gives.
+func (s *session) addLines(ctx context.Context, trace *readTrace, sources []givenSource, log io.Writer) error {
+	failed := map[types.CodeHash][]types.ContractID{}
+	if trace.Root != nil {
+		trace.Root.failures(failed)
+	}
+	if len(failed) == 0 {
+		s.Note("No call failed: there are no lines to show.")
+		return nil
+	}
+	known, missed, others := map[types.CodeHash]*builtSource{}, maps.Clone(failed), []*builtSource{}
+	for _, given := range sources {
+		source, err := buildSource(ctx, given, failed, log)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			s.noLines(trace, given, notChecked(err).Error())
+		case source.lines == nil:
+			others = append(others, source)
+		default:
+			known[source.hash] = source
+			delete(missed, source.hash)
+			trace.Sources = append(trace.Sources, tracedSource{Source: given.path, Contracts: failed[source.hash]})
+		}
+	}
+	for _, source := range others {
+		problem, err := s.otherCode(ctx, source, missed)
+		if err != nil {
+			return err
+		}
+		s.noLines(trace, source.givenSource, problem)
+	}
+	return trace.Root.addLines(known)
+}
+
+// noLines says why a source has no lines.
+func (s *session) noLines(trace *readTrace, source givenSource, problem string) {
+	s.Note("There are no lines of %s: %s", source.path, s.known().Replace(problem))
+	trace.Sources = append(trace.Sources, tracedSource{source.path, []types.ContractID{}, problem})
+}
+
+// failures lists the contracts of calls that failed where it is known where, by code.
+func (c *readCall) failures(into map[types.CodeHash][]types.ContractID) {
+	if len(c.StoppedAt) > 0 && !slices.Contains(into[c.CodeHash], c.Contract) {
+		into[c.CodeHash] = append(into[c.CodeHash], c.Contract)
+	}
+	for i := range c.Calls {
+		c.Calls[i].failures(into)
+	}
+}
+
+// buildSource compiles a source. Where its lines are it says if it gives one of the codes.
+func buildSource(
+	ctx context.Context, given givenSource, codes map[types.CodeHash][]types.ContractID, log io.Writer,
+) (*builtSource, error) {
+	options := contractbuild.Options{Log: log, From: given.from, WithSource: true}
+	built, err := contractbuild.Build(ctx, given.Source, options)
+	if err != nil {
+		return nil, err
+	}
+	source := &builtSource{givenSource: given, Result: built}
+	if source.bare, err = built.Bare(); err != nil {
+		return nil, err
+	}
+	for _, module := range [][]byte{source.Module, source.bare} {
+		hash := types.CodeHash(contractbuild.HashOf(module))
+		if codes[hash] == nil {
+			continue
+		}
+		source.hash = hash
+		source.lines, err = contractbuild.Map(ctx, given.Source, options, module)
+		return source, err
+	}
+	return source, nil
+}
+
+// maxCompared bounds the codes that are asked for to be compared with a source's.
+const maxCompared = 4
+
+// otherCode says how the codes that no source gives differ from what this one gives.
+func (s *session) otherCode(
+	ctx context.Context, source *builtSource, missed map[types.CodeHash][]types.ContractID,
+) (string, error) {
+	ctx, cancel := s.patience(ctx)
+	defer cancel()
+	if len(missed) == 0 {
+		return "no call of its code failed", nil
+	}
+	var all []string
+	hashes := slices.SortedFunc(maps.Keys(missed), func(a, b types.CodeHash) int { return bytes.Compare(a[:], b[:]) })
+	for _, hash := range hashes[:min(len(hashes), maxCompared)] {
+		text := "it compiles to other code than that of " + missed[hash][0].String()
+		code, err := s.client.Code(ctx, hash)
+		var answer *client.Error
+		if err != nil && !errors.As(err, &answer) { // an answer: no contract has the code, as its deploy failed
+			return "", err
+		}
+		module := source.bare
+		if _, says := contractbuild.SourceOf(code); says {
+			module = source.Module
+		}
+		if len(code) > 0 {
+			text += ": " + strings.Join(contractbuild.Differences(module, code, source.Linked), "; ")
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, "\n"), nil
+}
+
+// errPlaces is of a node that tells of functions that a code does not have.
+var errPlaces = errors.New("the node says that a call failed in a function that its code does not have")
+
+// addLines adds the lines of the codes that are known.
+func (c *readCall) addLines(known map[types.CodeHash]*builtSource) error {
+	if m, ok := known[c.CodeHash]; ok {
+		places := make([]contracttest.Place, len(c.StoppedAt))
+		for i, p := range c.StoppedAt {
+			if p.Function >= uint64(m.lines.Functions()) || p.Offset > types.MaxCodeBytes {
+				return errPlaces
+			}
+			places[i] = contracttest.Place{Function: int(p.Function), At: int(p.Offset)}
+		}
+		c.Lines = linesAt(m.Source, m.lines, places)
+	}
+	for i := range c.Calls {
+		if err := c.Calls[i].addLines(known); err != nil {
+			return err
+		}
+	}
+	return nil
+}

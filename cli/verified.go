@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/cairn-chain/cairn/cli/keystore"
+	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/kit/contractbuild"
+)
+
+// verifiedDir is where in the home directory it is kept what this user has verified, by the hash of the code.
+const verifiedDir = "verified"
+
+// verifiedRecord is what is kept of a verification. It is of a code, so every contract of that code has it.
+type verifiedRecord struct {
+	SourceHash string            `json:"sourceHash"`
+	Toolchain  map[string]string `json:"toolchain"`
+}
+
+// contractSource is what is known of the source of a contract.
+type contractSource struct {
+	Claimed  string          `json:"claimed,omitempty"`  // the hash that the code says, which anybody can write
+	Verified *verifiedRecord `json:"verified,omitempty"` // what this user has verified
+}
+
+func (s *session) verifiedFile(code []byte) string {
+	return filepath.Join(s.home, verifiedDir, contractbuild.HashOf(code).String()+".json")
+}
+
+// keepVerified remembers that a source gives a code.
+func (s *session) keepVerified(code []byte, v verifiedContract) error {
+	text, err := json.Marshal(verifiedRecord{v.SourceHash.String(), v.Toolchain})
+	if err != nil {
+		return err
+	}
+	if s.home == "" {
+		return keystore.ErrNoDirectory
+	}
+	file := s.verifiedFile(code)
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	part := file + ".part" // a command that is killed leaves no half of a record
+	if err := os.WriteFile(part, text, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(part, file)
+}
+
+// sourceOf is what is known of the source of a code.
+func (s *session) sourceOf(code []byte) (contractSource, error) {
+	var source contractSource
+	if hash, ok := contractbuild.SourceOf(code); ok {
+		source.Claimed = hash.String()
+	}
+	if s.home == "" {
+		return source, nil
+	}
+	text, err := os.ReadFile(s.verifiedFile(code))
+	if errors.Is(err, fs.ErrNotExist) {
+		return source, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &source.Verified)
+	}
+	return source, err
+}
+
+// field says it in a line.
+func (c contractSource) field() output.Field {
+	text := "not said by the code"
+	switch {
+	case c.Verified != nil:
+		text = c.Verified.SourceHash + ", verified here"
+	case c.Claimed != "":
+		text = c.Claimed + ", not verified: cairn contract verify"
+	}
+	return output.Field{Name: "Source", Value: text}
+}

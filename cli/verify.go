@@ -1,0 +1,201 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/kit/contractbuild"
+)
+
+// verifiedContract is the result of cairn contract verify.
+type verifiedContract struct {
+	Verified   bool               `json:"verified"` // true: else the command fails
+	CodeHash   contractbuild.Hash `json:"codeHash"`
+	SourceHash contractbuild.Hash `json:"sourceHash"`
+	Toolchain  map[string]string  `json:"toolchain"`
+}
+
+// compileWarning is said before the source of somebody else is compiled.
+const compileWarning = "This compiles a source that may be a stranger's. Nothing of it is run, and build scripts, " +
+	"procedural macros and JavaScript are refused, but compilers are not made for hostile input: for a source that you " +
+	"do not trust, take a machine or a user that has nothing to lose."
+
+func (a *app) newContractVerify() *cobra.Command {
+	var source string
+	var yes bool
+	command := a.completeNames(a.define(&cobra.Command{
+		Use:   "verify CONTRACT|FILE.wasm [--source ARCHIVE|DIR]",
+		Short: "Compile a contract's source, and compare it with the code on the chain",
+		Long: `Compile a contract's source in an empty directory, and compare all bytes with the code on the chain, or in a file.
+The source is an archive as cairn contract build writes it, a project's directory, or without --source the archive whose
+hash the code says, from the node if it was published there.
+
+"Verified" says that these bytes are what this source gives with this toolchain. It does not say that the source is safe, or
+who wrote it. Nothing of the source is run, but compilers are not made for hostile input: --yes says that it may be compiled.
+If the toolchain is not that of the source, nothing is compared, and the command says so. What was verified is remembered,
+and shown by cairn contract show.`,
+		Example: `  cairn contract verify gold
+  cairn contract verify gold --source nep20.source.tar
+  cairn contract verify build/tally.wasm --source .`,
+		Args: exactly("CONTRACT"),
+	}, nodeSettings, func(ctx context.Context, s *session, command *cobra.Command, args []string) error {
+		code, err := s.codeOf(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		if err := s.confirm(ctx, yes, "yes", compileWarning); err != nil {
+			return err
+		}
+		read, from, err := s.sourceFor(ctx, code, source)
+		if err != nil {
+			return notChecked(err)
+		}
+		result, err := verify(ctx, code, read, contractbuild.Options{Log: command.ErrOrStderr(), From: from})
+		if err != nil {
+			return notChecked(err)
+		}
+		if err := s.keepVerified(code, result); err != nil {
+			return err
+		}
+		return s.Result(result, result.people)
+	}))
+	set := command.Flags()
+	set.StringVar(&source, "source", "", "the source's archive, or the directory of its project (default the node's)")
+	set.BoolVar(&yes, "yes", false, "compile without asking")
+	return command
+}
+
+// notChecked says of a toolchain that is not here that nothing was compared.
+func notChecked(err error) error {
+	var toolchain *contractbuild.ToolchainError
+	if errors.As(err, &toolchain) {
+		return fmt.Errorf("not checked: %w", err)
+	}
+	return err
+}
+
+// codeOf is the code of a file whose name ends with .wasm, else that of a contract.
+func (s *session) codeOf(ctx context.Context, argument string) ([]byte, error) {
+	if strings.HasSuffix(argument, ".wasm") {
+		code, err := readCode(argument)
+		return code, output.Usage(err)
+	}
+	ctx, cancel := s.patience(ctx)
+	defer cancel()
+	return s.codeOnChain(ctx, argument)
+}
+
+// codeOnChain is the code of a contract.
+func (s *session) codeOnChain(ctx context.Context, contract string) ([]byte, error) {
+	id, _, err := s.contract(ctx, contract)
+	if err != nil {
+		return nil, err
+	}
+	code, err := s.client.ContractCode(ctx, id)
+	if err == nil && len(code) == 0 {
+		err = fmt.Errorf("there is no contract %s", id)
+	}
+	return code, err
+}
+
+// sourceFor takes the source of a directory, reads an archive, or without a path gets what the code says. from is where
+// the packages that compile it are looked for: the project's directory, of an archive the working one.
+func (s *session) sourceFor(
+	ctx context.Context, code []byte, path string,
+) (source contractbuild.Source, from string, err error) {
+	if path == "" {
+		if source, err = s.publishedSource(ctx, code); err == nil {
+			from, err = os.Getwd()
+		}
+		return source, from, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return source, "", output.Usage(err)
+	}
+	if info.IsDir() {
+		if from, err = filepath.Abs(path); err == nil {
+			source, err = contractbuild.Collect(ctx, path)
+		}
+		return source, from, err
+	}
+	archive, err := readArchive(path)
+	if err == nil {
+		source, err = contractbuild.ReadArchive(archive)
+	}
+	if err == nil {
+		from, err = os.Getwd()
+	}
+	return source, from, err
+}
+
+// readArchive reads a file that is no longer than an archive may be, or one byte longer.
+func readArchive(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, output.Usage(err)
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, contractbuild.MaxArchiveBytes+1))
+}
+
+// publishedSource is the source that a code says, from the node.
+func (s *session) publishedSource(ctx context.Context, code []byte) (contractbuild.Source, error) {
+	hash, ok := contractbuild.SourceOf(code)
+	if !ok {
+		return contractbuild.Source{}, output.Usage(errors.New("the code says no source: --source names it"))
+	}
+	ctx, cancel := s.patience(ctx)
+	defer cancel()
+	archive, err := s.client.Source(ctx, hash, contractbuild.MaxArchiveBytes)
+	var status *client.StatusError
+	if errors.As(err, &status) && status.Status == http.StatusNotFound {
+		return contractbuild.Source{}, fmt.Errorf(
+			"the source %s, which the code says, was not published at this node: --source names an archive", hash,
+		)
+	}
+	if err != nil {
+		return contractbuild.Source{}, err
+	}
+	return contractbuild.ReadArchive(archive)
+}
+
+// verify compiles a source, and compares the module with code.
+func verify(
+	ctx context.Context, code []byte, source contractbuild.Source, options contractbuild.Options,
+) (verifiedContract, error) {
+	_, options.WithSource = contractbuild.SourceOf(code)
+	built, err := contractbuild.Build(ctx, source, options)
+	if err != nil {
+		return verifiedContract{}, err
+	}
+	if different := contractbuild.Differences(built.Module, code, built.Linked); different != nil {
+		return verifiedContract{}, output.WithData(
+			fmt.Errorf("not verified: the source compiles to other code: %s", strings.Join(different, "; ")),
+			map[string]any{"differences": different},
+		)
+	}
+	return verifiedContract{
+		Verified: true, CodeHash: contractbuild.HashOf(code), SourceHash: contractbuild.HashOf(built.Archive),
+		Toolchain: source.Manifest.Toolchain,
+	}, nil
+}
+
+func (v verifiedContract) people(t *output.Text) {
+	t.Line("Verified: the source gives these bytes with this toolchain.\n")
+	fields := []output.Field{{Name: "Code", Value: v.CodeHash}, {Name: "Source", Value: v.SourceHash}}
+	for _, name := range contractbuild.ToolchainNames(v.Toolchain) {
+		fields = append(fields, output.Field{Name: name, Value: v.Toolchain[name]})
+	}
+	t.Fields(fields...)
+}

@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/internal/build"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Build says what the program is.
+type Build struct {
+	build.Info
+	// ProtocolVersion is the newest version of the protocol that the program knows.
+	ProtocolVersion uint32 `json:"protocolVersion"`
+	// ScheduleDigest is the digest of its gas schedule.
+	ScheduleDigest types.Digest `json:"scheduleDigest"`
+}
+
+func (a *app) newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print which program this is, and which protocol it knows",
+		Example: `  cairn version
+  cairn version --json`,
+		Args: exactly(),
+		RunE: func(command *cobra.Command, _ []string) error { return a.build.print(PrinterOf(command)) },
+	}
+}
+
+func (b Build) print(printer *output.Printer) error {
+	return printer.Result(b, func(t *output.Text) {
+		t.Line("%s", b.Info)
+		t.Line("protocol version %d, gas schedule %s", b.ProtocolVersion, b.ScheduleDigest)
+	})
+}

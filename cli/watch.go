@@ -1,0 +1,188 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/types"
+)
+
+func (a *app) newWatch() *cobra.Command {
+	group := NewGroup(&cobra.Command{
+		Use:   "watch",
+		Short: "Follow blocks, payments, events, proofs, new transactions or the sync status",
+		Long: "Follow what the node pushes until interrupted. A connection that breaks is made anew; of blocks, " +
+			"payments, events and proofs none is missed.\nWith --json each line is a document.",
+		Example: "  cairn watch blocks\n  cairn watch payments alice\n  cairn watch events --contract gold --json",
+	})
+	var count uint64
+	commands := []*cobra.Command{
+		a.newWatchBlocks(&count), a.newWatchPayments(&count), a.newWatchEvents(&count), a.newWatchProofs(&count),
+		a.newWatchRanges(&count), a.newWatchTransactions(&count), a.newWatchSync(&count),
+	}
+	for _, command := range commands {
+		command.Flags().Uint64Var(&count, "count", 0, "how many to print; 0: until interrupted")
+		group.AddCommand(command)
+	}
+	return group
+}
+
+func (a *app) newWatchBlocks(count *uint64) *cobra.Command {
+	var from int64
+	command := a.define(&cobra.Command{
+		Use:     "blocks",
+		Short:   "Print each block as it is made",
+		Example: "  cairn watch blocks --from 0 --count 10 --json",
+		Args:    exactly(),
+	}, nodeSettings, func(ctx context.Context, s *session, _ *cobra.Command, _ []string) error {
+		return watchAll(ctx, s, s.client.SubscribeBlocks(ctx, firstHeight(from)), *count, func(t *output.Text, b api.Block) {
+			t.Line("%d  %s  %s  %d transactions, gas %d of %d", b.Height, blockTime(b.Timestamp),
+				b.Hash, b.TxCount, uint64(b.GasUsed), uint64(b.GasLimit))
+		})
+	})
+	fromFlag(command, &from)
+	return command
+}
+
+func (a *app) newWatchEvents(count *uint64) *cobra.Command {
+	var filter api.SubscriptionFilter
+	var contract, name string
+	var from int64
+	command := a.define(&cobra.Command{
+		Use:   "events",
+		Short: "Print each event of contracts as its block is made",
+		Example: `  cairn watch events --contract gold --event Transfer
+  cairn watch events --after CURSOR --json`,
+		Args: exactly(),
+	}, nodeSettings, func(ctx context.Context, s *session, command *cobra.Command, _ []string) (err error) {
+		asking, cancel := s.patience(ctx)
+		defer cancel()
+		if filter.ContractID, filter.EventName, err = s.eventSource(asking, command, contract, name); err != nil {
+			return err
+		}
+		filter.FromBlock = firstHeight(from)
+		known := s.known()
+		return watchAll(ctx, s, s.client.SubscribeEvents(ctx, filter), *count, func(t *output.Text, e api.Event) {
+			t.Line(
+				"%d  %s  %s  %s", e.BlockHeight, oneLine(e.EventName),
+				known.Replace(e.ContractID.String()), known.Replace(eventData(e.ContractID, e.EventName, e.Topics, e.Data)),
+			)
+		})
+	})
+	a.eventFlags(command, &contract, &name)
+	fromFlag(command, &from)
+	command.Flags().StringVar(&filter.Cursor, "after", "", "the cursor of the last one seen: print what comes after it")
+	command.MarkFlagsMutuallyExclusive("from", "after")
+	return command
+}
+
+func (a *app) newWatchProofs(count *uint64) *cobra.Command {
+	var from int64
+	command := a.define(&cobra.Command{
+		Use:     "proofs",
+		Short:   "Print the height of each block whose proof is there",
+		Example: "  cairn watch proofs --from 17 --count 1",
+		Args:    exactly(),
+	}, nodeSettings, func(ctx context.Context, s *session, _ *cobra.Command, _ []string) error {
+		return watchAll(ctx, s, s.client.SubscribeProofs(ctx, firstHeight(from)), *count, func(
+			t *output.Text, p api.ProofNotice,
+		) {
+			t.Line("%d  %s  %d bytes", p.Height, p.Statement, p.Size)
+		})
+	})
+	fromFlag(command, &from)
+	return command
+}
+
+func (a *app) newWatchRanges(count *uint64) *cobra.Command {
+	return a.define(&cobra.Command{
+		Use:     "ranges",
+		Short:   "Print which ranges of blocks have a proof together, when that changes",
+		Example: "  cairn watch ranges",
+		Args:    exactly(),
+	}, nodeSettings, func(ctx context.Context, s *session, _ *cobra.Command, _ []string) error {
+		return watchAll(ctx, s, s.client.SubscribeRangeProofs(ctx), *count, func(t *output.Text, all []api.RangeProofs) {
+			for _, r := range all {
+				t.Line("of %d blocks  %d to %d", r.Blocks, r.Oldest, r.Newest)
+			}
+		})
+	})
+}
+
+func (a *app) newWatchTransactions(count *uint64) *cobra.Command {
+	return a.define(&cobra.Command{
+		Use:     "transactions",
+		Short:   "Print the hash of each transaction that the mempool accepts",
+		Example: "  cairn watch transactions",
+		Args:    exactly(),
+	}, nodeSettings, func(ctx context.Context, s *session, _ *cobra.Command, _ []string) error {
+		return watchAll(ctx, s, s.client.SubscribePending(ctx), *count, func(t *output.Text, id types.TxID) {
+			t.Line("%s", id)
+		})
+	})
+}
+
+func (a *app) newWatchSync(count *uint64) *cobra.Command {
+	return a.define(&cobra.Command{
+		Use:     "sync",
+		Short:   "Print the sync status when it changes",
+		Example: "  cairn watch sync --count 1",
+		Args:    exactly(),
+	}, nodeSettings, func(ctx context.Context, s *session, _ *cobra.Command, _ []string) error {
+		return watchAll(ctx, s, s.client.SubscribeSyncStatus(ctx), *count, func(t *output.Text, status api.SyncStatus) {
+			reason := ""
+			if status.Reason != nil {
+				reason = fmt.Sprintf(" (%s)", *status.Reason)
+			}
+			t.Line(
+				"%s%s  block %d of %s, %s behind",
+				status.State,
+				reason,
+				status.LocalHeight,
+				orUnknown(status.PrimaryHeight),
+				orUnknown(status.BlocksBehind),
+			)
+		})
+	})
+}
+
+// fromFlag declares the flag of the height at which following begins.
+func fromFlag(command *cobra.Command, from *int64) {
+	command.Flags().Int64Var(from, "from", -1, "the first height to print; -1: the next block")
+}
+
+// firstHeight is the height that the flag names; nil for the next block.
+func firstHeight(from int64) *types.Height {
+	if from < 0 {
+		return nil
+	}
+	return new(types.Height(from))
+}
+
+// watchAll prints results until there were count of them, or ctx ends: that is how a user ends it.
+func watchAll[R any](
+	ctx context.Context, s *session, results iter.Seq2[R, error], count uint64, people func(*output.Text, R),
+) error {
+	printed := uint64(0)
+	for result, err := range results {
+		if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.Result(result, func(t *output.Text) { people(t, result) }); err != nil {
+			return err
+		}
+		if printed++; printed == count {
+			return nil
+		}
+	}
+	return nil
+}

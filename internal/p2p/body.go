@@ -1,0 +1,310 @@
+package p2p
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cairn-chain/cairn/codec"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Bounds of what calls carry.
+const (
+	// MaxTake and MaxTakeBytes bound the transactions that are handed on at once.
+	MaxTake      = 500
+	MaxTakeBytes = 1 << 20
+
+	maxBlocks  = 1 << 12
+	maxMessage = 512  // bytes of an error's message
+	maxData    = 2048 // and of its data
+	answerRoom = 1 << 10
+
+	pageBytes  = 1 << 20   // of transactions, after which a page of pending ones ends
+	maxPending = 512 << 20 // bytes of all pages of a pool
+
+	// MaxProofs bounds the blocks whose proofs are asked for at once.
+	MaxProofs = 64
+
+	partBytes = 1 << 20  // of a proof
+	maxProof  = 64 << 20 // bytes of a proof
+)
+
+// Result is what became of a transaction that was handed on.
+type Result struct {
+	Code    int32  // 0: it is taken; else that of the error which its sender is told
+	Message string // of the error
+	Data    []byte // of the error, JSON
+}
+
+// Report is what a member tells of itself at any time.
+type Report struct {
+	Wall    uint64 // its clock, in Unix milliseconds
+	Applied uint64 // index of its log
+	Height  types.Height
+	Boot    uint64
+	Program string
+	Unfit   string // why it cannot do a leader's work; empty if it can
+}
+
+// Taken is what became of transactions that were handed on.
+type Taken struct {
+	Refused uint8 // 0: Results has one for each; else why none of them was looked at, in the members' own numbers
+	Index   uint64
+	Results []Result
+}
+
+// Pending is a member's pool after a block.
+type Pending struct {
+	Applied      uint64 // the entry of the log up to which the pool has all
+	Height       types.Height
+	Hash         types.BlockHash
+	Times        []uint64 // of each transaction, at which it was taken, in Unix milliseconds
+	Transactions [][]byte // encoded, in the order of their arrival
+}
+
+// clip cuts text to so many bytes, and leaves no part of a character.
+func clip(text string, bytes int) string {
+	return strings.ToValidUTF8(text[:min(len(text), bytes)], "")
+}
+
+func encodeList(e *codec.Encoder, list [][]byte) {
+	e.U64(uint64(len(list)))
+	for _, b := range list {
+		e.Bytes(b)
+	}
+}
+
+// decodeList reads at most count items that have together at most bytes; they alias the decoder's.
+func decodeList(d *codec.Decoder, count, bytes int) (list [][]byte) {
+	for range d.Length(count, 8) {
+		b := d.Bytes(bytes)
+		bytes -= len(b)
+		list = append(list, b)
+	}
+	return list
+}
+
+func encodeTake(transactions [][]byte) []byte {
+	size := 8
+	for _, tx := range transactions {
+		size += 8 + len(tx)
+	}
+	e := codec.NewEncoder(size)
+	encodeList(e, transactions)
+	return e.Data()
+}
+
+func decodeTake(b []byte) ([][]byte, error) {
+	d := codec.NewDecoder(b)
+	list := decodeList(d, MaxTake, MaxTakeBytes)
+	return list, d.Finish()
+}
+
+func (t Taken) encode() []byte {
+	e := codec.NewEncoder(24 + 32*len(t.Results))
+	e.U8(t.Refused)
+	e.U64(t.Index)
+	e.U64(uint64(len(t.Results)))
+	for _, r := range t.Results {
+		e.U32(uint32(r.Code))
+		e.String(clip(r.Message, maxMessage))
+		if len(r.Data) > maxData {
+			r.Data = nil
+		}
+		e.Bytes(r.Data)
+	}
+	return e.Data()
+}
+
+func decodeTaken(b []byte) (t Taken, err error) {
+	d := codec.NewDecoder(b)
+	t.Refused = d.U8()
+	t.Index = d.U64()
+	for range d.Length(MaxTake, 20) {
+		t.Results = append(t.Results, Result{int32(d.U32()), d.String(maxMessage), d.Bytes(maxData)})
+	}
+	return t, d.Finish()
+}
+
+type heights struct{ from, to types.Height }
+
+func (h heights) encode() []byte {
+	e := codec.NewEncoder(16)
+	e.U64(uint64(h.from))
+	e.U64(uint64(h.to))
+	return e.Data()
+}
+
+func decodeHeights(b []byte) (h heights, err error) {
+	d := codec.NewDecoder(b)
+	h.from, h.to = types.Height(d.U64()), types.Height(d.U64())
+	if d.Err() == nil && h.from > h.to {
+		err = fmt.Errorf("%w: blocks %d to %d", ErrFrame, h.from, h.to)
+	}
+	if finish := d.Finish(); finish != nil {
+		err = finish
+	}
+	return h, err
+}
+
+// encodeBlocks has as many of the blocks as fit into a frame, the first ones.
+func encodeBlocks(blocks [][]byte) []byte {
+	size, n := 8, 0
+	for ; n < min(len(blocks), maxBlocks) && size+8+len(blocks[n]) <= MaxFrame-answerRoom; n++ {
+		size += 8 + len(blocks[n])
+	}
+	e := codec.NewEncoder(size)
+	encodeList(e, blocks[:n])
+	return e.Data()
+}
+
+func decodeBlocks(b []byte) ([][]byte, error) {
+	d := codec.NewDecoder(b)
+	list := decodeList(d, maxBlocks, MaxFrame)
+	return list, d.Finish()
+}
+
+// pages are the frames of a pool: each has the block, some of the transactions, and whether more follow.
+func (p Pending) pages(write func([]byte) error) error {
+	for n := 0; ; {
+		e := codec.NewEncoder(1 << 10)
+		e.U64(p.Applied)
+		e.U64(uint64(p.Height))
+		e.Fixed(p.Hash[:])
+		first := n
+		for size := 0; n < len(p.Transactions) && size < pageBytes; n++ {
+			size += len(p.Transactions[n])
+		}
+		e.U64(uint64(n - first))
+		for i := first; i < n; i++ {
+			e.U64(p.Times[i])
+			e.Bytes(p.Transactions[i])
+		}
+		more := n < len(p.Transactions)
+		e.Option(more)
+		if err := write(e.Data()); err != nil || !more {
+			return err
+		}
+	}
+}
+
+// add adds a page, and tells whether more follow.
+func (p *Pending) add(page []byte) (more bool, err error) {
+	d := codec.NewDecoder(page)
+	p.Applied, p.Height = d.U64(), types.Height(d.U64())
+	d.Fixed(p.Hash[:])
+	for range d.Length(MaxFrame/16, 16) {
+		p.Times = append(p.Times, d.U64())
+		p.Transactions = append(p.Transactions, d.Bytes(types.MaxTransactionBytes))
+	}
+	more = d.Option()
+	return more, d.Finish()
+}
+
+func encodeNumber(n uint64) []byte {
+	e := codec.NewEncoder(8)
+	e.U64(n)
+	return e.Data()
+}
+
+func decodeNumber(b []byte) (uint64, error) {
+	d := codec.NewDecoder(b)
+	n := d.U64()
+	return n, d.Finish()
+}
+
+func encodeGranted(granted bool) []byte {
+	e := codec.NewEncoder(1)
+	e.Option(granted)
+	return e.Data()
+}
+
+func decodeGranted(b []byte) (bool, error) {
+	d := codec.NewDecoder(b)
+	granted := d.Option()
+	return granted, d.Finish()
+}
+
+func (r Report) encode() []byte {
+	e := codec.NewEncoder(64)
+	e.U64(r.Wall)
+	e.U64(r.Applied)
+	e.U64(uint64(r.Height))
+	e.U64(r.Boot)
+	e.String(clip(r.Program, maxProgram))
+	e.String(clip(r.Unfit, maxMessage))
+	return e.Data()
+}
+
+func decodeReport(b []byte) (r Report, err error) {
+	d := codec.NewDecoder(b)
+	r.Wall, r.Applied, r.Height, r.Boot = d.U64(), d.U64(), types.Height(d.U64()), d.U64()
+	r.Program = d.String(maxProgram)
+	r.Unfit = d.String(maxMessage)
+	return r, d.Finish()
+}
+
+func encodeFailed(reason string) []byte {
+	e := codec.NewEncoder(8 + len(reason))
+	e.String(clip(reason, maxMessage))
+	return e.Data()
+}
+
+func decodeFailed(b []byte) (string, error) {
+	d := codec.NewDecoder(b)
+	reason := d.String(maxMessage)
+	return reason, d.Finish()
+}
+
+func encodeProofs(of []types.Height) []byte {
+	e := codec.NewEncoder(8 + 8*len(of))
+	e.U64(uint64(len(of)))
+	for _, h := range of {
+		e.U64(uint64(h))
+	}
+	return e.Data()
+}
+
+func decodeProofs(b []byte) (of []types.Height, err error) {
+	d := codec.NewDecoder(b)
+	for range d.Length(MaxProofs, 8) {
+		of = append(of, types.Height(d.U64()))
+	}
+	return of, d.Finish()
+}
+
+// proof is the proof of a block; block 0 stands for none.
+type proof struct {
+	height types.Height
+	data   []byte
+}
+
+// parts are the frames of a proof: each has the block, some of the bytes, and whether more follow.
+func (p proof) parts(write func([]byte) error) error {
+	for rest := p.data; ; {
+		part := rest[:min(len(rest), partBytes)]
+		rest = rest[len(part):]
+		e := codec.NewEncoder(17 + len(part))
+		e.U64(uint64(p.height))
+		e.Bytes(part)
+		e.Option(len(rest) > 0)
+		if err := write(e.Data()); err != nil || len(rest) == 0 {
+			return err
+		}
+	}
+}
+
+// add adds a part, and tells whether more follow.
+func (p *proof) add(b []byte) (more bool, err error) {
+	d := codec.NewDecoder(b)
+	p.height = types.Height(d.U64())
+	part := d.Bytes(partBytes)
+	more = d.Option()
+	if err := d.Finish(); err != nil {
+		return false, err
+	}
+	if p.data = append(p.data, part...); len(p.data) > maxProof {
+		return false, fmt.Errorf("%w: a proof of more than %d bytes", ErrFrame, maxProof)
+	}
+	return more, nil
+}

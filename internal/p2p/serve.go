@@ -1,0 +1,179 @@
+package p2p
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"time"
+
+	"go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
+)
+
+// Serve accepts connections until the link is closed, and closes the listener then.
+func (l *Link) Serve(listener net.Listener) error {
+	stop := context.AfterFunc(l.ctx, func() { _ = listener.Close() }) // ends Accept
+	defer func() {
+		// A connection that comes as the link is closed may bring this to its end first.
+		if stop() {
+			_ = listener.Close()
+		}
+	}()
+	for {
+		conn, err := listener.Accept()
+		switch {
+		case l.ctx.Err() != nil:
+			if err == nil {
+				_ = conn.Close()
+			}
+			return nil
+		case err != nil:
+			return err
+		}
+		l.welcome(conn)
+	}
+}
+
+// welcome serves a connection; the oldest whose Hello has not come makes way.
+func (l *Link) welcome(conn net.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.strangers) >= maxStrangers {
+		_ = l.strangers[0].Close() // what serves it ends
+		l.strangers = slices.Delete(l.strangers, 0, 1)
+	}
+	l.strangers = append(l.strangers, conn)
+	l.running.Go(func() {
+		if err := l.serve(conn); err != nil && l.ctx.Err() == nil {
+			l.config.Log.Debug("a connection from a member ended", "address", conn.RemoteAddr(), "error", err)
+		}
+	})
+}
+
+// serve serves a connection until it ends.
+func (l *Link) serve(raw net.Conn) error {
+	stop := context.AfterFunc(l.ctx, func() { _ = raw.Close() }) // ends what reads or writes
+	defer stop()
+	conn := tls.Server(raw, l.config.Identity.config(nil, protocols[:]...))
+	defer func() { _ = conn.Close() }() // it has failed already, or is of no use
+	p, c, err := l.greet(raw, conn)
+	if err != nil {
+		return err
+	}
+	defer l.leave(p, c, raw)
+	reader := bufio.NewReaderSize(conn, 64<<10)
+	if c == calls {
+		return l.answer(p, conn, reader)
+	}
+	var body []byte // of which a message keeps nothing
+	for {
+		var k kind
+		if k, body, err = readFrameTo(body, reader, MaxFrame); err != nil {
+			return err
+		}
+		m, err := decodeMessage(k, body, c, p.ID(), l.self)
+		if err != nil {
+			return err
+		}
+		l.observe(m)
+		l.config.Handler.Deliver(m)
+	}
+}
+
+// greet does the handshake and exchanges Hellos: it tells who is there, and on which connection.
+func (l *Link) greet(raw net.Conn, conn *tls.Conn) (p *peer, c channel, err error) {
+	defer func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if i := slices.Index(l.strangers, raw); i >= 0 {
+			l.strangers = slices.Delete(l.strangers, i, i+1)
+		}
+	}()
+	if err := conn.SetDeadline(time.Now().Add(helloTime)); err != nil {
+		return nil, 0, err
+	}
+	promised := l.promises()
+	if err := conn.HandshakeContext(l.ctx); err != nil {
+		return nil, 0, err
+	}
+	state := conn.ConnectionState()
+	c = channel(slices.Index(protocols[:], state.NegotiatedProtocol))
+	k, body, err := readFrame(conn, maxHello)
+	if err != nil {
+		return nil, 0, err
+	}
+	if k != frameHello {
+		return nil, 0, fmt.Errorf("%w: kind %d instead of a Hello", ErrFrame, k)
+	}
+	h, err := decodeHello(body)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err = l.meet(h, pinOf(state.PeerCertificates[0]), promised); err == nil && h.Cluster == [16]byte{} && c != calls {
+		err = &Refusal{Cause: CauseCluster} // who does not know it yet can only ask
+	}
+	if refusal := new(Refusal); errors.As(err, &refusal) {
+		_, sent := conn.Write(appendFrame(nil, frameRefused, refusal.encode()))
+		l.tellOf(h.Member, refusal, raw.RemoteAddr())
+		return nil, 0, errors.Join(err, sent)
+	}
+	if _, err := conn.Write(appendFrame(nil, frameHello, l.hello().encode())); err != nil {
+		return nil, 0, err
+	}
+	if p = l.enter(h.Member, c, raw); p == nil {
+		return nil, 0, &Refusal{Cause: CauseRemoved}
+	}
+	return p, c, conn.SetDeadline(time.Time{})
+}
+
+// enter makes a connection that of its channel, instead of one before, and has a member that is there now be dialed at
+// once.
+func (l *Link) enter(member uint64, c channel, conn net.Conn) *peer {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.peers[member]
+	if p == nil {
+		return nil
+	}
+	if before := p.inward[c]; before != nil {
+		_ = before.Close() // what serves it ends
+	}
+	p.inward[c] = conn
+	for _, again := range p.again {
+		select {
+		case again <- struct{}{}:
+		default:
+		}
+	}
+	context.AfterFunc(p.ctx, func() { _ = conn.Close() }) // the member was removed
+	return p
+}
+
+// leave forgets a connection.
+func (l *Link) leave(p *peer, c channel, conn net.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p.inward[c] == conn {
+		p.inward[c] = nil
+	}
+}
+
+// decodeMessage decodes a message of raft, which must be from the member on the other end, to this one, and one that
+// goes on its connection.
+func decodeMessage(k kind, body []byte, c channel, from, to uint64) (*raftpb.Message, error) {
+	if k != frameMessage {
+		return nil, fmt.Errorf("%w: kind %d instead of a message", ErrFrame, k)
+	}
+	m := new(raftpb.Message)
+	if err := proto.Unmarshal(body, m); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFrame, err)
+	}
+	if !slices.Contains(remote, m.GetType()) || channelOf(m) != c || m.GetFrom() != from || m.GetTo() != to {
+		return nil, fmt.Errorf("%w: a %v from %x to %x", ErrFrame, m.GetType(), m.GetFrom(), m.GetTo())
+	}
+	return m, nil
+}

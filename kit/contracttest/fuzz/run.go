@@ -1,0 +1,113 @@
+package fuzz
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cairn-chain/cairn/kit/contracttest"
+)
+
+var (
+	seedFlag = flag.Uint64("fuzz.seed", 0, "the seed of the fuzzer of contracts, in place of the test's own")
+	timeFlag = flag.Duration("fuzz.time", 0, "how long the fuzzer of contracts searches, in place of a number of calls")
+)
+
+// Run searches for a failure, and ends the test with the one that it finds: shrunk, kept, and as a Go test. The flags
+// -fuzz.seed and -fuzz.time of go test stand before what the Config says.
+func Run(t *testing.T, c Config, setup func(*World)) {
+	t.Helper()
+	if *seedFlag != 0 {
+		c.Seed = *seedFlag
+	}
+	if *timeFlag != 0 {
+		c.Time = *timeFlag
+	}
+	if c.Corpus == "" {
+		c.Corpus = filepath.Join("testdata", "fuzz", filepath.FromSlash(t.Name()))
+	}
+	report, failure := Search(t, c, setup)
+	t.Log(report)
+	if failure != nil {
+		t.Fatal(failure)
+	}
+}
+
+// Replay plays moves, as a failure prints them, and ends the test with the invariant that does not hold.
+func Replay(t testing.TB, setup func(*World), moves string) {
+	t.Helper()
+	w := newWorld(t, setup)
+	parsed, err := w.parse(moves)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var calls int
+	failure, err := w.replay(parsed, &calls, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if failure != nil {
+		t.Fatalf("the invariant %q does not hold after move %d: %v", failure.Invariant, len(failure.Moves)-1, failure.Err)
+	}
+}
+
+// Again plays the moves once more on a chain that is covered ([contracttest.Chain.Cover]), and gives what the last call
+// of them did: if it failed, also where. What is wrong with the setup or the moves ends the test.
+func (f *Failure) Again(t testing.TB, setup func(*World)) (last contracttest.Result) {
+	t.Helper()
+	w := newWorld(t, func(w *World) {
+		w.Chain.Cover()
+		setup(w)
+	})
+	var calls int
+	p := w.begin(&calls)
+	for i, m := range f.Moves {
+		var err error
+		if last, err = p.move(m); err != nil {
+			t.Fatalf("move %d: %v", i, err)
+		}
+	}
+	return last
+}
+
+// Error says what does not hold, how it was found, and the moves as a Go test.
+func (f *Failure) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "the invariant %q does not hold: %v\n", f.Invariant, f.Err)
+	fmt.Fprintf(&b, "found with seed %d after %d calls, shrunk to %d moves", f.Seed, f.Calls, len(f.Moves))
+	if !f.Minimal {
+		b.WriteString(", which may not be the fewest")
+	}
+	if f.File != "" {
+		b.WriteString(", kept in " + f.File)
+	}
+	b.WriteString("\n\n" + f.GoTest())
+	return b.String()
+}
+
+// Lines are the moves as JSON, one each, without backquotes.
+func (f *Failure) Lines() []string {
+	lines := make([]string, len(f.Moves))
+	for i, m := range f.Moves {
+		text, err := json.Marshal(m)
+		if err != nil {
+			panic(err) // moves are made of what JSON has
+		}
+		lines[i] = strings.ReplaceAll(string(text), "`", `\u0060`)
+	}
+	return lines
+}
+
+// GoTest is a Go test that plays the moves in the world of a function setup.
+func (f *Failure) GoTest() string {
+	var b strings.Builder
+	b.WriteString("func TestFailure(t *testing.T) {\n\tfuzz.Replay(t, setup, `\n")
+	for _, line := range f.Lines() {
+		b.WriteString("\t\t" + line + "\n")
+	}
+	b.WriteString("\t`)\n}\n")
+	return b.String()
+}

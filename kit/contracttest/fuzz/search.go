@@ -1,0 +1,316 @@
+package fuzz
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cairn-chain/cairn/abi"
+	"github.com/cairn-chain/cairn/kit/contracttest"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Config is how a search goes. A zero value takes its default.
+type Config struct {
+	Seed  uint64        // decides what is tried; 1
+	Calls int           // after which the search ends: 20,000
+	Time  time.Duration // after which it ends, however many calls that are; 0: Calls count
+	Depth int           // moves of a sequence at most; 32
+	// Corpus is the directory of sequences that are played first and kept; empty: none. [Run] has testdata/fuzz/ and the
+	// test's name.
+	Corpus string
+	// FailOnTrap makes a call a failure too that traps, panics or runs out of gas, whatever its caller does then: a
+	// contract should say why it refuses. Calls of the adversary are none.
+	FailOnTrap bool
+}
+
+// Defaults of [Config].
+const (
+	DefaultCalls = 20_000
+	DefaultDepth = 32
+)
+
+// corpusSize bounds the sequences that others are made of.
+const corpusSize = 256
+
+// search is one that goes on.
+type search struct {
+	Config
+	world  *World
+	rand   *rand.Rand
+	seen   *dictionary
+	corpus [][]Move
+	news   map[string]bool // what happened before, and pairs of functions that succeeded
+	calls  int
+	report Report
+	until  time.Time // zero: Calls count
+	all    bool      // whether to go on after a fault of the code
+	known  map[string]bool
+	faults []*Failure // that were found, if all are to be
+}
+
+// Search makes a world and looks for a failure; nil if it finds none. What is wrong with the setup ends the test.
+func Search(t testing.TB, c Config, setup func(*World)) (Report, *Failure) {
+	t.Helper()
+	report, failures := searchFor(t, c, setup, false)
+	if len(failures) == 0 {
+		return report, nil
+	}
+	return report, failures[0]
+}
+
+// SearchAll is [Search] that goes on after a fault of the code ([Config].FailOnTrap): it gives one failure for each
+// function and kind of fault, and at last the invariant that does not hold, which ends it.
+func SearchAll(t testing.TB, c Config, setup func(*World)) (Report, []*Failure) {
+	t.Helper()
+	return searchFor(t, c, setup, true)
+}
+
+func searchFor(t testing.TB, c Config, setup func(*World), all bool) (Report, []*Failure) {
+	t.Helper()
+	if c.Seed == 0 {
+		c.Seed = 1
+	}
+	if c.Calls == 0 {
+		c.Calls = DefaultCalls
+	}
+	if c.Depth == 0 {
+		c.Depth = DefaultDepth
+	}
+	w := newWorld(t, setup)
+	w.failOnTrap = c.FailOnTrap
+	s := &search{
+		Config: c,
+		world:  w,
+		rand:   rand.New(rand.NewPCG(c.Seed, 0)),
+		seen:   newDictionary(w),
+		news:   map[string]bool{},
+		report: newReport(w),
+		all:    all,
+		known:  map[string]bool{},
+	}
+	if c.Time > 0 {
+		s.until = time.Now().Add(c.Time)
+	}
+	if f := w.begin(&s.calls).broken(); f != nil {
+		t.Fatalf("the invariant %q does not hold after the setup: %v", f.Invariant, f.Err)
+	}
+	s.lookAround()
+	found := s.run()
+	s.report.Calls = s.calls
+	failures := s.faults
+	if found != nil {
+		found.Calls = s.calls
+		failures = append(failures, found)
+	}
+	for i, failure := range failures {
+		failure.Seed = c.Seed
+		failures[i] = w.shrink(failure, s.known)
+	}
+	if err := s.keep(failures); err != nil && len(failures) == 0 {
+		t.Fatal(err)
+	} else if err != nil {
+		t.Logf("what failed is not kept: %v", err) // it must be told all the same
+	}
+	return s.report, failures
+}
+
+// passedOver notes a fault of the code, if all are to be found, and tells whether to go on after it.
+func (s *search) passedOver(f *Failure) bool {
+	if !s.all || f.fault == "" {
+		return false
+	}
+	s.known[f.fault] = true
+	f.Calls, f.Moves = s.calls, cloneMoves(f.Moves)
+	s.faults = append(s.faults, f)
+	return true
+}
+
+// run plays what is kept, then makes sequences until one fails or the search ends.
+func (s *search) run() *Failure {
+	for _, moves := range s.kept() {
+		f, err := s.world.replay(moves, &s.calls, s.known)
+		if err != nil {
+			s.world.T.Logf("a sequence of %s is passed over: %v", s.Corpus, err)
+			continue
+		}
+		if f != nil && s.passedOver(f) {
+			continue
+		}
+		if f != nil {
+			return f
+		}
+		s.remember(moves)
+	}
+	for !s.over() {
+		if f := s.sequence(); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+func (s *search) over() bool {
+	if s.until.IsZero() {
+		return s.calls >= s.Calls
+	}
+	return !time.Now().Before(s.until)
+}
+
+// sequence makes one, half of the time as one that was kept goes on.
+func (s *search) sequence() *Failure {
+	p := s.world.begin(&s.calls)
+	g := generator{s.rand, s.world, s.seen, p.stage.Time}
+	var next, moves []Move
+	if len(s.corpus) > 0 && s.rand.IntN(2) == 0 {
+		kept := pick(s.rand, s.corpus)
+		next = kept[:1+s.rand.IntN(len(kept))]
+	}
+	last := ""
+	for range len(next) + 1 + s.rand.IntN(s.Depth) {
+		var m Move
+		if len(next) > 0 {
+			m, next = next[0], next[1:]
+		} else {
+			m = g.move()
+		}
+		// What runs out of gas takes as long as all other calls together.
+		if s.known[m.To+"."+m.Call+" out_of_gas"] && s.rand.IntN(64) > 0 {
+			continue
+		}
+		r, err := p.move(m)
+		if err != nil {
+			s.world.T.Fatalf("a move that was made cannot be played, %+v: %v", m, err)
+		}
+		if r.OK {
+			moves = append(moves, m)
+		}
+		if m.Call == "" {
+			continue
+		}
+		if f := s.judge(p, m, r, moves); f != nil && !s.passedOver(f) {
+			return f
+		}
+		if isNew := s.happened(m, r, last); isNew && r.OK {
+			s.remember(moves)
+		}
+		if r.OK {
+			last = m.To + "." + m.Call
+			s.learn(m, r)
+		}
+	}
+	return nil
+}
+
+// judge tells whether a call broke something.
+func (s *search) judge(p *play, m Move, r contracttest.Result, moves []Move) *Failure {
+	f := p.judge(r, s.known)
+	if f == nil {
+		return nil
+	}
+	if f.Moves = moves; !r.OK {
+		f.Moves = append(slices.Clone(moves), m)
+	}
+	return f
+}
+
+// happened counts a call, and tells whether the like of it is new.
+func (s *search) happened(m Move, r contracttest.Result, last string) bool {
+	function := m.To + "." + m.Call
+	s.report.count(function, r.OK, s.world.reason(m.To, r))
+	if a := s.world.adversary; a != nil {
+		for _, inner := range r.Inner {
+			if inner.Caller == s.world.named.accounts[a.name] {
+				called := a.name + " → " + s.world.named.names[types.Account(inner.Contract)] + "." + inner.Function
+				s.report.count(called, inner.Reason == "", inner.Reason)
+			}
+		}
+	}
+	key := function + " " + r.Reason
+	if r.OK {
+		key = last + " " + function
+	} else if len(r.Output) <= 64 {
+		key += string(r.Output)
+	}
+	if s.news[key] {
+		return false
+	}
+	s.news[key] = true
+	return true
+}
+
+// remember keeps a sequence for others to be made of.
+func (s *search) remember(moves []Move) {
+	if len(moves) == 0 {
+		return
+	}
+	moves = cloneMoves(moves)
+	if len(s.corpus) < corpusSize {
+		s.corpus = append(s.corpus, moves)
+	} else {
+		s.corpus[s.rand.IntN(corpusSize)] = moves
+	}
+}
+
+// learn takes from a call that succeeded what others may use: always from the first, then from some.
+func (s *search) learn(m Move, r contracttest.Result) {
+	k, ok := s.world.contracts[m.To]
+	if !ok || s.report.Functions[m.To+"."+m.Call].Succeeded > 64 && s.rand.IntN(8) > 0 {
+		return
+	}
+	f, _ := k.ABI.Function(m.Call)
+	for _, p := range f.Args {
+		s.seen.took(p, m.Args[p.Name])
+		s.seen.value(m.Args[p.Name])
+	}
+	s.learnResult(k, f, r)
+	for _, e := range r.Events {
+		s.seen.json(e.Data)
+	}
+}
+
+func (s *search) learnResult(k *contracttest.Contract, f abi.Function, r contracttest.Result) {
+	result, err := k.ABI.Result(f, r.Output)
+	if err != nil {
+		return // it is not what the ABI says: nothing to learn
+	}
+	s.seen.json(result)
+	if f.Returns.String() != string(abi.Account) {
+		return
+	}
+	var account string
+	if json.Unmarshal(result, &account) == nil {
+		s.seen.account(s.world, account)
+	}
+}
+
+// lookAround learns what the contracts' read functions say after the setup: those without parameters, and those of an
+// account for each.
+func (s *search) lookAround() {
+	stage := s.world.Chain.Rehearse()
+	for _, contract := range sortedKeys(s.world.contracts) {
+		k := s.world.contracts[contract]
+		for _, f := range k.ABI.Functions {
+			if f.Mode != abi.Read {
+				continue
+			}
+			var given []string
+			switch {
+			case len(f.Args) == 0:
+				given = []string{""}
+			case len(f.Args) == 1 && f.Args[0].Type.String() == string(abi.Account):
+				for _, n := range s.world.named.order {
+					given = append(given, fmt.Sprintf(`{"%s":"%s"}`, f.Args[0].Name, s.world.named.accounts[n]))
+				}
+			}
+			for _, args := range given {
+				if r := stage.View(k.ID, f.Name, []byte(args)); r.OK {
+					s.learnResult(k, f, r)
+				}
+			}
+		}
+	}
+}

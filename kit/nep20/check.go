@@ -1,0 +1,158 @@
+package nep20
+
+import (
+	"context"
+
+	"github.com/cairn-chain/cairn/abi"
+	"github.com/cairn-chain/cairn/kit/conformance"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// Zero is the account that mints come from and burns go to.
+var Zero types.Account
+
+// What a check is told and tells.
+type (
+	Chain    = conformance.Chain
+	Outcome  = conformance.Outcome
+	Log      = conformance.Log
+	Accounts = conformance.Accounts // Holder has at least [MinHolding] units of the token, A and B none and no allowances
+	Verdict  = conformance.Verdict
+	Result   = conformance.Result
+	Report   = conformance.Report
+)
+
+// The verdicts.
+const (
+	Pass    = conformance.Pass
+	Fail    = conformance.Fail
+	LeftOut = conformance.LeftOut
+)
+
+// MinHolding is what the holder must have, in smallest units of the token.
+const MinHolding = 100
+
+// checker is a check in progress.
+type checker struct {
+	Accounts
+	*conformance.Calls
+}
+
+type object = conformance.Object
+
+// rule is one statement of the standard.
+type rule struct {
+	Name, Says string
+	Test       func(*checker) error
+}
+
+// Check tests a token, rule by rule; told hears of each result as it is known, and may be nil. A token that breaks
+// rules is no error.
+func Check(
+	ctx context.Context, chain Chain, token types.ContractID, accounts Accounts, told func(Result),
+) (Report, error) {
+	calls, err := conformance.NewCalls(ctx, chain, token)
+	if err != nil {
+		return Report{Token: token}, err
+	}
+	return conformance.Run(token, independent(rules), &checker{accounts, calls}, told)
+}
+
+// independent are the rules, each tested aside: what a broken one leaves behind breaks no other.
+func independent(rules []rule) []rule {
+	aside := make([]rule, len(rules))
+	for i, r := range rules {
+		aside[i] = r
+		aside[i].Test = func(c *checker) (verdict error) {
+			fault := c.Chain.Aside(c.Ctx, func() error {
+				verdict = r.Test(c)
+				return nil
+			})
+			if fault != nil {
+				return fault
+			}
+			return verdict
+		}
+	}
+	return aside
+}
+
+func (c *checker) balance(of types.Account) (uint64, error) {
+	v, err := conformance.View[abi.Uint64](c.Calls, "balanceOf", object{"address": of})
+	return uint64(v), err
+}
+
+func (c *checker) allowance(owner, spender types.Account) (uint64, error) {
+	v, err := conformance.View[abi.Uint64](c.Calls, "allowance", object{"owner": owner, "spender": spender})
+	return uint64(v), err
+}
+
+func (c *checker) supply() (uint64, error) {
+	v, err := conformance.View[abi.Uint64](c.Calls, "totalSupply", nil)
+	return uint64(v), err
+}
+
+// does calls a function that must succeed, return true and emit exactly one event.
+func (c *checker) does(from types.Account, function string, args object, event expected) error {
+	outcome, encoded, err := c.Send(from, function, args)
+	if err != nil {
+		return err
+	}
+	return c.did(function, encoded, outcome, event)
+}
+
+// did is what is wrong with a call that had to succeed, return true and emit exactly one event.
+func (c *checker) did(function string, encoded []byte, outcome Outcome, event expected) error {
+	switch {
+	case !outcome.OK:
+		return conformance.Breaks("%s%s failed: %s", function, encoded, outcome.Why())
+	case string(outcome.Output) != "true":
+		return conformance.Breaks("%s%s returned %q, not true", function, encoded, outcome.Output)
+	}
+	if err := event.only(c.Token, outcome.Logs); err != nil {
+		return conformance.Breaks("%s%s: %s", function, encoded, err)
+	}
+	return nil
+}
+
+// books are what the token says of who has what.
+type books struct {
+	supply, holder, a, b uint64
+}
+
+func (c *checker) books() (s books, err error) {
+	if s.supply, err = c.supply(); err != nil {
+		return s, err
+	}
+	for of, to := range map[types.Account]*uint64{c.Holder: &s.holder, c.A: &s.a, c.B: &s.b} {
+		if *to, err = c.balance(of); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// moves runs an operation and compares the books after it with those that want makes of those before it.
+func (c *checker) moves(want func(*books), operation func() error) error {
+	before, err := c.books()
+	if err != nil {
+		return err
+	}
+	if err := operation(); err != nil {
+		return err
+	}
+	after, err := c.books()
+	if err != nil {
+		return err
+	}
+	want(&before)
+	if after != before {
+		return conformance.Breaks(
+			"after it the supply and the balances of holder, A and B are %d, %d, %d, %d, not %d, %d, %d, %d",
+			after.supply, after.holder, after.a, after.b, before.supply, before.holder, before.a, before.b,
+		)
+	}
+	return nil
+}
+
+func nothing(*books) {}

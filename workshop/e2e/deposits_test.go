@@ -1,0 +1,327 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	txsender "github.com/cairn-chain/cairn/kit/sender"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// programOfThePage compiles the program under a heading of docs/applications.md.
+func programOfThePage(t *testing.T, heading string) string {
+	t.Helper()
+	_, rest, _ := strings.Cut(applicationsPage(t), "\n### "+heading+"\n")
+	_, rest, _ = strings.Cut(rest, "\n```go\n")
+	source, _, found := strings.Cut(rest, "\n```\n")
+	if !found {
+		t.Fatalf("the page has no program under %s", heading)
+	}
+	dir := t.TempDir()
+	main, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "program")
+	if err := os.WriteFile(main, []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	compile := exec.CommandContext(t.Context(), "go", "build", "-o", program, main)
+	compile.Env = append(os.Environ(), "CGO_ENABLED=0") // as the tests are run: packages are not compiled again
+	if output, err := compile.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	return program
+}
+
+// killsOf is how often a walk kills what it runs: as the variable CAIRN_KILLS says, and otherwise a few times.
+func killsOf(t *testing.T, otherwise int) int {
+	t.Helper()
+	text := os.Getenv("CAIRN_KILLS")
+	if text == "" {
+		return otherwise
+	}
+	kills, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kills
+}
+
+// depositWalk is a node on disk, the watcher of 1,000 deposit addresses, and who pays to them.
+type depositWalk struct {
+	t        *testing.T
+	program  string
+	book     string
+	deposits []types.Account
+	node     *process
+	dir      string
+	watcher  *exec.Cmd
+	lines    io.Reader
+	// complaint is what the watcher says where it ends by itself
+	complaint bytes.Buffer
+	random    *rand.Rand
+}
+
+func (e *depositWalk) startNode() {
+	e.t.Helper()
+	address := "127.0.0.1:0"
+	if e.node != nil {
+		at, err := url.Parse(e.node.RPC)
+		if err != nil {
+			e.t.Fatal(err)
+		}
+		address = at.Host
+	}
+	e.node = launchAt(e.t, address, "dev", "--data-dir", e.dir, "--block-time", "20ms", "--prove", "off",
+		"--rate-limit", "0")
+	if err := e.node.awaitReady(); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+func (e *depositWalk) startWatcher() {
+	e.t.Helper()
+	var addresses strings.Builder
+	for _, deposit := range e.deposits {
+		fmt.Fprintln(&addresses, deposit)
+	}
+	e.watcher = exec.CommandContext(e.t.Context(), e.program, e.node.RPC, e.book)
+	e.complaint.Reset()
+	e.watcher.Stderr = &e.complaint
+	e.watcher.Stdin = strings.NewReader(addresses.String())
+	lines, err := e.watcher.StdoutPipe()
+	if err == nil {
+		err = e.watcher.Start()
+	}
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	e.lines = lines
+}
+
+// killWatcher ends it at once: after so many of its lines, which it prints as pages come.
+func (e *depositWalk) killWatcher(lines int) {
+	e.t.Helper()
+	scanner := bufio.NewScanner(e.lines)
+	for ; lines > 0 && scanner.Scan(); lines-- {
+	}
+	if err := e.watcher.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		e.t.Fatal(err)
+	}
+	_ = e.watcher.Wait() // it was killed
+}
+
+// watchTo reads what the watcher prints until it has come to a height, and ends it. One that began while its node was
+// away has ended by itself: it is started again, as a service is.
+func (e *depositWalk) watchTo(height types.Height) {
+	e.t.Helper()
+	for {
+		for scanner := bufio.NewScanner(e.lines); scanner.Scan(); {
+			var at types.Height
+			if n, _ := fmt.Sscanf(scanner.Text(), "all up to block %d", &at); n == 1 && at >= height {
+				e.killWatcher(0)
+				return
+			}
+		}
+		if err := e.watcher.Wait(); !strings.Contains(e.complaint.String(), "cannot be reached") {
+			e.t.Fatalf("the watcher ended by itself (%v): %s", err, e.complaint.String())
+		}
+		e.startWatcher()
+	}
+}
+
+// booked is what the book has, in its order.
+func (e *depositWalk) booked() (payments []api.Payment) {
+	e.t.Helper()
+	text, err := os.ReadFile(e.book)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	for line := range bytes.Lines(text) {
+		var page api.PaymentPage
+		if err := json.Unmarshal(line, &page); err != nil {
+			e.t.Fatal(err)
+		}
+		payments = append(payments, page.Payments...)
+	}
+	return payments
+}
+
+const bankGas = 1_000_000 // of a call of the bank
+
+// deposit is a payment as who made it knows it.
+type deposit struct {
+	tx     types.TxID
+	kind   api.PaymentKind
+	to     types.Account
+	amount api.Quantity
+}
+
+// The watcher of docs/applications.md sees each deposit once and in order, by transfers and by contracts, however
+// often it and its node are killed.
+func TestDepositsAreSeenOnce(t *testing.T) {
+	t.Parallel()
+	kills := killsOf(t, 5)
+	e := &depositWalk{
+		t: t, program: programOfThePage(t, "Watch deposits, each once"), book: filepath.Join(t.TempDir(), "book"),
+		dir: filepath.Join(t.TempDir(), "chain"), random: rand.New(rand.NewPCG(3, 4)),
+	}
+	for i := uint32(0); len(e.deposits) < api.MaxPaymentAccounts-1; i++ {
+		account := types.Account{0: 7}
+		if binary.BigEndian.PutUint32(account[28:], i); types.IsKey(account) { // else senders refuse to pay it
+			e.deposits = append(e.deposits, account)
+		}
+	}
+	e.startNode()
+	c, payer := fundedSigner(t, e.node, 3, 1000)
+	_, shop := fundedSigner(t, e.node, 4, 1000)
+	payerSender, shopSender := openSender(t, c, payer), openSender(t, c, shop)
+	bank := deployBank(t, shopSender)
+	e.deposits = append(e.deposits, shop.Account()) // it was funded in a block before: that is seen as well
+	funding := e.firstDeposits(c, shop.Account())
+	e.startWatcher()
+
+	var sent []*txsender.Sent
+	var expected []deposit
+	send := func(s *txsender.Sender, payload types.Payload, gas types.Gas, d deposit) {
+		job, err := s.Send(t.Context(), payload, txsender.Job{ID: strconv.Itoa(len(sent)), GasLimit: gas})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent, expected = append(sent, job), append(expected, d)
+	}
+	bankCall := func(function string, value types.Amount) types.Payload {
+		payload, err := client.Call(bank, function, nil, value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return payload
+	}
+	for range kills {
+		for range 20 {
+			to, amount := e.deposits[e.random.IntN(len(e.deposits))], types.Amount(e.random.Uint64N(1000)+1)
+			send(payerSender, client.Transfer(to, amount), 0, // what the node estimates
+				deposit{kind: api.PaymentTransfer, to: to, amount: api.Quantity(amount)})
+		}
+		amount := types.Amount(e.random.Uint64N(1000) + 1)
+		// No estimate: that of a withdrawal fails until its deposit is in a block.
+		send(shopSender, bankCall("deposit", amount), bankGas, deposit{})
+		send(shopSender, bankCall("withdraw", 0), bankGas,
+			deposit{kind: api.PaymentContract, to: shop.Account(), amount: api.Quantity(amount)})
+		if e.random.IntN(2) == 0 {
+			e.killWatcher(e.random.IntN(6))
+			e.startWatcher()
+			continue
+		}
+		if _, err := sent[e.random.IntN(len(sent))].Accepted(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		e.node.Kill()
+		e.startNode()
+	}
+	var top types.Height
+	for i := range sent {
+		receipt, err := sent[i].Receipt(t.Context())
+		if err == nil {
+			err = client.Failure(receipt)
+		}
+		if err != nil {
+			t.Fatalf("send %d: %v", i, err)
+		}
+		expected[i].tx, top = receipt.TransactionHash, max(top, receipt.BlockHeight)
+	}
+	e.watchTo(top)
+	expected = slices.DeleteFunc(expected, func(d deposit) bool { return d.kind == "" })
+	e.holdTo(append(funding, expected...))
+}
+
+// firstDeposits are what an account was paid before the watcher began.
+func (e *depositWalk) firstDeposits(c *client.Client, account types.Account) (found []deposit) {
+	e.t.Helper()
+	page, err := client.Invoke(e.t.Context(), c, api.GetPayments, api.GetPaymentsParams{
+		Filter: api.PaymentFilter{Accounts: []string{account.String()}, Direction: api.DirectionIn},
+	})
+	if err != nil || len(page.Payments) != 1 {
+		e.t.Fatalf("the first deposits: %+v, %v", page, err)
+	}
+	for _, p := range page.Payments {
+		found = append(found, deposit{p.TransactionHash, p.Kind, p.To, p.Amount})
+	}
+	return found
+}
+
+// holdTo compares the book with the deposits: each once, in the order of the chain.
+func (e *depositWalk) holdTo(expected []deposit) {
+	e.t.Helper()
+	missing := map[deposit]int{}
+	for _, d := range expected {
+		missing[d]++
+	}
+	place := func(p api.Payment) string { return fmt.Sprintf("%016x %08x", p.BlockHeight, p.TransactionIndex) }
+	last := ""
+	for _, p := range e.booked() {
+		d := deposit{p.TransactionHash, p.Kind, p.To, p.Amount}
+		if missing[d]--; missing[d] < 0 {
+			e.t.Errorf("not expected, or twice: %+v", d)
+		}
+		if place(p) <= last {
+			e.t.Errorf("%s comes after %s", place(p), last)
+		}
+		last = place(p)
+	}
+	for d, count := range missing {
+		if count > 0 {
+			e.t.Errorf("missed: %+v", d)
+		}
+	}
+	e.t.Logf("%d deposits to %d addresses", len(expected), len(e.deposits))
+}
+
+func openSender(t *testing.T, c *client.Client, signer client.Signer) *txsender.Sender {
+	t.Helper()
+	s, err := txsender.Open(t.Context(), c, signer, txsender.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// deployBank deploys a contract that takes coins, and pays them back.
+func deployBank(t *testing.T, s *txsender.Sender) types.ContractID {
+	t.Helper()
+	code, err := os.ReadFile("../../contracts/wasm/bank.wasm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	payload, err := client.Deploy("Bank", code, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent, err := s.Send(t.Context(), payload, txsender.Job{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	receipt, err := sent.Receipt(t.Context())
+	if err != nil || client.Failure(receipt) != nil || receipt.ContractAddress == nil {
+		t.Fatalf("the bank: %+v, %v", receipt, err)
+	}
+	return *receipt.ContractAddress
+}

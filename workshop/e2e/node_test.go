@@ -1,0 +1,204 @@
+// Package e2e tests the program from outside: it builds the binary that a user gets, runs it as a process, and speaks
+// to it over the network.
+package e2e
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cairn-chain/cairn/workshop/internal/program"
+)
+
+// command is the program under test, as `go build` names it.
+const command = "github.com/cairn-chain/cairn/cmd/cairn"
+
+// startTimeout is how long a node may take to serve, stopTimeout how long to end, while others use the machine.
+const (
+	startTimeout = 2 * time.Minute
+	stopTimeout  = time.Minute
+)
+
+// atOnce is how many tests run at the same time for each core: their nodes wait for one another most of the time.
+const atOnce = 2
+
+// binaryDir holds the binary while the tests of the package run.
+var binaryDir string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "cairn-e2e-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	binaryDir = dir
+	flag.Parse()
+	if *seed == 0 {
+		*seed = uint64(time.Now().UnixNano())
+	}
+	bounded := false // by who runs the tests
+	flag.Visit(func(f *flag.Flag) { bounded = bounded || f.Name == "test.parallel" })
+	if !bounded {
+		if err := flag.Set("test.parallel", strconv.Itoa(atOnce*runtime.GOMAXPROCS(0))); err != nil {
+			panic(err) // there is no such flag
+		}
+	}
+	code := m.Run()
+	if err := os.RemoveAll(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(code)
+}
+
+// build compiles the program once for all tests of the package.
+var build = sync.OnceValues(func() (string, error) { return compile("cairn") })
+
+// compile compiles the program to a file of binaryDir.
+func compile(name string, flags ...string) (string, error) {
+	path := filepath.Join(binaryDir, name)
+	compile := exec.Command("go", slices.Concat([]string{"build", "-o", path}, flags, []string{command})...)
+	compile.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if output, err := compile.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build %s: %w\n%s", command, err, output)
+	}
+	return path, nil
+}
+
+// buildBinary returns the path of the program, built from the present sources.
+func buildBinary(t *testing.T) string {
+	t.Helper()
+	path, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// The ports that [freeAddress] gives. No system gives these to who asks for any port or opens a connection, and
+// TestBalancers has those below.
+const (
+	firstPort = 29_300
+	ports     = 32_768 - firstPort
+)
+
+var given atomic.Uint32 // how many addresses were
+
+// freeAddress is an address that nobody listens on and nothing gets by chance, for a node that others must know before
+// it runs, or for none.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	for {
+		port := firstPort + (uint32(os.Getpid())*100+given.Add(1))%ports // several runs on a machine seldom get the same
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port)))
+		if listener, err := net.Listen("tcp", address); err == nil {
+			if err := listener.Close(); err != nil {
+				t.Fatal(err)
+			}
+			return address
+		}
+	}
+}
+
+// account is a funded account of a development chain. The keys are hex.
+type account struct {
+	Address    string `json:"address"`
+	PublicKey  string `json:"publicKey"`
+	PrivateKey string `json:"privateKey"`
+}
+
+// process is a running node.
+type process struct {
+	*program.Node
+	Accounts []account `json:"accounts"` // of a development chain
+
+	ready, log string // paths of the ready file and of what it printed
+}
+
+// startDev runs `cairn dev` with args on free ports and returns once it serves. Where the chain is kept is for args to
+// say (--ephemeral or --data-dir). The process and all that it started end with the test.
+func startDev(t *testing.T, args ...string) *process {
+	t.Helper()
+	return start(t, append([]string{"dev"}, args...)...)
+}
+
+// start runs a command that serves, as [startDev] does.
+func start(t *testing.T, args ...string) *process {
+	t.Helper()
+	node := launch(t, args...)
+	if err := node.awaitReady(); err != nil {
+		t.Fatal(err)
+	}
+	return node
+}
+
+// launch runs a command that serves, on free ports, and does not wait until it does.
+func launch(t *testing.T, args ...string) *process {
+	t.Helper()
+	return launchAt(t, "127.0.0.1:0", args...)
+}
+
+// launchAt is launch with the address of JSON-RPC.
+func launchAt(t *testing.T, address string, args ...string) *process {
+	t.Helper()
+	return launchProgram(t, buildBinary(t), address, args...)
+}
+
+// launchProgram is launchAt of another build of the program.
+func launchProgram(t *testing.T, binary, address string, args ...string) *process {
+	t.Helper()
+	dir := t.TempDir()
+	node := &process{ready: filepath.Join(dir, "ready.json"), log: filepath.Join(dir, "log")}
+	started, err := program.Start(program.Command{
+		Args: slices.Concat([]string{binary}, args, []string{
+			"--rpc-addr", address, "--admin-addr", "127.0.0.1:0", "--ready-file", node.ready,
+		}),
+		Env:      environment(),
+		Log:      node.log,
+		Patience: stopTimeout,
+	})
+	if err != nil {
+		t.Fatalf("start the node: %v", err)
+	}
+	node.Node = &program.Node{Process: started}
+	t.Cleanup(func() {
+		node.Kill()
+		if t.Failed() {
+			t.Logf("a node, %s, printed:\n%s", strings.Join(args, " "), node.printed(t))
+		}
+	})
+	return node
+}
+
+// printed is what the node wrote to its standard output and error.
+func (node *process) printed(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(node.log)
+	if err != nil {
+		t.Error(err)
+	}
+	return string(text)
+}
+
+// environment is this process's environment without settings of the program.
+func environment() []string {
+	return slices.DeleteFunc(os.Environ(), func(variable string) bool { return strings.HasPrefix(variable, "CAIRN_") })
+}
+
+// awaitReady reads the ready file into node as soon as it is there.
+func (node *process) awaitReady() error {
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	return node.AwaitReady(ctx, node.ready, node)
+}

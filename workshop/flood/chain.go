@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/client"
+	g "github.com/cairn-chain/cairn/internal/testkit/wasmgen"
+	"github.com/cairn-chain/cairn/kit/loadgen"
+	"github.com/cairn-chain/cairn/types"
+)
+
+const (
+	// fullGas is the percentage of the gas limit that makes a block count as full.
+	fullGas = 90
+	// blockTransfers are a little more transfers than a block holds, poolTransfers a little fewer than the pool does.
+	blockTransfers, poolTransfers = 35_000, 175_000
+	transferSenders               = 200
+	tokenSenders, tokenTransfers  = 100, 100
+	// The accounts that fund the load, and that deploys the contract.
+	treasuryName, authorName = "flood treasury", "flood author"
+	// wordyGas is what the call may use that says zeros until it has none left.
+	wordyGas types.Gas = 20_000_000
+)
+
+// chain names the dearest things to read on a filled chain.
+type chain struct {
+	fullest types.Height     // the block with most transactions
+	last    types.TxID       // its last transaction
+	wordy   types.TxID       // a call that says zeros until its gas is used up
+	large   types.ContractID // a contract whose code is as large as may be
+}
+
+// fill makes full blocks of transfers, 10,000 events of a token and a contract with a large code that says much.
+func (n *node) fill(ctx context.Context, s settings, note func(string)) (c chain, err error) {
+	node, err := client.New(n.RPC, client.WithRetry(0))
+	if err != nil {
+		return c, err
+	}
+	defer node.Close()
+	for full := 0; full < s.fullBlocks; {
+		note(fmt.Sprintf("%d of %d full blocks", full, s.fullBlocks))
+		if err := n.fillPool(ctx, node, min((s.fullBlocks-full+1)*blockTransfers, poolTransfers)); err != nil {
+			return c, err
+		}
+		before := full
+		if full, err = c.look(ctx, node); err != nil {
+			return c, err
+		}
+		if full == before {
+			return c, errors.New("no block of transfers is full")
+		}
+	}
+	note("events")
+	plan := loadgen.Plan{Load: loadgen.Tokens, Connections: 16, Senders: tokenSenders, PerSender: tokenTransfers}
+	send, err := n.prepare(ctx, node, plan)
+	if err == nil {
+		err = send(ctx, time.Minute)
+	}
+	if err != nil {
+		return c, err
+	}
+	return c, c.publish(ctx, node)
+}
+
+// fillPool sends transfers while no blocks are made, and waits until they are in blocks: full ones, however slow the
+// machine is.
+func (n *node) fillPool(ctx context.Context, node *client.Client, transfers int) error {
+	plan := loadgen.Plan{
+		Load: loadgen.Transfers, Connections: 16, Senders: transferSenders, PerSender: transfers / transferSenders,
+	}
+	send, err := n.prepare(ctx, node, plan)
+	if err != nil {
+		return err
+	}
+	if err := n.restart(ctx, "--block-time", "1h"); err != nil {
+		return err
+	}
+	if err := send(ctx, 0); err != nil {
+		return err
+	}
+	if err := n.restart(ctx, "--block-time", "1s"); err != nil {
+		return err
+	}
+	pause := time.NewTicker(samplePause)
+	defer pause.Stop()
+	for {
+		now, err := n.sample(ctx)
+		if err != nil || now.pending == 0 {
+			return err
+		}
+		select {
+		case <-pause.C:
+		case <-n.Ended():
+			return fmt.Errorf("the node: %w", n.EndedEarly())
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// prepare signs a load. What it returns sends that, and waits for a time until it is in blocks.
+func (n *node) prepare(
+	ctx context.Context, node *client.Client, plan loadgen.Plan,
+) (send func(context.Context, time.Duration) error, err error) {
+	treasury := keyOf(treasuryName)
+	target, err := loadgen.PrepareCairn(ctx, node, plan, &treasury, func(string) {})
+	if err != nil {
+		return nil, err
+	}
+	queues, err := loadgen.Prepare(ctx, target, plan, nil)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, settle time.Duration) error {
+		report, err := loadgen.Run(ctx, target, plan, queues, loadgen.Options{URL: n.RPC, Batch: 100, Settle: settle})
+		if err != nil {
+			return err
+		}
+		if wanted := int64(plan.Senders * plan.PerSender); report.Inclusion.Accepted < wanted {
+			return fmt.Errorf("the node took %d of %d transactions: %v", report.Inclusion.Accepted, wanted, report.Errors)
+		}
+		return ctx.Err()
+	}, nil
+}
+
+// look finds the fullest block, and counts the full ones.
+func (c *chain) look(ctx context.Context, node *client.Client) (full int, err error) {
+	head, err := node.BlockNumber(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var most uint64
+	for height := types.Height(1); height <= head; height++ {
+		block, err := node.BlockByNumber(ctx, api.AtHeight(height), false)
+		if err != nil {
+			return 0, err
+		}
+		if block.GasUsed*100 >= block.GasLimit*fullGas {
+			full++
+		}
+		if block.TxCount > most {
+			most = block.TxCount
+			c.fullest, c.last = height, block.Transactions.Hashes[most-1]
+		}
+	}
+	return full, nil
+}
+
+// publish deploys the contract and has it say zeros, which fails for want of gas.
+func (c *chain) publish(ctx context.Context, node *client.Client) error {
+	author := signerOf(authorName)
+	deploy, err := client.Deploy("wordy", wordyContract(), nil, 0)
+	if err != nil {
+		return err
+	}
+	receipt, err := include(ctx, node, author, deploy, client.TxFields{})
+	if err == nil {
+		err = client.Failure(receipt)
+	}
+	if err != nil {
+		return fmt.Errorf("deploy a contract: %w", err)
+	}
+	c.large = *receipt.ContractAddress
+	call, err := client.Call(c.large, "run", nil, 0)
+	if err != nil {
+		return err
+	}
+	gas := wordyGas
+	receipt, err = include(ctx, node, author, call, client.TxFields{GasLimit: &gas})
+	if err != nil {
+		return fmt.Errorf("call a contract: %w", err)
+	}
+	c.wordy = receipt.TransactionHash
+	return nil
+}
+
+// include sends a transaction of an account and waits for its receipt.
+func include(
+	ctx context.Context, node *client.Client, from client.Signer, payload types.Payload, fields client.TxFields,
+) (r api.Receipt, err error) {
+	tx, err := node.Build(ctx, from.Account(), payload, fields)
+	if err != nil {
+		return r, err
+	}
+	signed, err := from.Sign(tx)
+	if err != nil {
+		return r, err
+	}
+	return node.SendAndWait(ctx, signed)
+}
+
+// wordyContract is a contract of the largest size, nearly all of it a custom section. Its function "run" says 1 KiB of
+// zeros again and again, "view" does nothing.
+func wordyContract() []byte {
+	m := g.Contract(1, 1)
+	procedure := m.AddType(nil, 0)
+	debug := m.AddImport(g.HostImport{Name: "debug", Params: []byte{g.I32, g.I32}})
+	run := m.AddFunction(procedure, nil, g.Concat(
+		[]byte{g.LoopOp, g.Empty}, g.Const(g.I32, 0), g.Const(g.I32, 1024), g.Call(debug), g.Op(g.BrOp, 0), []byte{g.End},
+	)...)
+	m.Export("run", g.FunctionKind, run)
+	m.Export("view", g.FunctionKind, m.AddFunction(procedure, nil))
+	code := m.Encode()
+	const header = 16 // of the section: its id, its length and its name
+	name := g.Name("padding")
+	return g.Concat(code, g.Section(0, g.Concat(name, make([]byte, types.MaxCodeBytes-len(code)-header))))
+}

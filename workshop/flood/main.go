@@ -1,0 +1,203 @@
+// Command flood attacks a Cairn node while honest users work on it, with one attack after the other and then with all
+// at once. It holds the node to four rules. Every answer is the right one and comes, each honest transaction is
+// included within three blocks, blocks come on time, and memory stays under a stated bound. It writes a table in
+// Markdown, or JSON, and exits with 1 if a rule was broken. How fast anything was breaks no rule.
+//
+// The node is the real program, with its default settings, in a process of its own with a data directory. All
+// connections come from addresses of 127.0.0.0/8, a range of them for each attack and another for the honest users. The
+// node limits the rate and the connections of no loopback address. So an attack stands for one from so many addresses
+// that those limits do not help; one attack shows them, through addresses that a trusted proxy names. It needs Linux.
+//
+// With -free it attacks a node with work that costs the client nothing, on a chain that it first fills with full blocks
+// and events. Everyone then comes through a trusted proxy, so that the limits apply to attackers and to honest users,
+// and each attack comes from a few numbers of addresses. The rules are stricter: they are about honest reads, late
+// blocks, and memory above that of the round without an attack. The node starts anew for each round.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cairn-chain/cairn/workshop/internal/program"
+)
+
+// settings are the size of the attacks.
+type settings struct {
+	binary, directory string
+	blockTime         time.Duration
+	duration          time.Duration // of each attack
+	honest            int           // users
+	clients           int           // connections of an attack that sends as fast as it is answered
+	idle              int           // connections that do nothing
+	stock             int           // transactions signed for each attack that needs valid ones
+	pool              int           // transactions signed to fill the pool
+	rateLimit         uint64
+	memoryMiB         uint64 // that the node may take
+	quiet             bool   // whether there is one round without an attack first
+	together          bool   // whether all attacks come at once at the end
+	timing            bool   // whether late blocks, and late inclusion, break a rule
+	profiles          string // the directory for profiles of the node; empty: none
+
+	free          bool // attack by work that costs the client nothing
+	fullBlocks    int  // that the chain has then
+	addressCounts []int
+	addresses     int    // of the present round, one of them
+	chain         chain  // what was filled
+	calm          result // of the round without an attack
+}
+
+func main() {
+	s := settings{}
+	names := flag.String(
+		"attacks",
+		"all",
+		"attacks that come one after the other, separated by commas: "+strings.Join(namesOf(attacks()), " ")+", with -free "+
+			strings.Join(namesOf(freeAttacks()), " ")+"; all or none",
+	)
+	addresses := flag.String(
+		"addresses", "1,8,64", "with -free: from how many addresses each attack comes, one after the other",
+	)
+	asJSON := flag.Bool("json", false, "write JSON instead of a table")
+	flag.StringVar(&s.binary, "cairn", "../bin/cairn", "Cairn's binary")
+	flag.StringVar(&s.directory, "dir", os.TempDir(), "where the node's data directory is made")
+	flag.DurationVar(&s.blockTime, "block-time", time.Second, "time between blocks")
+	flag.DurationVar(&s.duration, "duration", 20*time.Second, "how long each attack goes on, rounded up to whole blocks")
+	flag.IntVar(&s.honest, "honest", 16, "honest users, each of whom sends a transfer when the last one is included")
+	flag.IntVar(&s.clients, "clients", 16, "connections of each attack that sends as fast as it is answered")
+	flag.IntVar(&s.idle, "idle", 10_500, "idle connections; the node takes 10,000 connections in all")
+	flag.IntVar(&s.stock, "stock", 100_000, "transactions that are signed for each attack which needs valid ones")
+	flag.IntVar(&s.pool, "pool", 204_800, "transactions that are signed to fill the pool; it takes 200,000")
+	flag.Uint64Var(
+		&s.memoryMiB, "memory", 0,
+		"MiB of memory that the node may take, with -free more than without an attack; 0: 4096, with -free 1024",
+	)
+	flag.BoolVar(&s.free, "free", false, "attack with work that costs the client nothing, on a chain that is filled first")
+	flag.IntVar(&s.fullBlocks, "full-blocks", 22, "with -free: full blocks of transfers that are made first")
+	flag.StringVar(&s.profiles, "profiles", "", "directory for a CPU and a heap profile of the node in each round")
+	flag.Uint64Var(&s.rateLimit, "rate-limit", 200, "calls a second that the node allows an address")
+	flag.BoolVar(&s.quiet, "quiet", true, "begin with a round without an attack")
+	flag.BoolVar(&s.together, "together", true, "end with all attacks at once")
+	flag.BoolVar(
+		&s.timing, "timing", true, "hold the node to the rules about time; false where other programs keep the machine busy",
+	)
+	flag.Parse()
+	program.Main("flood", func(ctx context.Context) error {
+		rounds, err := s.complete(*names, *addresses)
+		if err != nil {
+			return err
+		}
+		results, err := flood(ctx, s, rounds, os.Stderr)
+		return errors.Join(err, write(os.Stdout, results, *asJSON))
+	})
+}
+
+// complete finishes the settings, and makes the rounds of a list of attacks and one of numbers of addresses.
+func (s *settings) complete(names, addresses string) (rounds []round, err error) {
+	all, memory := attacks(), uint64(4096)
+	s.addressCounts = []int{1}
+	if s.free {
+		all, memory, s.addressCounts = freeAttacks(), 1024, nil
+		for text := range strings.SplitSeq(addresses, ",") {
+			count, err := strconv.Atoi(text)
+			if err != nil || count < 1 || count > mostAddresses {
+				return nil, fmt.Errorf("an attack comes from 1 to %d addresses, not %s", mostAddresses, text)
+			}
+			s.addressCounts = append(s.addressCounts, count)
+		}
+	}
+	if s.memoryMiB == 0 {
+		s.memoryMiB = memory
+	}
+	chosen, err := choose(all, names)
+	if err != nil {
+		return nil, err
+	}
+	if s.quiet {
+		rounds = append(rounds, round{name: "none"})
+	}
+	add := func(r round) {
+		for _, r.addresses = range s.addressCounts {
+			each := r
+			if s.free {
+				each.name = fmt.Sprintf("%s × %d", r.name, r.addresses)
+			}
+			rounds = append(rounds, each)
+		}
+	}
+	for _, a := range chosen {
+		add(round{name: a.name, attacks: []attack{a}})
+	}
+	if s.together {
+		add(round{name: "all at once", attacks: all, together: !s.free})
+	}
+	return rounds, nil
+}
+
+// flood starts a node and runs the rounds against it.
+func flood(ctx context.Context, s settings, rounds []round, progress io.Writer) (results []result, err error) {
+	node, err := startNode(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		err = errors.Join(err, node.stop())
+	}()
+	if s.free {
+		if s.chain, err = node.fill(ctx, s, func(text string) { fmt.Fprintln(progress, text) }); err != nil {
+			return nil, fmt.Errorf("fill the chain: %w", err)
+		}
+	}
+	for _, r := range rounds {
+		fmt.Fprintf(progress, "%s\n", r.name)
+		if s.free {
+			// Nothing that an earlier round left is in the new one's memory.
+			err := node.restart(ctx, "--block-time", s.blockTime.String(), "--trusted-proxy", everyone)
+			if err != nil {
+				return results, fmt.Errorf("restart the node: %w", err)
+			}
+		}
+		got, err := r.run(ctx, s, node)
+		switch {
+		case err == nil:
+		case s.free && ctx.Err() == nil && len(r.attacks) > 0: // the others can show something still
+			got = result{Attack: r.name, Violations: []string{err.Error()}}
+			node.Kill()
+		default:
+			return results, fmt.Errorf("%s: %w", r.name, err)
+		}
+		for _, v := range got.Violations {
+			fmt.Fprintf(progress, "  broken: %s\n", v)
+		}
+		results = append(results, got)
+		if s.free && len(r.attacks) == 0 {
+			s.calm = got
+		}
+	}
+	return results, nil
+}
+
+// write writes the results; an error says that a rule was broken.
+func write(w io.Writer, results []result, asJSON bool) error {
+	if asJSON {
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		if err := encoder.Encode(results); err != nil {
+			return err
+		}
+	} else if err := writeTable(w, results); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(results, func(r result) bool { return len(r.Violations) > 0 }) {
+		return errors.New("a rule was broken")
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/cairn-chain/cairn/types"
+	"github.com/cairn-chain/cairn/workshop/internal/program"
+)
+
+const (
+	// adminTime is how long the admin address may take to answer.
+	adminTime = time.Minute
+	// The node believes X-Forwarded-For of proxies or, under attack by free work, of everyone.
+	proxies, everyone = "127.255.0.0/16", "127.0.0.0/8"
+	chainID           = 4243
+	// balance is what each account has at genesis, in coins: enough for any gas limit at the fees of the attacks.
+	balance = "10000000"
+)
+
+// node is the program under attack.
+type node struct {
+	*program.Node
+	address string // of JSON-RPC, without a scheme
+	dir     string
+	command program.Command
+}
+
+// startNode starts a network whose genesis funds all accounts, and its node.
+func startNode(ctx context.Context, s settings) (n *node, err error) {
+	dir, err := os.MkdirTemp(s.directory, "cairn-flood-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+	}()
+	data := filepath.Join(dir, "data")
+	arguments := []string{"init", data, "--network", string(types.Regtest), "--chain-id", strconv.Itoa(chainID)}
+	for _, a := range allAccounts(s) {
+		arguments = append(arguments, "--alloc", a.String()+"="+balance)
+	}
+	if output, err := exec.CommandContext(ctx, s.binary, arguments...).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("start a network: %w\n%s", err, output)
+	}
+	n = &node{dir: dir, address: "127.0.0.1:0", command: program.Command{Args: []string{
+		s.binary, "node", "--data-dir", data, "--admin-addr", "127.0.0.1:0",
+		"--rate-limit", strconv.FormatUint(s.rateLimit, 10),
+	}}}
+	if s.free {
+		n.command.Args = append(n.command.Args, "--prove", "off")
+		return n, n.serve(ctx, "--block-time", "1s")
+	}
+	// Three quarters of the bound, as docs/operators.md recommends.
+	n.command.Env = append(os.Environ(), fmt.Sprintf("GOMEMLIMIT=%dMiB", s.memoryMiB*3/4))
+	return n, n.serve(ctx, "--block-time", s.blockTime.String(), "--trusted-proxy", proxies)
+}
+
+// serve starts the program with some more arguments.
+func (n *node) serve(ctx context.Context, arguments ...string) error {
+	command := n.command
+	command.Args = slices.Concat(command.Args, []string{"--rpc-addr", n.address}, arguments)
+	served, err := program.Serve(ctx, command, filepath.Join(n.dir, "ready.json"))
+	if err != nil {
+		return err
+	}
+	n.Node, n.address = served, strings.TrimPrefix(served.RPC, "http://")
+	return nil
+}
+
+// restart ends the program and starts it again at the same address, on the same chain, with other arguments.
+func (n *node) restart(ctx context.Context, arguments ...string) error {
+	select {
+	case <-n.Ended(): // by a round that it did not survive
+	default:
+		if err := n.Stop(); err != nil {
+			return err
+		}
+	}
+	return n.serve(ctx, arguments...)
+}
+
+// stop ends the node as an operator does, and removes its data.
+func (n *node) stop() error { return errors.Join(n.Stop(), os.RemoveAll(n.dir)) }
+
+// sample is what the admin address tells.
+type sample struct {
+	height                                  uint64
+	connections, goroutines, files, pending int
+	residentBytes                           uint64
+}
+
+// sample reads the node's metrics.
+func (n *node) sample(ctx context.Context) (s sample, err error) {
+	const (
+		height, goroutines, files = "cairn_head_height", "go_goroutines", "process_open_fds"
+		resident, pending,
+		connections = "process_resident_memory_bytes", "cairn_mempool_transactions", "cairn_http_connections"
+	)
+	ctx, cancel := context.WithTimeout(ctx, adminTime)
+	defer cancel()
+	values, err := n.Metrics(ctx, height, goroutines, files, resident, pending, connections)
+	return sample{
+		height:        uint64(values[height]),
+		goroutines:    int(values[goroutines]),
+		files:         int(values[files]),
+		pending:       int(values[pending]),
+		connections:   int(values[connections]),
+		residentBytes: uint64(values[resident]),
+	}, err
+}
+
+// usage is processor time that was used.
+type usage struct{ node, own time.Duration }
+
+// usage is what the node and this program have used so far.
+func (n *node) usage() (u usage, err error) {
+	if u.node, err = n.CPU(); err != nil {
+		return u, err
+	}
+	var own syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {
+		return u, err
+	}
+	u.own = time.Duration(own.Utime.Nano() + own.Stime.Nano())
+	return u, nil
+}

@@ -1,0 +1,123 @@
+// Command hunt searches for contracts that cost a node more than they pay. For each objective it climbs from the corpus
+// and from fresh genes towards what is worse, and writes the worst to a results file. Every candidate is measured in a
+// process of its own, whose memory and time are bounded: what ends it is a finding.
+package main
+
+import (
+	"bufio"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cairn-chain/cairn/workshop/internal/hunt"
+)
+
+func main() {
+	hours := flag.Float64("hours", 8, "how long to search")
+	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "of the search")
+	only := flag.String("only", "", "objectives, divided by commas; all if empty")
+	out := flag.String("out", "hunt/worst.md", "the results file; the records in it are where the search goes on")
+	blank := flag.Bool("blank", false,
+		"begin with neither the corpus nor the records: does the search find what is known?")
+	replay := flag.String("replay", "", "measure these genes by every objective of -only, and end")
+	agreement := flag.Bool("agree", false, "time nothing, only hold nodes to each other for the time of -for")
+	length := flag.Duration("for", time.Minute, "how long -agree goes on")
+	worker := flag.Bool("worker", false, "measure what standard input asks for (the search starts such processes)")
+	flag.Parse()
+	var err error
+	switch {
+	case *worker:
+		err = work(bufio.NewScanner(os.Stdin), os.Stdout)
+	case *agreement:
+		err = agree(*length, *seed)
+	case *replay != "":
+		err = measureAll(*replay, *only)
+	default:
+		err = search(time.Duration(*hours*float64(time.Hour)), *seed, *only, *out, *blank)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "hunt:", err)
+		os.Exit(1)
+	}
+}
+
+// measureAll prints what one candidate takes, by every objective of only that it has.
+func measureAll(line, only string) error {
+	g, err := hunt.Parse(line)
+	if err != nil {
+		return err
+	}
+	unit, err := hunt.Unit()
+	if err != nil {
+		return err
+	}
+	fmt.Printf("unit %.2f\n", unit)
+	for _, o := range hunt.Objectives {
+		if asked(only, o) && slices.Contains(o.Kinds, g.Kind()) {
+			score, err := o.Measure(g, 5)
+			fmt.Printf("%-9s %8.3f %s (%d gas in %v) %v\n", o.Name, score.Value, o.Unit, score.Gas, score.Took, errorText(err))
+		}
+	}
+	return nil
+}
+
+// asked tells whether an objective is of those that -only names; empty names all.
+func asked(only string, o hunt.Objective) bool {
+	return only == "" || slices.Contains(strings.Split(only, ","), o.Name)
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return "error: " + strings.ReplaceAll(err.Error(), "\n", " ")
+}
+
+// search climbs for each objective in turn until its time is over.
+func search(length time.Duration, seed uint64, only, out string, blank bool) (err error) {
+	unit, err := hunt.Unit()
+	if err != nil {
+		return err
+	}
+	r := rand.New(rand.NewPCG(seed, 0))
+	fmt.Printf("seed %d; 1 unit is %.2f ns here\n", seed, unit)
+	records, err := readRecords(out)
+	if err != nil {
+		return err
+	}
+	corpus := hunt.Corpus()
+	if blank {
+		records, corpus = newRecords(), nil
+	}
+	end := time.Now().Add(length)
+	c := &climber{Rand: r, end: end, unit: unit}
+	defer func() {
+		c.stop()
+		err = errors.Join(err, records.write(out, unit, c.measured, c.used))
+	}()
+	for round := 0; time.Now().Before(end); round++ {
+		for _, o := range hunt.Objectives {
+			if !asked(only, o) {
+				continue
+			}
+			if round == 0 { // the corpus and the old records first: prices and machines change
+				for _, g := range slices.Concat(corpus, records.of(o.Name)) {
+					if slices.Contains(o.Kinds, g.Kind()) {
+						records.keep(o, c.confirmed(o, g))
+					}
+				}
+			} else {
+				records.keep(o, c.climb(o, records.of(o.Name)))
+			}
+			if err := records.write(out, unit, c.measured, c.used); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

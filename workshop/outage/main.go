@@ -1,0 +1,130 @@
+// Command outage runs three members of a cluster, the real program in network namespaces of their own, sends
+// transfers to them, and does to them what happens to machines. It fails unless what was acknowledged is in the chain
+// and no height has two headers, and prints the times that its results.md compares with targets. Its parts:
+//
+//	kills    kills the leader again and again; how long until the next block?
+//	acks     how long an acknowledgement takes, and the processor time of a transfer
+//	changes  a lost disk is replaced, members are restarted one by one, one joins from far behind; how long are gaps?
+//	faults   kills, stops, cuts, slow and full disks and wrong clocks at random, while clients use a contract: is that
+//	         linearizable?
+//	promote  production is handed to a node alone, with a key of its own; is all there?
+//
+// It needs Linux and root, and touches no network but its own.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/cairn-chain/cairn/workshop/internal/program"
+)
+
+func main() {
+	var s settings
+	flag.StringVar(&s.binary, "cairn", "../bin/cairn", "Cairn's binary")
+	flag.StringVar(&s.directory, "dir", os.TempDir(), "where the data directories are made")
+	flag.StringVar(&s.parts, "parts", "kills,acks,changes,faults,promote", "what to do, in this order")
+	flag.StringVar(&s.blockTime, "block-time", "200ms", "time between blocks")
+	flag.IntVar(&s.rate, "rate", 2000, "transfers a second")
+	flag.IntVar(&s.batch, "batch", 10, "transfers of a request")
+	flag.IntVar(&s.killCount, "kills", 200, "how often the leader is killed")
+	flag.DurationVar(&s.killTime, "kill-time", time.Hour, "after which no more are killed")
+	flag.DurationVar(&s.ackTime, "ack-time", 30*time.Second, "of each measurement of acknowledgements and processor time")
+	flag.IntVar(&s.ackRate, "ack-rate", 1000, "transfers a second for the acknowledgements, one a request")
+	flag.IntVar(&s.costRate, "cost-rate", 4000, "transfers a second for the processor time")
+	flag.IntVar(&s.behind, "behind", 100_000, "blocks that the member which joins from far behind lacks")
+	flag.DurationVar(&s.faultTime, "fault-time", time.Hour, "how long there are faults")
+	flag.Uint64Var(&s.seed, "seed", 1, "of the faults")
+	flag.StringVar(&s.counter, "counter", "../contracts/wasm/counter.wasm", "the compiled counter")
+	flag.Parse()
+	program.Main("outage", s.run)
+}
+
+type settings struct {
+	binary, directory, parts, blockTime, counter string
+
+	rate, batch, killCount, ackRate, costRate, behind int
+	killTime, ackTime, faultTime                      time.Duration
+	seed                                              uint64
+}
+
+// payers are as many as a request of each part needs.
+const payers = 2000
+
+// world is the cluster, who sends to it and who watches it.
+type world struct {
+	settings
+	*cluster
+	load     *load
+	watcher  *watcher
+	random   *rand.Rand // of the faults
+	achieved float64    // transfers acknowledged a second, of the last load
+}
+
+// print prints a line of the results.
+func (w *world) print(format string, values ...any) { fmt.Printf(format+"\n", values...) }
+
+// run makes the cluster and does the parts.
+func (s settings) run(ctx context.Context) (err error) {
+	dir, err := os.MkdirTemp(s.directory, "cairn-outage-")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%w\nwhat was logged is left in %s", err, dir)
+			return
+		}
+		err = os.RemoveAll(dir)
+	}()
+	n, err := newNetwork()
+	if err != nil {
+		return errors.Join(err, n.remove())
+	}
+	defer func() { err = errors.Join(err, n.remove()) }()
+	members := &cluster{binary: s.binary, dir: dir, interval: s.blockTime, network: n}
+	members.ownDisks = strings.Contains(s.parts, "faults")
+	w := &world{settings: s, cluster: members, watcher: newWatcher(), random: rand.New(rand.NewPCG(s.seed, 0))}
+	w.load = newLoad(payers, w.all)
+	watching, stop := context.WithCancel(ctx)
+	defer func() {
+		stop()
+		w.watcher.running.Wait()
+		err = errors.Join(err, w.stop(), w.unmount())
+	}()
+	first, err := w.found(append(w.load.accounts(), callers()...))
+	if err != nil {
+		return err
+	}
+	if err := w.lengthen(ctx, first); err != nil {
+		return err
+	}
+	w.onJoin = func(m *member) { w.watcher.follow(watching, m) }
+	if err := w.begin(ctx, first, 2); err != nil {
+		return err
+	}
+	parts := map[string]func(context.Context) error{
+		"kills": w.kills, "acks": w.acks, "changes": w.changes, "faults": w.faults, "promote": w.promote,
+	}
+	w.print("| | |\n|---|---|")
+	var broken []error
+	for part := range strings.SplitSeq(s.parts, ",") {
+		do := parts[part]
+		if do == nil {
+			return fmt.Errorf("there is no part %q", part)
+		}
+		if err := do(ctx); err != nil {
+			broken = append(broken, fmt.Errorf("%s: %w", part, err))
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(broken...)
+}

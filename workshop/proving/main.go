@@ -1,0 +1,290 @@
+// Command proving measures what proving takes of a machine beside a chain under load, and the block interval that it
+// sustains. For each way of proving (none, by the node's own process, by `cairn prove` beside it) it runs a development
+// chain that is sent transfers at a steady rate. For each it writes a line of a table in Markdown. A rate that is more
+// than the chain takes loads it fully. What the nodes say goes to the standard error.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/kit/loadgen"
+	"github.com/cairn-chain/cairn/types"
+	"github.com/cairn-chain/cairn/workshop/internal/program"
+)
+
+// settings say what is sent, and to which program.
+type settings struct {
+	binary, dir        string
+	rate               float64 // transfers a second
+	duration           time.Duration
+	blockTime          time.Duration
+	drain              time.Duration // how long the prover may take for what waits once all is sent
+	connections, batch int
+	senders, proofBits int
+	rpcAddr, adminAddr string
+	modes              []string
+}
+
+// The ways of proving.
+const (
+	off       = "off"
+	here      = "here"
+	elsewhere = "elsewhere"
+)
+
+func main() {
+	var s settings
+	flag.StringVar(&s.binary, "cairn", "../bin/cairn", "Cairn's binary")
+	flag.StringVar(&s.dir, "dir", os.TempDir(), "where the chains are kept meanwhile")
+	flag.Float64Var(
+		&s.rate, "rate", 1_000, "transfers a second; what the chain does not take is sent again while there is time",
+	)
+	flag.DurationVar(&s.duration, "duration", time.Minute, "how long to send, for each way of proving")
+	flag.DurationVar(&s.blockTime, "block-time", time.Second, "time between blocks")
+	flag.DurationVar(&s.drain, "drain", time.Minute, "how long the prover may go on once all is sent")
+	flag.IntVar(&s.connections, "connections", 8, "connections")
+	flag.IntVar(&s.batch, "batch", 50, "calls in a request")
+	flag.IntVar(&s.senders, "senders", 1_000, "accounts that send, and receive")
+	flag.IntVar(&s.proofBits, "proof-bits", 128, "proven bits of the proofs: 100 or 128")
+	flag.StringVar(&s.rpcAddr, "rpc-addr", "127.0.0.1:0", "address of the nodes' JSON-RPC")
+	flag.StringVar(&s.adminAddr, "admin-addr", "127.0.0.1:0", "the nodes' admin address")
+	flag.Parse()
+	if s.modes = flag.Args(); len(s.modes) == 0 {
+		s.modes = []string{off, here, elsewhere}
+	}
+	program.Main("proving", s.run)
+}
+
+// run measures one way of proving after the other.
+func (s settings) run(ctx context.Context) error {
+	fmt.Printf(
+		"%.0f transfers a second for %v, blocks every %v, proofs of %d bits:\n\n%s\n",
+		s.rate,
+		s.duration,
+		s.blockTime,
+		s.proofBits,
+		header,
+	)
+	for _, mode := range s.modes {
+		o, err := s.measure(ctx, mode)
+		if err != nil {
+			return fmt.Errorf("--prove %s: %w", mode, err)
+		}
+		fmt.Println(o.line(mode))
+	}
+	return nil
+}
+
+// outcome is what one way of proving showed.
+type outcome struct {
+	report       loadgen.Report
+	intervals    []time.Duration // between blocks as a subscriber saw them, ascending
+	node, prover float64         // CPU seconds from the first transfer until the last was in a block
+	proofs       float64         // made meanwhile
+	blocks       float64         // made meanwhile
+	lags         []float64       // blocks without a proof meanwhile, second by second
+	touched      touched         // by the median block
+	drained      time.Duration   // from then until every block had its proof; 0 when it took longer than it may
+	loaded       time.Duration   // how long that was
+}
+
+// measure runs a chain with one way of proving.
+func (s settings) measure(ctx context.Context, mode string) (o outcome, err error) {
+	n, err := startNode(ctx, s, mode)
+	if err != nil {
+		return o, err
+	}
+	defer func() { err = errors.Join(err, n.stop()) }()
+	c, err := client.New(n.RPC, client.WithRetry(0))
+	if err != nil {
+		return o, err
+	}
+	defer c.Close()
+	plan := loadgen.Plan{
+		Load: loadgen.Transfers, Connections: s.connections, Senders: s.senders,
+		PerSender: int(s.rate*s.duration.Seconds())/s.senders + 1,
+	}
+	target, err := loadgen.PrepareCairn(ctx, c, plan, nil, note)
+	if err != nil {
+		return o, err
+	}
+	if err := c.Dev().SetManual(ctx); err != nil { // no block is made while the transfers are signed
+		return o, err
+	}
+	calls, err := loadgen.Prepare(ctx, target, plan, nil)
+	if err != nil {
+		return o, err
+	}
+	if mode != off { // the blocks that fund the senders are no part of it
+		drained, err := s.awaitProofs(ctx, n)
+		if err != nil {
+			return o, err
+		}
+		if drained == 0 {
+			return o, fmt.Errorf("the blocks that fund the senders are not proven after %v", s.drain)
+		}
+	}
+	note("sending")
+	if err := c.Dev().SetBlockTime(ctx, s.blockTime); err != nil {
+		return o, err
+	}
+	first, err := c.BlockNumber(ctx)
+	if err != nil {
+		return o, err
+	}
+	if err := s.load(ctx, n, c, &o, func() (err error) {
+		o.report, err = loadgen.Run(ctx, target, plan, calls, loadgen.Options{
+			URL: n.RPC, Batch: s.batch, Rate: s.rate, Duration: s.duration, Settle: 10*s.blockTime + 30*time.Second,
+		})
+		return err
+	}); err != nil {
+		return o, err
+	}
+	if mode != off {
+		if o.drained, err = s.awaitProofs(ctx, n); err != nil {
+			return o, err
+		}
+	}
+	o.touched, err = medianTouched(ctx, c, types.Height(first)+1, types.Height(o.blocks))
+	return o, err
+}
+
+// note tells how far a measurement is.
+func note(text string) { fmt.Fprintln(os.Stderr, "proving:", text) }
+
+// load sends the transfers, and observes the chain until they are in blocks.
+func (s settings) load(ctx context.Context, n *node, c *client.Client, o *outcome, send func() error) error {
+	before, err := n.sample(ctx)
+	if err != nil {
+		return err
+	}
+	observing, stop := context.WithCancel(ctx)
+	defer stop()
+	lags, intervals := make(chan []float64, 1), make(chan []time.Duration, 1)
+	go func() { lags <- n.lags(observing) }()
+	go func() { intervals <- blockIntervals(observing, c) }()
+	begun := time.Now()
+	if err := send(); err != nil {
+		return err
+	}
+	o.loaded = time.Since(begun)
+	after, err := n.sample(ctx)
+	if err != nil {
+		return err
+	}
+	stop()
+	o.lags, o.intervals = append(<-lags, after.lag), <-intervals
+	o.node, o.prover = after.nodeCPU-before.nodeCPU, after.proverCPU-before.proverCPU
+	o.proofs, o.blocks = after.proofs-before.proofs, after.blocks-before.blocks
+	return nil
+}
+
+// touched are the keys of the state that a block read or wrote, and those of them that it wrote.
+type touched struct{ keys, written int }
+
+// medianTouched is what the median of count blocks from a height on touched, by keys.
+func medianTouched(ctx context.Context, c *client.Client, from, count types.Height) (median touched, err error) {
+	var blocks []touched
+	for h := from; h < from+count; h++ {
+		accesses, err := accessList(ctx, c, h)
+		if err != nil {
+			return median, fmt.Errorf("the access list of block %d: %w", h, err)
+		}
+		blocks = append(blocks, touched{len(accesses), len(types.Writes(accesses))})
+	}
+	slices.SortFunc(blocks, func(a, b touched) int { return cmp.Compare(a.keys, b.keys) })
+	if len(blocks) > 0 {
+		median = blocks[len(blocks)/2]
+	}
+	return median, nil
+}
+
+// accessList downloads a block's access list.
+func accessList(ctx context.Context, c *client.Client, height types.Height) (_ []types.Access, err error) {
+	body, _, err := c.Download(ctx, fmt.Sprintf("/accesses/%d", height), 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, body.Close()) }()
+	encoded, err := io.ReadAll(body)
+	if err != nil {
+		return nil, err
+	}
+	return types.DecodeAccesses(encoded)
+}
+
+// blockIntervals are the times between blocks until ctx ends, ascending.
+func blockIntervals(ctx context.Context, c *client.Client) (intervals []time.Duration) {
+	var last time.Time
+	for _, err := range c.SubscribeBlocks(ctx, nil) {
+		if err != nil {
+			break // the context has ended, or what was seen until now is all
+		}
+		now := time.Now()
+		if !last.IsZero() {
+			intervals = append(intervals, now.Sub(last))
+		}
+		last = now
+	}
+	slices.Sort(intervals)
+	return intervals
+}
+
+// awaitProofs returns how long it took until every block had its proof; 0 when that took longer than it may.
+func (s settings) awaitProofs(ctx context.Context, n *node) (time.Duration, error) {
+	for begun := time.Now(); time.Since(begun) < s.drain; {
+		now, err := n.sample(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if now.lag <= 1 { // the newest may be in work
+			return time.Since(begun), nil
+		}
+		select {
+		case <-time.After(pollTime):
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+	return 0, nil
+}
+
+// header is the head of the table whose lines are [outcome.line].
+const header = `| proofs by | included a second | blocks, keys that each touched / wrote | inclusion p50 / p99 ms | between blocks p50 / p99 / max ms | CPU s: node / prover | share of the CPU that proving takes | proofs made | lag half-way / at the end / most | caught up after |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|`
+
+func (o outcome) line(mode string) string {
+	r, at := o.report.Inclusion, func(part float64) float64 {
+		if len(o.intervals) == 0 {
+			return 0
+		}
+		return float64(o.intervals[min(len(o.intervals)-1, int(part*float64(len(o.intervals))))]) / float64(time.Millisecond)
+	}
+	rate := 0.0
+	if r.PerSecond != nil {
+		rate = *r.PerSecond
+	}
+	drained := "not in time"
+	switch {
+	case mode == off:
+		drained = "–"
+	case o.drained > 0:
+		drained = fmt.Sprintf("%.1f s", o.drained.Seconds())
+	}
+	return fmt.Sprintf("| %s | %.0f | %.0f, %d / %d | %.0f / %.0f | %.0f / %.0f / %.0f | %.1f / %.1f | %.0f %% | %.0f | "+
+		"%.0f / %.0f / %.0f | %s |",
+		mode, rate, o.blocks, o.touched.keys, o.touched.written, r.Latency.P50, r.Latency.P99, at(0.5), at(0.99), at(1),
+		o.node, o.prover,
+		100*o.prover/(o.loaded.Seconds()*float64(runtime.NumCPU())), o.proofs,
+		o.lags[len(o.lags)/2], o.lags[len(o.lags)-1], slices.Max(o.lags), drained)
+}

@@ -1,0 +1,404 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/kit/loadgen"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// cause is what an alert is there for.
+type cause struct {
+	alert, text string
+	args        []string // further arguments of `cairn node`
+	runner      []string // a command that runs the node
+	follows     bool     // the node is a replica of a primary that nobody watches
+	clustered   bool     // the node is a member of a cluster of three, and began it
+	diskMiB     int      // of a file system of the node's own; 0: none
+	// prepare, if not nil, runs before the cause.
+	prepare func(context.Context, *stage) error
+	// bring brings the cause about, keeps it up until ctx ends, and takes it away.
+	bring func(context.Context, *stage) error
+}
+
+// causeless are the alerts that nothing brings about which could be sent to a node, or done to it.
+var causeless = map[string]string{
+	"CairnDiskDamage": "the database's tests damage a proof on the disk",
+	"CairnOverrun":    "prices make it impossible; the sequencer's tests have engines that take any time",
+}
+
+// quarantine starts the node with a code in quarantine.
+func quarantine(ctx context.Context, st *stage) error {
+	if err := st.stop(os.Kill); err != nil {
+		return err
+	}
+	book := fmt.Sprintf(
+		`{"quarantined":{"0x%064d":{"function":"f","error":"provoked","height":1,"time":"2026-01-01T00:00:00Z"}},`+
+			`"senders":{},"codes":{}}`,
+		1,
+	)
+	if err := os.WriteFile(filepath.Join(st.data, "aside.json"), []byte(book), 0o600); err != nil {
+		return err
+	}
+	if err := st.start(ctx); err != nil {
+		return err
+	}
+	return until(ctx, func(ctx context.Context) error {
+		if err := st.stop(os.Kill); err != nil {
+			return err
+		}
+		if err := st.cairn(ctx, "quarantine", "clear", "--data-dir", st.data); err != nil {
+			return err
+		}
+		return st.start(ctx)
+	})
+}
+
+// loseLock starts the node without the height lock of its key, as on a copy of its database.
+func loseLock(ctx context.Context, st *stage) error {
+	locks, err := filepath.Glob(filepath.Join(st.data, "signed-*"))
+	if err := errors.Join(err, st.stop(os.Kill)); err != nil {
+		return err
+	}
+	for _, lock := range locks {
+		if err := os.Remove(lock); err != nil {
+			return err
+		}
+	}
+	if err := st.start(ctx); err != nil {
+		return err
+	}
+	return until(ctx, func(ctx context.Context) error {
+		if err := st.stop(os.Interrupt); err != nil {
+			return err
+		}
+		key := filepath.Join(st.data, "protocol.key")
+		if err := st.cairn(
+			ctx, "promote", "--from-dead", "--alone", "--yes", "--data-dir", st.data, "--protocol-key", key,
+		); err != nil {
+			return err
+		}
+		return st.start(ctx)
+	})
+}
+
+// healed is how long what takes a cause away may take.
+const healed = time.Minute
+
+// until waits for the end of ctx, and then takes a cause away.
+func until(ctx context.Context, away func(context.Context) error) error {
+	<-ctx.Done()
+	healing, cancel := context.WithTimeout(context.WithoutCancel(ctx), healed)
+	defer cancel()
+	return away(healing)
+}
+
+// startWithout waits for the end of ctx, and starts the node without the cause's arguments.
+func startWithout(ctx context.Context, st *stage) error {
+	return until(ctx, func(ctx context.Context) error { return errors.Join(st.stop(os.Interrupt), st.start(ctx)) })
+}
+
+var causes = []cause{
+	{alert: "CairnDown", text: "kill -9", bring: func(ctx context.Context, st *stage) error {
+		if err := st.stop(os.Kill); err != nil {
+			return err
+		}
+		return until(ctx, func(ctx context.Context) error { return st.start(ctx) })
+	}},
+	{alert: "CairnNoBlock", text: "the disk hangs: fsfreeze", diskMiB: 400, bring: hang},
+	{alert: "CairnNotProducing", text: "production handed over to another key, until the node has it", bring: handOver},
+	{alert: "CairnHalted",
+		text: "the primary of a replica restored from a copy that lacks blocks, until it has its own again", follows: true,
+		prepare: backup, bring: restore},
+	{
+		alert: "CairnKeyUsedElsewhere",
+		text:  "a start without the record of what the key signed, until the directory is promoted",
+		// A head that directly follows what the lock has may be a block that a crash kept from being noted in it.
+		prepare: func(ctx context.Context, st *stage) error { return st.reach(ctx, 2) },
+		bring:   loseLock,
+	},
+	{
+		alert: "CairnSignerFails", text: "kill -9 of the signer", prepare: useSigner, bring: loseWorker,
+	},
+	{alert: "CairnSignerDown", text: "kill -9 of the signer, seen from its own job", prepare: useSigner, bring: loseWorker},
+	{alert: "CairnSignerAlone", text: "kill -9 of the only node of a signer", prepare: useSigner, bring: loseNode},
+	{alert: "CairnSignerRefuses", text: "a node with a signer on an older copy of its directory, until it has its own again",
+		prepare: keepOlder, bring: runOlder},
+	{alert: "CairnSignerStranger", text: "connections to the signer with a key that it does not know",
+		prepare: useSigner, bring: askAsStranger},
+	{alert: "CairnProverDown", text: "kill -9 of a prover on its own", prepare: useProver, bring: loseWorker},
+	{alert: "CairnProverFails", text: "kill -9 of the node of a prover", prepare: useProver, bring: loseNode},
+	{
+		alert: "CairnClusterNoLeader", text: "kill -9 of the two other members", clustered: true, bring: loseMajority,
+	},
+	{alert: "CairnClusterThin", text: "another member hangs: SIGSTOP", clustered: true, bring: hangMember},
+	{
+		alert:     "CairnClusterElections",
+		text:      "leadership handed on four times a second",
+		clustered: true,
+		bring:     changeLeaders,
+	},
+	{
+		alert:     "CairnClusterStranger",
+		text:      "a member that was removed is started again",
+		clustered: true,
+		bring:     runRemoved,
+	},
+	{
+		alert:     "CairnClusterClock",
+		text:      "a stand-in for another member, whose clock is 2 s ahead",
+		clustered: true,
+		bring:     setClock,
+	},
+	{
+		alert:     "CairnClusterDiverged",
+		text:      "another balance in the node's database, until it is put right",
+		clustered: true,
+		bring:     misremember,
+	},
+	{alert: "CairnEngineFault", text: "a start with a code in quarantine, until it is cleared", bring: quarantine},
+	{alert: "CairnBehind", text: "the disk of a replica hangs: fsfreeze", follows: true, diskMiB: 400, bring: hang},
+	{alert: "CairnNoUpstream", text: "kill -9 of the primary of a replica", follows: true, bring: noUpstream},
+	{
+		alert:   "CairnUpstreamLied",
+		text:    "a proxy between primary and replica that changes a digit of every block",
+		follows: true,
+		bring:   lie,
+	},
+	{alert: "CairnOldKeySigns",
+		text: "a copy of a primary's directory, started in its place after it handed over to another key", follows: true,
+		prepare: retire, bring: comeBack},
+	{alert: "CairnBlockLate", text: "an interval of 10 ms, shorter than a block takes; then a start without",
+		args: []string{"--block-time", "10ms"},
+		bring: func(ctx context.Context, st *stage) error {
+			if err := st.transfers(ctx, 25, 100, 0); err != nil {
+				return err
+			}
+			return startWithout(ctx, st) // a machine that has other work is late without transfers, too
+		}},
+	{alert: "CairnWriteStalls",
+		text:  "ten blocks a second for a database that makes a file of each and may have two unmerged",
+		args:  []string{"--block-time", "100ms", "--table-mib", "1", "--max-unmerged", "2"},
+		bring: func(ctx context.Context, st *stage) error { return st.transfers(ctx, 50, 100, 0) }},
+	{alert: "CairnProofsBehind", text: "proofs made elsewhere, and nobody makes them; then a start without",
+		args: []string{"--prove", "elsewhere"}, bring: startWithout},
+	{alert: "CairnMempoolPressure", text: "a gas limit of 47 transfers a block, and 200,000 sent", bring: fillMempool},
+	{alert: "CairnJournalFailed", text: "the disk is full", diskMiB: 400, bring: fullDisk},
+	{alert: "CairnRPCInternalErrors", text: "one call for a block of which the disk has flipped a bit",
+		args:    []string{"--cache-mib", "1"},
+		prepare: writeHistory, bring: damageHistory},
+	{alert: "CairnRPCErrors", text: "a client that calls a method that does not exist, 25 times a second",
+		bring: func(ctx context.Context, st *stage) error {
+			return st.badCalls(ctx, 40*time.Millisecond)
+		}},
+	{alert: "CairnRPCSlow", text: "transfers to --journal sync on a disk that hangs for half of each second",
+		args: []string{"--journal", "sync"}, diskMiB: 400,
+		bring: func(ctx context.Context, st *stage) error {
+			return together(ctx, func(ctx context.Context) error { return st.transfers(ctx, 50, 1, 200) }, st.stutter)
+		}},
+	{alert: "CairnBadSignatures", text: "transactions with wrong signatures, 100 at a time",
+		bring: func(ctx context.Context, st *stage) error {
+			return st.badSignatures(ctx, 100)
+		}},
+	{alert: "CairnDiskNearlyFull", text: "a file that leaves 5 % of the disk", diskMiB: 400,
+		bring: func(ctx context.Context, st *stage) error {
+			return st.fill(ctx, 5)
+		}},
+	{alert: "CairnDiskFillsUp", text: "a file that grows by 512 KiB a second", diskMiB: 400, bring: grow},
+	{alert: "CairnMemoryNearLimit", text: "GOMEMLIMIT=12MiB, transfers, and then a start without",
+		runner: []string{"env", "GOMEMLIMIT=12MiB"},
+		bring: func(ctx context.Context, st *stage) error {
+			return errors.Join(st.transfers(ctx, 25, 100, 0), until(ctx, func(ctx context.Context) error {
+				st.under = nil
+				return errors.Join(st.stop(os.Interrupt), st.start(ctx))
+			}))
+		}},
+	{alert: "CairnFilesNearLimit", text: "a limit of 128 files, and 80 connections that say nothing",
+		runner: []string{"prlimit", "--nofile=128:128"},
+		bring:  func(ctx context.Context, st *stage) error { return st.idle(ctx, 80) }},
+	{alert: "CairnRefusedSurge", text: "a client behind a proxy that sends ten times its --rate-limit",
+		args:  []string{"--trusted-proxy", "127.0.0.1", "--rate-limit", "20"},
+		bring: func(ctx context.Context, st *stage) error { return st.badCalls(ctx, 2*time.Millisecond) }},
+	{alert: "CairnSlowReadersDropped",
+		text: "three WebSocket clients a second that subscribe and do not read, while transfers come in",
+		bring: func(ctx context.Context, st *stage) error {
+			return together(ctx, func(ctx context.Context) error { return st.transfers(ctx, 25, 100, 0) }, st.slowReaders)
+		}},
+}
+
+// together runs parts until all have ended, and ends the others when one fails.
+func together(ctx context.Context, parts ...func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	errs := make(chan error, len(parts))
+	for _, part := range parts {
+		go func() {
+			err := part(ctx)
+			if err != nil {
+				cancel()
+			}
+			errs <- err
+		}()
+	}
+	var all []error
+	for range parts {
+		all = append(all, <-errs)
+	}
+	return errors.Join(all...)
+}
+
+// hang freezes the disk until ctx ends.
+func hang(ctx context.Context, st *stage) error {
+	if err := st.freeze(ctx, true); err != nil {
+		return err
+	}
+	return until(ctx, func(ctx context.Context) error { return st.freeze(ctx, false) })
+}
+
+// freeze stops all writing to the node's disk, or lets it go on.
+func (st *stage) freeze(ctx context.Context, on bool) error {
+	how := "-u"
+	if on {
+		how = "-f"
+	}
+	return execute(ctx, "fsfreeze", how, filepath.Join(st.dir, "disk"))
+}
+
+// stutter freezes the disk for half of each second.
+func (st *stage) stutter(ctx context.Context) error {
+	frozen := false
+	err := every(ctx, time.Second/2, func() (bool, error) {
+		frozen = !frozen
+		return false, st.freeze(context.WithoutCancel(ctx), frozen)
+	})
+	if frozen {
+		err = errors.Join(err, st.freeze(context.WithoutCancel(ctx), false))
+	}
+	return asAsked(ctx, err)
+}
+
+// asAsked is no error where ctx has ended: that ends a cause.
+func asAsked(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// nextKey makes a key for the next producer, and returns its file and account.
+func (st *stage) nextKey() (file, account string, err error) {
+	next, err := crypto.GenerateKey(rand.Reader)
+	if err != nil {
+		return "", "", err
+	}
+	file = filepath.Join(st.dir, "next.key")
+	return file, types.Account(next.PublicKey()).String(), os.WriteFile(
+		file, fmt.Appendf(nil, "%x\n", next.Bytes()), 0o600,
+	)
+}
+
+func handOver(ctx context.Context, st *stage) error {
+	file, next, err := st.nextKey()
+	if err != nil {
+		return err
+	}
+	if err := st.node.configure(ctx, st, "--producer", next); err != nil {
+		return err
+	}
+	return until(ctx, func(ctx context.Context) error {
+		return errors.Join(st.stop(os.Interrupt), st.start(ctx, "--protocol-key", file))
+	})
+}
+
+// configure changes the parameters of the chain of the node, which is the stage's or its upstream.
+func (n *node) configure(ctx context.Context, st *stage, args ...string) error {
+	return st.cairn(ctx, append([]string{
+		"configure", "--rpc-url", n.url(), "--protocol-key", filepath.Join(n.data, "protocol.key"),
+	}, args...)...)
+}
+
+// fillMempool sends what the pool holds while blocks take next to nothing of it.
+func fillMempool(ctx context.Context, st *stage) error {
+	send, err := st.sign(ctx, crowd(500), loadgen.Options{Batch: 100})
+	if err != nil {
+		return asAsked(ctx, err)
+	}
+	if err := st.node.configure(ctx, st, "--gas-limit", "1000000"); err != nil {
+		return err
+	}
+	if err := send(ctx); err != nil {
+		return asAsked(ctx, err)
+	}
+	return until(ctx, func(ctx context.Context) error {
+		return st.node.configure(ctx, st, "--gas-limit", "1000000000", "--max-fee", "1000000")
+	})
+}
+
+// fullDisk sends transfers to a node that cannot write them down. If the disk ends the node, it is started again when
+// there is room.
+func fullDisk(ctx context.Context, st *stage) error {
+	send, err := st.sign(ctx, crowd(50), loadgen.Options{Batch: 1, Rate: 100})
+	if err != nil {
+		return asAsked(ctx, err)
+	}
+	return together(ctx, send, func(ctx context.Context) error { return st.fill(ctx, 0) })
+}
+
+// fill writes a file that leaves so many hundredths of the disk, and takes it away.
+func (st *stage) fill(ctx context.Context, leave int) error {
+	file := filepath.Join(st.dir, "disk", "file")
+	err := write(ctx, file, 1<<20, int64(st.diskMiB)<<20*int64(100-leave)/100, 0)
+	if err != nil && !errors.Is(err, syscall.ENOSPC) {
+		return errors.Join(err, os.Remove(file))
+	}
+	return until(ctx, func(ctx context.Context) error {
+		if err := os.Remove(file); err != nil {
+			return err
+		}
+		select {
+		case <-st.Ended():
+			return st.start(ctx)
+		default:
+			return nil
+		}
+	})
+}
+
+// grow lets a file grow, and takes it away.
+func grow(ctx context.Context, st *stage) error {
+	file := filepath.Join(st.dir, "disk", "file")
+	err := write(ctx, file, 1<<19, int64(st.diskMiB)<<20, time.Second)
+	return errors.Join(asAsked(ctx, err), os.Remove(file))
+}
+
+// write appends chunks to a new file until it has a size, one in each interval.
+func write(ctx context.Context, name string, chunk int, size int64, interval time.Duration) (err error) {
+	file, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	zeros := make([]byte, chunk)
+	if interval == 0 {
+		for written := int64(0); written < size; written += int64(chunk) {
+			if _, err := file.Write(zeros); err != nil {
+				return err
+			}
+		}
+		return file.Sync()
+	}
+	written := int64(0)
+	return every(ctx, interval, func() (bool, error) {
+		_, err := file.Write(zeros)
+		written += int64(chunk)
+		return written >= size, err
+	})
+}

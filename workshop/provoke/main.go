@@ -1,0 +1,153 @@
+// Command provoke shows that the alert rules of this directory fire. For each rule it runs a node and brings about what
+// the rule is there for: it kills the node, fills its disk, sends it bad signatures. A Prometheus scrapes the node with
+// the shipped rules, their durations divided by a factor. It must say that the alert fires, and after the cause is gone
+// that it does not any more.
+//
+// It needs Linux, Prometheus, and for the causes that have to do with the disk root, for a file system of their own.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cairn-chain/cairn/workshop/internal/program"
+)
+
+// settings are the flags.
+type settings struct {
+	program, prometheus, rules, only string
+	factor                           float64
+	patience                         time.Duration
+	// of twelve: the node's JSON-RPC and metrics, Prometheus, those of the primary that it follows, and those of two
+	// members of a cluster and of the links of three
+	firstPort int
+}
+
+func main() {
+	var s settings
+	flag.StringVar(&s.program, "program", "../bin/cairn", "the program that runs the node")
+	flag.StringVar(&s.prometheus, "prometheus", "prometheus", "the program that runs Prometheus")
+	flag.StringVar(&s.rules, "rules", "../deploy/alerts.yml", "file of alert rules")
+	flag.StringVar(&s.only, "only", "", "regular expression of the alerts to provoke")
+	flag.Float64Var(&s.factor, "factor", 60, "by which the rules' durations are divided")
+	flag.DurationVar(
+		&s.patience, "patience", 3*time.Minute, "the longest to wait until an alert fires, and again until it does not",
+	)
+	flag.IntVar(&s.firstPort, "port", 21400, "of the node, its metrics at the next one, Prometheus at the one after "+
+		"that, a primary that the node follows at the two after that, and members of its cluster at the next seven")
+	flag.Parse()
+	program.Main("provoke", func(ctx context.Context) error { return run(ctx, s, os.Stdout) })
+}
+
+// run provokes all chosen alerts, one after the other, and prints a line of a table for each. What the programs print
+// stays where a failure can be looked into.
+func run(ctx context.Context, s settings, table io.Writer) error {
+	chosen, err := regexp.Compile(s.only)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "cairn-provoke-")
+	if err != nil {
+		return err
+	}
+	p, err := startPrometheus(ctx, s, dir)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(table, "durations divided by %g, logs in %s\n\n", s.factor, dir)
+	fmt.Fprintln(table, "| alert | cause | fires after | resolved after | also fired |\n|---|---|---:|---:|---|")
+	var failed []error
+	for _, c := range causes {
+		if ctx.Err() != nil || !chosen.MatchString(c.alert) {
+			continue
+		}
+		o, err := c.try(ctx, s, p, filepath.Join(dir, c.alert))
+		if err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", c.alert, err))
+			fmt.Fprintf(
+				table,
+				"| %s | %s | FAILED: %s | | %s |\n",
+				c.alert,
+				c.text,
+				strings.Join(strings.Fields(err.Error()), " "),
+				strings.Join(o.others, ", "),
+			)
+			continue
+		}
+		fmt.Fprintf(
+			table,
+			"| %s | %s | %s | %s | %s |\n",
+			c.alert,
+			c.text,
+			seconds(o.fired),
+			seconds(o.resolved),
+			strings.Join(o.others, ", "),
+		)
+	}
+	return errors.Join(append(failed, ctx.Err(), p.process.Stop())...)
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
+
+// outcome is what became of an alert that was provoked.
+type outcome struct {
+	fired, resolved time.Duration // since the cause began, and since it ended
+	others          []string      // alerts that fired meanwhile
+}
+
+// try brings about a cause on a node of its own until its alert fires, and takes it away again until it does not.
+func (c cause) try(ctx context.Context, s settings, p *prometheus, dir string) (o outcome, err error) {
+	st, err := newStage(ctx, s, c, dir)
+	if err != nil {
+		return o, err
+	}
+	defer func() { err = errors.Join(err, st.close()) }()
+	before, others := map[string]string{}, map[string]bool{}
+	if err := p.await(ctx, s.patience, nil, func(alerts map[string]string) bool {
+		before = alerts
+		return alerts[c.alert] == ""
+	}); err != nil {
+		return o, fmt.Errorf("before the cause: %w", err)
+	}
+	if c.prepare != nil {
+		if err := c.prepare(ctx, st); err != nil {
+			return o, fmt.Errorf("prepare: %w", err)
+		}
+	}
+	bringing, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	begun := time.Now()
+	go func() {
+		ended <- c.bring(bringing, st)
+		close(ended)
+	}()
+	err = p.await(ctx, s.patience, ended, func(alerts map[string]string) bool {
+		for alert, state := range alerts {
+			if state == firing && alert != c.alert && before[alert] == "" {
+				others[alert] = true
+			}
+		}
+		return alerts[c.alert] == firing
+	})
+	o.fired = time.Since(begun)
+	stop()
+	err = errors.Join(err, <-ended) // also after a failure: what it took away is back then
+	o.others = slices.Sorted(maps.Keys(others))
+	if err != nil {
+		return o, err
+	}
+	gone := time.Now()
+	err = p.await(ctx, s.patience, nil, func(alerts map[string]string) bool { return alerts[c.alert] == "" })
+	o.resolved = time.Since(gone)
+	return o, err
+}

@@ -1,0 +1,226 @@
+// Command soak sends transfers to a node of a development chain at a steady rate for a long time. It prints for each
+// window what became of the transfers and what the node held: memory, goroutines, file handles, disk. What does not
+// level off is a leak. It fails if a call was refused or an accepted transfer is in no block. Nodes that follow that
+// one are watched beside it: how far behind they are, whether they tell so, and in the end whether they have its
+// blocks.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/kit/loadgen"
+	"github.com/cairn-chain/cairn/workshop/internal/program"
+)
+
+// settings say what is sent, and where to.
+type settings struct {
+	url, metrics         string
+	rate                 float64 // transfers a second
+	duration, window     time.Duration
+	connections, senders int
+	batch                int
+	followers            followers
+}
+
+// catchUpTime is how long a follower may take to have all blocks once nothing is sent, and to be compared.
+const catchUpTime = 5 * time.Minute
+
+// settleTime is how long a window's transfers may take to be in a block after the last was sent.
+const settleTime = 30 * time.Second
+
+func main() {
+	var s settings
+	flag.StringVar(&s.url, "rpc-url", "http://127.0.0.1:8777", "URL of the node's JSON-RPC")
+	flag.StringVar(&s.metrics, "metrics-url", "http://127.0.0.1:8778/metrics", "URL of the node's metrics")
+	flag.Float64Var(&s.rate, "rate", 10_000, "transfers a second")
+	flag.DurationVar(&s.duration, "duration", time.Hour, "how long to send")
+	flag.DurationVar(&s.window, "window", time.Minute, "what a line of the table is about")
+	flag.IntVar(&s.connections, "connections", 16, "connections")
+	flag.IntVar(&s.senders, "senders", 400, "accounts that send in a window")
+	flag.IntVar(&s.batch, "batch", 100, "calls in a request")
+	flag.Var(
+		&s.followers, "follower", "URLs of a follower's JSON-RPC and metrics, with a comma between them; may be repeated",
+	)
+	flag.Parse()
+	program.Main("soak", s.run)
+}
+
+// window is a part of the run, prepared while the one before it is sent.
+type window struct {
+	target *loadgen.Cairn
+	plan   loadgen.Plan
+	calls  [][]loadgen.Call
+	err    error
+}
+
+// outcome is what became of a window.
+type outcome struct {
+	report loadgen.Report
+	held   string // columns of the table
+	err    error
+}
+
+// run sends window after window without a pause between them: while one is sent, the next is signed, and the
+// one before waits for its blocks.
+func (s settings) run(ctx context.Context) error {
+	c, err := client.New(s.url, client.WithRetry(0))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	count := int(s.duration / s.window)
+	fmt.Printf("%d windows of %v, %.0f transfers a second in requests of %d over %d connections\n\n%s\n",
+		count, s.window, s.rate, s.batch, s.connections, header)
+	outcomes := make(chan chan outcome, count)
+	go s.send(ctx, c, count, outcomes)
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	watches := s.watch(watching, c)
+	var failures []error
+	var followed []string
+	var number int
+	for pending := range outcomes {
+		o := <-pending
+		number++
+		if o.err != nil {
+			failures = append(failures, fmt.Errorf("window %d: %w", number, o.err))
+			break
+		}
+		fmt.Println(o.line(number))
+		if lost := o.lost(); lost != nil {
+			failures = append(failures, fmt.Errorf("window %d: %w", number, lost))
+		}
+		for i, f := range s.followers {
+			line, err := f.line(ctx, number, i+1)
+			if err != nil {
+				failures = append(failures, fmt.Errorf("window %d, follower %d: %w", number, i+1, err))
+			}
+			followed = append(followed, line)
+		}
+	}
+	stop()
+	return errors.Join(append(failures, watches(), s.compare(ctx, c, followed), ctx.Err())...)
+}
+
+// watch looks at the followers until ctx ends; wait returns what was wrong with them.
+func (s settings) watch(ctx context.Context, primary *client.Client) (wait func() error) {
+	errs := make(chan error, len(s.followers))
+	for i, f := range s.followers {
+		go func() {
+			err := f.watch(ctx, primary)
+			if err != nil {
+				err = fmt.Errorf("follower %d: %w", i+1, err)
+			}
+			errs <- err
+		}()
+	}
+	return func() error {
+		var all []error
+		for range s.followers {
+			all = append(all, <-errs)
+		}
+		return errors.Join(all...)
+	}
+}
+
+// compare prints what became of the followers and holds their chains to the primary's.
+func (s settings) compare(ctx context.Context, primary *client.Client, lines []string) error {
+	if len(s.followers) == 0 {
+		return nil
+	}
+	fmt.Printf("\n%s\n%s\n\n", followHeader, strings.Join(lines, "\n"))
+	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
+	defer cancel()
+	var failures []error
+	for i, f := range s.followers {
+		begun := time.Now()
+		head, err := f.compare(ctx, primary)
+		if err != nil {
+			failures = append(failures, fmt.Errorf("follower %d: %w", i+1, err))
+			continue
+		}
+		fmt.Printf(
+			"follower %d has the primary's blocks 0 to %d, compared within %v\n",
+			i+1,
+			head,
+			time.Since(begun).Round(time.Second),
+		)
+	}
+	return errors.Join(failures...)
+}
+
+// send starts each window when the one before it has been sent, and says where its outcome will be.
+func (s settings) send(ctx context.Context, c *client.Client, count int, outcomes chan<- chan outcome) {
+	defer close(outcomes)
+	next := s.prepare(ctx, c, 0)
+	start := time.Now()
+	for i := range count {
+		w := next
+		result := make(chan outcome, 1)
+		outcomes <- result
+		if w.err != nil {
+			result <- outcome{err: w.err}
+			return
+		}
+		go func() { result <- s.measure(ctx, w) }()
+		if i+1 < count {
+			next = s.prepare(ctx, c, i+1)
+		}
+		select {
+		case <-time.After(time.Until(start.Add(time.Duration(i+1) * s.window))):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// prepare signs the transfers of a window. Three sets of senders take turns, so that a set's last transfers are in
+// blocks, and its nonces known, when it is used again.
+func (s settings) prepare(ctx context.Context, c *client.Client, number int) window {
+	w := window{plan: loadgen.Plan{
+		Load: loadgen.Transfers, Connections: s.connections, FirstSender: number % 3 * s.senders, Senders: s.senders,
+		PerSender: int(s.rate * s.window.Seconds() / float64(s.senders)),
+	}}
+	if w.target, w.err = loadgen.PrepareCairn(ctx, c, w.plan, nil, func(string) {}); w.err == nil {
+		w.calls, w.err = loadgen.Prepare(ctx, w.target, w.plan, nil)
+	}
+	return w
+}
+
+func (s settings) measure(ctx context.Context, w window) (o outcome) {
+	o.report, o.err = loadgen.Run(ctx, w.target, w.plan, w.calls, loadgen.Options{
+		URL: s.url, Batch: s.batch, Rate: s.rate, Settle: settleTime,
+	})
+	if o.err == nil {
+		o.held, o.err = readHeld(ctx, s.metrics)
+	}
+	return o
+}
+
+// header is the head of the table whose lines are [outcome.line].
+const header = `| window | included | request p50 / p99 ms | inclusion p50 / p99 ms | memory MB | heap MB | goroutines | handles | disk MB | height |
+|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|`
+
+func (o outcome) line(number int) string {
+	r := o.report
+	return fmt.Sprintf("| %d | %d | %.1f / %.1f | %.0f / %.0f | %s |", number, r.Inclusion.Included,
+		r.Latency.P50, r.Latency.P99, r.Inclusion.Latency.P50, r.Inclusion.Latency.P99, o.held)
+}
+
+// lost returns an error unless every transfer was accepted and is in a block.
+func (o outcome) lost() error {
+	if len(o.report.Errors) > 0 {
+		e := o.report.Errors[0]
+		return fmt.Errorf("%d calls were answered with %s: %s", e.Count, e.Code, e.Example)
+	}
+	if i := o.report.Inclusion; i.Included != i.Accepted {
+		return fmt.Errorf("%d transfers were accepted and %d are in blocks", i.Accepted, i.Included)
+	}
+	return nil
+}
