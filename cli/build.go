@@ -10,20 +10,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/internal/contractsource"
 	"github.com/cairn-chain/cairn/kit/contractbuild"
 	"github.com/cairn-chain/cairn/types"
 )
 
 // builtContract is the result of cairn contract build.
 type builtContract struct {
-	Module    string             `json:"module"`
-	Size      int                `json:"size"` // bytes
-	CodeHash  contractbuild.Hash `json:"codeHash"`
-	DeployGas types.Gas          `json:"deployGas"` // without init
+	Module    string              `json:"module"`
+	Size      int                 `json:"size"` // bytes
+	CodeHash  contractsource.Hash `json:"codeHash"`
+	DeployGas types.Gas           `json:"deployGas"` // without init
 	// Dearest are the functions that have most of it.
 	Dearest    []contractbuild.FunctionGas `json:"dearest"`
 	Source     string                      `json:"source"`
-	SourceHash contractbuild.Hash          `json:"sourceHash"`
+	SourceHash contractsource.Hash         `json:"sourceHash"`
 }
 
 func (a *app) newContractBuild() *cobra.Command {
@@ -85,11 +86,11 @@ func writeBuilt(dir, name string, built contractbuild.Result) (builtContract, er
 	result := builtContract{
 		Module:     filepath.Join(dir, name+".wasm"),
 		Size:       len(built.Module),
-		CodeHash:   contractbuild.HashOf(built.Module),
+		CodeHash:   contractsource.HashOf(built.Module),
 		DeployGas:  built.DeployGas,
 		Dearest:    built.Dearest,
 		Source:     filepath.Join(dir, name+".source.tar"),
-		SourceHash: contractbuild.HashOf(built.Archive),
+		SourceHash: contractsource.HashOf(built.Archive),
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return result, err

@@ -16,6 +16,7 @@ import (
 
 	"github.com/cairn-chain/cairn/abi"
 	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/internal/contractsource"
 	"github.com/cairn-chain/cairn/kit/contractbuild"
 	"github.com/cairn-chain/cairn/kit/contracttest"
 	"github.com/cairn-chain/cairn/kit/contracttest/fuzz"
@@ -191,7 +192,7 @@ func (c *contractTest) take(ctx context.Context, from string, o contractbuild.Op
 type givenModule struct {
 	name, dir string // the directory that what is kept of it is below
 	module    []byte
-	source    *contractbuild.Source // nil of a module that was given
+	source    *contractsource.Source // nil of a module that was given
 }
 
 // readModule reads FILE.wasm, or builds the contract in a directory.
@@ -216,11 +217,11 @@ func readModule(ctx context.Context, from string, o *contractbuild.Options) (tak
 }
 
 // declaresInvariants tells whether the package itself may have some: building once more takes a while.
-func declaresInvariants(s contractbuild.Source) bool {
+func declaresInvariants(s contractsource.Source) bool {
 	for file, content := range s.Files {
 		own := strings.HasPrefix(strings.TrimPrefix(file, s.Manifest.Package), "/src/") || strings.HasPrefix(file, "src/")
-		rust := s.Manifest.Language == contractbuild.Rust && own && bytes.Contains(content, []byte("invariants {"))
-		script := s.Manifest.Language == contractbuild.AssemblyScript && bytes.Contains(content, []byte("@invariant"))
+		rust := s.Manifest.Language == contractsource.Rust && own && bytes.Contains(content, []byte("invariants {"))
+		script := s.Manifest.Language == contractsource.AssemblyScript && bytes.Contains(content, []byte("@invariant"))
 		if rust || script {
 			return true
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cairn-chain/cairn/contracts"
+	"github.com/cairn-chain/cairn/internal/contractsource"
 	"github.com/cairn-chain/cairn/kit/contractbuild"
 )
 
@@ -204,8 +205,8 @@ end_of_record
 }
 
 func TestDeclaresInvariants(t *testing.T) {
-	source := contractbuild.Source{
-		Manifest: contractbuild.Manifest{Language: contractbuild.Rust, Package: "bank"},
+	source := contractsource.Source{
+		Manifest: contractsource.Manifest{Language: contractsource.Rust, Package: "bank"},
 		Files: map[string][]byte{
 			"bank/src/lib.rs":  []byte("contract! { invariants { fn solvent() {} } }"),
 			"cairn/src/lib.rs": []byte("nothing"),
@@ -218,8 +219,8 @@ func TestDeclaresInvariants(t *testing.T) {
 	if declaresInvariants(source) {
 		t.Error("only what it depends on has some")
 	}
-	source = contractbuild.Source{
-		Manifest: contractbuild.Manifest{Language: contractbuild.AssemblyScript},
+	source = contractsource.Source{
+		Manifest: contractsource.Manifest{Language: contractsource.AssemblyScript},
 		Files:    map[string][]byte{"assembly/index.ts": []byte("@invariant\nexport function solvent(): void {}")},
 	}
 	if !declaresInvariants(source) {

@@ -129,7 +129,7 @@ func (c *contractTest) coveredFunctions(
 			b := coveredBlock{ran: blocks[0].Ran}
 			if sources != nil {
 				for _, at := range sources.Between(defined, blocks[0].From, blocks[0].To) {
-					if c.source.IsOwn(at) {
+					if contractbuild.IsOwn(*c.source, at) {
 						b.lines = append(b.lines, at)
 					}
 				}

@@ -8,14 +8,15 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/internal/contractsource"
 	"github.com/cairn-chain/cairn/internal/server/sources"
 	"github.com/cairn-chain/cairn/kit/contractbuild"
 )
 
 // publishedContract is the result of cairn contract publish.
 type publishedContract struct {
-	SourceHash contractbuild.Hash `json:"sourceHash"`
-	Path       string             `json:"path"` // on the node's public address
+	SourceHash contractsource.Hash `json:"sourceHash"`
+	Path       string              `json:"path"` // on the node's public address
 }
 
 func (a *app) newContractPublish() *cobra.Command {
@@ -36,7 +37,7 @@ DATA-DIR/sources; a node in memory keeps none. Other nodes do not get it: publis
 		if err != nil {
 			return err
 		}
-		hash := contractbuild.HashOf(archive)
+		hash := contractsource.HashOf(archive)
 		ctx, cancel := s.patience(ctx)
 		defer cancel()
 		code, err := s.codeOnChain(ctx, args[0])
@@ -53,7 +54,7 @@ DATA-DIR/sources; a node in memory keeps none. Other nodes do not get it: publis
 			return fmt.Errorf("not published: %w", err)
 		}
 		// The admin address may be another node's.
-		if _, err := s.client.Source(ctx, hash, contractbuild.MaxArchiveBytes); err != nil {
+		if _, err := s.client.Source(ctx, hash, contractsource.MaxArchiveBytes); err != nil {
 			return fmt.Errorf("%s has the source, but the node of --rpc-url does not serve it: %w", s.settings.Admin, err)
 		}
 		result := publishedContract{hash, api.SourcesPath + hash.String()}

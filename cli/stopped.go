@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/cairn-chain/cairn/internal/contractsource"
 	"github.com/cairn-chain/cairn/kit/contractbuild"
 	"github.com/cairn-chain/cairn/kit/contracttest"
 	"github.com/cairn-chain/cairn/types"
@@ -44,10 +45,10 @@ func (g givenModule) stopped(
 
 // linesAt says where a contract's own sources stood, the innermost function first.
 func linesAt(
-	source contractbuild.Source, lines *contractbuild.SourceMap, places []contracttest.Place,
+	source contractsource.Source, lines *contractbuild.SourceMap, places []contracttest.Place,
 ) (list []stoppedAt) {
 	add := func(at contractbuild.Position, near bool) {
-		if source.IsOwn(at) && at.Line > 0 { // the compiler gives 0 to what it made itself
+		if contractbuild.IsOwn(source, at) && at.Line > 0 { // the compiler gives 0 to what it made itself
 			list = append(list, stoppedAt{at.File, at.Line, near, lineOf(source.Files[at.File], at.Line)})
 		}
 	}
@@ -57,7 +58,7 @@ func linesAt(
 		}
 	}
 	for i := 0; i < len(places) && len(list) == 0; i++ {
-		add(lines.Before(places[i].Function, places[i].At, source.IsOwn), true)
+		add(lines.Before(places[i].Function, places[i].At, func(at contractbuild.Position) bool { return contractbuild.IsOwn(source, at) }), true)
 	}
 	return list
 }

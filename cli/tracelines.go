@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/contractsource"
 	"github.com/cairn-chain/cairn/kit/contractbuild"
 	"github.com/cairn-chain/cairn/kit/contracttest"
 	"github.com/cairn-chain/cairn/types"
@@ -28,7 +29,7 @@ type tracedSource struct {
 // givenSource is a source with the directory from which the packages are found that compile it.
 type givenSource struct {
 	path, from string
-	contractbuild.Source
+	contractsource.Source
 }
 
 func registerSources(command *cobra.Command, into *[]string) {
@@ -126,7 +127,7 @@ func buildSource(
 		return nil, err
 	}
 	for _, module := range [][]byte{source.Module, source.bare} {
-		hash := types.CodeHash(contractbuild.HashOf(module))
+		hash := types.CodeHash(contractsource.HashOf(module))
 		if codes[hash] == nil {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/contractsource"
 	"github.com/cairn-chain/cairn/kit/contractbuild"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -15,9 +16,9 @@ import (
 // foreignArchive is a source of a toolchain that there is nowhere.
 func foreignArchive(t *testing.T) string {
 	t.Helper()
-	archive, err := contractbuild.Source{
-		Manifest: contractbuild.Manifest{
-			Format: 1, Language: contractbuild.AssemblyScript, Name: "gold", Toolchain: map[string]string{"asc": "none"},
+	archive, err := contractsource.Source{
+		Manifest: contractsource.Manifest{
+			Format: 1, Language: contractsource.AssemblyScript, Name: "gold", Toolchain: map[string]string{"asc": "none"},
 		},
 		Files: map[string][]byte{"assembly/index.ts": []byte("//")},
 	}.Archive()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairn-chain/cairn/cli/keystore"
 	"github.com/cairn-chain/cairn/cli/output"
+	"github.com/cairn-chain/cairn/internal/contractsource"
 	"github.com/cairn-chain/cairn/kit/contractbuild"
 )
 
@@ -28,7 +29,7 @@ type contractSource struct {
 }
 
 func (s *session) verifiedFile(code []byte) string {
-	return filepath.Join(s.home, verifiedDir, contractbuild.HashOf(code).String()+".json")
+	return filepath.Join(s.home, verifiedDir, contractsource.HashOf(code).String()+".json")
 }
 
 // keepVerified remembers that a source gives a code.

@@ -14,15 +14,16 @@ import (
 
 	"github.com/cairn-chain/cairn/cli/output"
 	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/contractsource"
 	"github.com/cairn-chain/cairn/kit/contractbuild"
 )
 
 // verifiedContract is the result of cairn contract verify.
 type verifiedContract struct {
-	Verified   bool               `json:"verified"` // true: else the command fails
-	CodeHash   contractbuild.Hash `json:"codeHash"`
-	SourceHash contractbuild.Hash `json:"sourceHash"`
-	Toolchain  map[string]string  `json:"toolchain"`
+	Verified   bool                `json:"verified"` // true: else the command fails
+	CodeHash   contractsource.Hash `json:"codeHash"`
+	SourceHash contractsource.Hash `json:"sourceHash"`
+	Toolchain  map[string]string   `json:"toolchain"`
 }
 
 // compileWarning is said before the source of somebody else is compiled.
@@ -112,7 +113,7 @@ func (s *session) codeOnChain(ctx context.Context, contract string) ([]byte, err
 // the packages that compile it are looked for: the project's directory, of an archive the working one.
 func (s *session) sourceFor(
 	ctx context.Context, code []byte, path string,
-) (source contractbuild.Source, from string, err error) {
+) (source contractsource.Source, from string, err error) {
 	if path == "" {
 		if source, err = s.publishedSource(ctx, code); err == nil {
 			from, err = os.Getwd()
@@ -131,7 +132,7 @@ func (s *session) sourceFor(
 	}
 	archive, err := readArchive(path)
 	if err == nil {
-		source, err = contractbuild.ReadArchive(archive)
+		source, err = contractsource.ReadArchive(archive)
 	}
 	if err == nil {
 		from, err = os.Getwd()
@@ -146,33 +147,33 @@ func readArchive(path string) ([]byte, error) {
 		return nil, output.Usage(err)
 	}
 	defer file.Close()
-	return io.ReadAll(io.LimitReader(file, contractbuild.MaxArchiveBytes+1))
+	return io.ReadAll(io.LimitReader(file, contractsource.MaxArchiveBytes+1))
 }
 
 // publishedSource is the source that a code says, from the node.
-func (s *session) publishedSource(ctx context.Context, code []byte) (contractbuild.Source, error) {
+func (s *session) publishedSource(ctx context.Context, code []byte) (contractsource.Source, error) {
 	hash, ok := contractbuild.SourceOf(code)
 	if !ok {
-		return contractbuild.Source{}, output.Usage(errors.New("the code says no source: --source names it"))
+		return contractsource.Source{}, output.Usage(errors.New("the code says no source: --source names it"))
 	}
 	ctx, cancel := s.patience(ctx)
 	defer cancel()
-	archive, err := s.client.Source(ctx, hash, contractbuild.MaxArchiveBytes)
+	archive, err := s.client.Source(ctx, hash, contractsource.MaxArchiveBytes)
 	var status *client.StatusError
 	if errors.As(err, &status) && status.Status == http.StatusNotFound {
-		return contractbuild.Source{}, fmt.Errorf(
+		return contractsource.Source{}, fmt.Errorf(
 			"the source %s, which the code says, was not published at this node: --source names an archive", hash,
 		)
 	}
 	if err != nil {
-		return contractbuild.Source{}, err
+		return contractsource.Source{}, err
 	}
-	return contractbuild.ReadArchive(archive)
+	return contractsource.ReadArchive(archive)
 }
 
 // verify compiles a source, and compares the module with code.
 func verify(
-	ctx context.Context, code []byte, source contractbuild.Source, options contractbuild.Options,
+	ctx context.Context, code []byte, source contractsource.Source, options contractbuild.Options,
 ) (verifiedContract, error) {
 	_, options.WithSource = contractbuild.SourceOf(code)
 	built, err := contractbuild.Build(ctx, source, options)
@@ -186,7 +187,7 @@ func verify(
 		)
 	}
 	return verifiedContract{
-		Verified: true, CodeHash: contractbuild.HashOf(code), SourceHash: contractbuild.HashOf(built.Archive),
+		Verified: true, CodeHash: contractsource.HashOf(code), SourceHash: contractsource.HashOf(built.Archive),
 		Toolchain: source.Manifest.Toolchain,
 	}, nil
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cairn-chain/cairn/kit/contractbuild"
+	"github.com/cairn-chain/cairn/internal/contractsource"
 )
 
 func TestShowTellsVerifiedFromClaimed(t *testing.T) {
@@ -25,7 +25,7 @@ func TestShowTellsVerifiedFromClaimed(t *testing.T) {
 	if o := d.run(t, "contract", "show", gold); !strings.Contains(o.out, ", not verified") {
 		t.Errorf("another code was verified: %s", o.out)
 	}
-	hash := contractbuild.HashOf([]byte("archive"))
+	hash := contractsource.HashOf([]byte("archive"))
 	if err := s.keepVerified([]byte(goldCode), verifiedContract{SourceHash: hash}); err != nil {
 		t.Fatal(err)
 	}

@@ -11,10 +11,10 @@ trap 'rm -rf "$directory"' EXIT
 . scripts/bench-table.sh
 
 # proofs FLAG DIRECTORY SIZES measures with a flag for the compiler, draws into a directory if there is one.
-proofs() { go run ${1:+"$1"} ./workshop/growth -sizes "" -transfers "" -plots "$2" -runs "${BENCH_RUNS:-5}" -writes "$3"; }
+proofs() { go -C workshop run ${1:+"$1"} ./growth -sizes "" -transfers "" -plots "$2" -runs "${BENCH_RUNS:-5}" -writes "$3"; }
 
 printf '\n## Proofs\n\n'
-proofs "" "${BENCH_PLOTS:-docs}" "${BENCH_WRITES:-100,316,1000,3162,10000,40000}"
+proofs "" "${BENCH_PLOTS:-$PWD/docs}" "${BENCH_WRITES:-100,316,1000,3162,10000,40000}"
 printf '\n![What a block'"'"'s proof costs against its writes](../docs/growth-proof.svg)\n'
 printf '\nWithout AVX-512:\n\n'
 # The node's kernels ask for avx512f, gnark-crypto's for avx512, which the runtime itself does not know and says so.

@@ -10,7 +10,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 output=workshop/results.md
-plots=docs
+plots=$PWD/docs
 if [ -n "${QUICK:-}" ]; then
 	plots=$(mktemp -d)
 	output=$plots/results.md
@@ -67,7 +67,7 @@ root=$PWD
 	echo
 } >>"$results"
 # shellcheck disable=SC2086
-go -C workshop run ./growth -cairn bin/cairn -plots "$plots" ${BENCH_GROWTH:-} >>"$results"
+go -C workshop run ./growth -plots "$plots" ${BENCH_GROWTH:-} >>"$results"
 {
 	echo
 	echo "![What a block costs against the size of the state](../docs/growth-state.svg)"

@@ -9,6 +9,6 @@ time=${1:-30s}
 git ls-files '*_test.go' | xargs grep -l '^func Fuzz' | while read -r file; do
 	for target in $(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$file"); do
 		echo "== $(dirname "$file") $target"
-		go test "./$(dirname "$file")" -run '^$' -fuzz "^$target\$" -fuzztime "$time" -fuzzminimizetime 1x || exit 1
+		(cd "$(dirname "$file")" && go test . -run '^$' -fuzz "^$target\$" -fuzztime "$time" -fuzzminimizetime 1x) || exit 1
 	done
 done

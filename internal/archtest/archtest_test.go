@@ -70,6 +70,14 @@ func TestPlantedViolationsAreFound(t *testing.T) {
 			"HTTP in the engine", "internal/engine/ledger/x_test.go", "package ledger\nimport _ \"net/http/httptest\"",
 			"is part of the engine",
 		},
+		{
+			"the kit in the node", "internal/node/x.go", "package node\nimport _ \"" + module + "/kit/sender\"",
+			"is of another house",
+		},
+		{
+			"the workshop in the kit", "kit/sender/x.go", "package sender\nimport _ \"" + module + "/workshop/internal/program\"",
+			"is of another house",
+		},
 		{"a goroutine in the protocol", "internal/protocol/tree/x.go", "package tree\nfunc f() { go f() }", "no goroutine"},
 		{"a float in the protocol", "internal/protocol/fees/x.go", "package fees\nvar f float64", "no floats"},
 		{"a float literal in the protocol", "internal/protocol/fees/x.go", "package fees\nvar f = 0.5", "no floats"},

@@ -127,6 +127,8 @@ func (u *uses) checkFile(tree fs.FS, name string) (problems []string, err error)
 		switch own = strings.TrimPrefix(own, "/"); {
 		case strings.HasPrefix(pkg, "internal/engine/") && matches(wire, own):
 			report(spec.Pos(), "%s is part of the engine and may not import %s", pkg, own)
+		case isOwn && !mayEnter(pkg, own):
+			report(spec.Pos(), "%s is of another house than %s and may not import it", pkg, own)
 		case isOwn && own == pkg, isOwn && isTest && own == "internal/testkit":
 		case isOwn && isTest && matches(row, own):
 		case isOwn && isTest && u.allows("testRows", pkg, testRows[pkg], own):
@@ -146,6 +148,16 @@ func (u *uses) checkFile(tree fs.FS, name string) (problems []string, err error)
 	}
 	checkReserved(file, pkg, report)
 	return problems, nil
+}
+
+// mayEnter tells whether the houses let a package import another.
+func mayEnter(pkg, own string) bool {
+	for house, guests := range houses {
+		if matches([]string{house}, own) && !matches(guests, pkg) {
+			return false
+		}
+	}
+	return true
 }
 
 // checkReserved reports reserved names of other packages. A package is imported under its own name.

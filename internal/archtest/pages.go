@@ -48,7 +48,7 @@ var (
 	bold    = regexp.MustCompile(`(?m)(?:^|[|] |- )\*\*([^*]+?)[.:?]?\*\*`)
 	code    = regexp.MustCompile("`[^`\n]*`")
 	link    = regexp.MustCompile(`\]\(([^()\s]+)\)`)
-	mention = regexp.MustCompile(`((?:docs|bench)/[\w./-]*\w\.md|\b[A-Z]{4,}\.md)(?:, "([^"]+)")?`)
+	mention = regexp.MustCompile(`((?:docs|workshop)/[\w./-]*\w\.md|\b[A-Z]{4,}\.md)(?:, "([^"]+)")?`)
 )
 
 // page reads a page, nil if there is none at that path.

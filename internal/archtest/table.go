@@ -135,7 +135,7 @@ var rows = map[string][]string{
 	"internal/server/admin":     {"internal/secret"},
 	"internal/server/members":   {"internal/server/admin"},
 	"internal/server/snapshots": {"internal/engine/snapshot"},
-	"internal/server/sources":   {"api", "kit/contractbuild", "internal/server/admin", "internal/storage/kv"},
+	"internal/server/sources":   {"api", "internal/contractsource", "internal/server/admin", "internal/storage/kv"},
 	"internal/server/provers": {"types", "internal/engine/proving", "internal/protocol/blockproof",
 		"internal/server/admin"},
 	"internal/server/explorer": {},
@@ -144,22 +144,23 @@ var rows = map[string][]string{
 	"internal/server/telemetry": {"internal/build", "internal/logs"},
 
 	// The wiring and the commands.
-	"internal/build":     {},
-	"kit/contractbuild":  {"contracts", "types", "internal/protocol/..."},
-	"kit/bindings":       {"abi"},
-	"internal/config":    {},
-	"internal/emergency": {"types"}, // what an operator is told when a node does not go on
-	"internal/logs":      {},        // the log within bounds
-	"internal/accept":    {},        // connections, also while there is no descriptor for the next one
-	"internal/reload":    {},        // files that change while a process runs
-	"internal/secret":    {},        // files that only their owner may read
-	"internal/machine":   {"crypto/bip340", "internal/proof/poseidon"},
+	"internal/build":          {},
+	"internal/contractsource": {}, // the archive of a contract's source
+	"kit/contractbuild":       {"contracts", "types", "internal/contractsource", "internal/protocol/..."},
+	"kit/bindings":            {"abi"},
+	"internal/config":         {},
+	"internal/emergency":      {"types"}, // what an operator is told when a node does not go on
+	"internal/logs":           {},        // the log within bounds
+	"internal/accept":         {},        // connections, also while there is no descriptor for the next one
+	"internal/reload":         {},        // files that change while a process runs
+	"internal/secret":         {},        // files that only their owner may read
+	"internal/machine":        {"crypto/bip340", "internal/proof/poseidon"},
 	"internal/datadir": {"api", "client", "crypto", "types", "wallet", "internal/emergency", "internal/engine/...",
-		"internal/machine",
+		"internal/machine", "internal/p2p",
 		"internal/protocol/...", "internal/reload", "internal/secret", "internal/storage/...", "internal/upstream"},
 	"internal/node": {"..."},
 	"kit/loadgen":   {"contracts", "client", "api", "types", "crypto", "crypto/bip340"},
-	"cli": {"kit/bindings", "internal/build", "kit/contractbuild", "abi", "proof",
+	"cli": {"kit/bindings", "internal/build", "internal/contractsource", "kit/contractbuild", "abi", "proof",
 		"contracts", "client", "kit/contracttest", "kit/contracttest/fuzz", "kit/conformance", "kit/nep11",
 		"kit/nep20", "kit/sender", "api",
 		"types", "crypto", "wallet", "internal/config", "kit/loadgen", "internal/server/admin",
@@ -337,7 +338,15 @@ var reserved = map[string][]string{
 
 // wire is what the engine never speaks, nor do its tests: what comes from other nodes reaches it through
 // internal/upstream, and what goes to them leaves through internal/server.
-var wire = []string{"api", "client", "jsonrpc", "net/http", "net/http/..."}
+var wire = []string{"api", "client", "jsonrpc", "net", "net/...", "crypto/tls"}
+
+// houses say which packages may import those below a directory of their own: the node knows neither the kit for
+// contracts and applications nor the command line, and nothing knows the workshop that measures and attacks it.
+var houses = map[string][]string{
+	"kit/...":      {"kit/...", "cli/...", "cmd/cairn", "contracts/...", "workshop/...", "internal/archtest"},
+	"cli/...":      {"cli/...", "cmd/cairn"},
+	"workshop/...": {"workshop/..."},
+}
 
 // bannedNames are package names that say nothing about what is inside.
 var bannedNames = []string{"util", "utils", "common", "helper", "helpers", "misc", "shared", "lib", "sync", "context"}
@@ -348,9 +357,9 @@ var sharedModules = map[string][]string{
 	"golang.org/x/sync/errgroup": {"internal/engine/replica", "internal/node"}, // goroutines that end together
 	// The log of a cluster, what keeps it, and what carries and simulates its messages.
 	"go.etcd.io/raft/v3": {"internal/engine/cluster", "internal/storage/raftlog"},
-	"go.etcd.io/raft/v3/raftpb": {"workshop/provoke", "internal/engine/cluster/...", "internal/node",
+	"go.etcd.io/raft/v3/raftpb": {"workshop/provoke", "internal/engine/cluster", "internal/node", "internal/p2p",
 		"internal/storage/raftlog", "workshop/clustersim"},
-	"google.golang.org/protobuf/proto": {"internal/engine/cluster/...", "internal/storage/raftlog",
+	"google.golang.org/protobuf/proto": {"internal/engine/cluster", "internal/p2p", "internal/storage/raftlog",
 		"workshop/clustersim"},
 	"github.com/spf13/cobra": {"cmd/cairn", "cli/..."},
 	"github.com/spf13/pflag": {"cli/...", "internal/config"},

@@ -59,7 +59,7 @@ func headers(key crypto.PrivateKey, count int) []types.Header {
 	return all
 }
 
-func newServer(t *testing.T, files kv.FS, path string, clients ...link.Pin) *Server {
+func newServer(t *testing.T, files kv.FS, path string, clients ...p2p.Pin) *Server {
 	t.Helper()
 	lock, err := heightlock.Open(files, path, genesis)
 	check(t, err)

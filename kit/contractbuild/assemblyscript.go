@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/cairn-chain/cairn/contracts"
+	"github.com/cairn-chain/cairn/internal/contractsource"
 )
 
 const (
@@ -78,33 +79,33 @@ func (t scriptTools) toolchain() (map[string]string, error) {
 }
 
 // collect takes the source of the package in a directory: all of assembly.
-func (t scriptTools) collect(_ context.Context, dir string) (Source, error) {
+func (t scriptTools) collect(_ context.Context, dir string) (contractsource.Source, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "package.json"))
 	if err != nil {
-		return Source{}, err
+		return contractsource.Source{}, err
 	}
 	var described struct {
 		Name string `json:"name"`
 	}
 	if err := json.Unmarshal(text, &described); err != nil {
-		return Source{}, fmt.Errorf("package.json: %w", err)
+		return contractsource.Source{}, fmt.Errorf("package.json: %w", err)
 	}
 	if err := checkSDK(dir); err != nil {
-		return Source{}, err
+		return contractsource.Source{}, err
 	}
 	if _, err := t.find(dir); err != nil {
-		return Source{}, err
+		return contractsource.Source{}, err
 	}
 	toolchain, err := t.toolchain()
 	if err != nil {
-		return Source{}, err
+		return contractsource.Source{}, err
 	}
 	name := described.Name[strings.LastIndexByte(described.Name, '/')+1:]
-	s := Source{
-		Manifest: Manifest{Format: formatVersion, Language: AssemblyScript, Name: name, Toolchain: toolchain},
+	s := contractsource.Source{
+		Manifest: contractsource.Manifest{Format: contractsource.Format, Language: contractsource.AssemblyScript, Name: name, Toolchain: toolchain},
 		Files:    map[string][]byte{},
 	}
-	return s, s.addAll(dir, filepath.Join(dir, "assembly"))
+	return s, addAll(&s, dir, filepath.Join(dir, "assembly"))
 }
 
 // above are a directory and all above it.
@@ -127,7 +128,7 @@ func checkSDK(dir string) error {
 		return eachSDKFile(func(file string, content []byte) error {
 			if found, err := os.ReadFile(filepath.Join(own, filepath.FromSlash(file))); err != nil ||
 				string(found) != string(content) {
-				return badSource("%s of the project's %s is not that of this program, which compiles contracts: others could not "+
+				return contractsource.Errorf("%s of the project's %s is not that of this program, which compiles contracts: others could not "+
 					"verify the module. Take the SDK that cairn contract new writes, and put changes into assembly", file, scriptSDK)
 			}
 			return nil
@@ -188,7 +189,7 @@ func (t scriptTools) compile(ctx context.Context, dir string, o Options) (made c
 	if err != nil {
 		return made, err
 	}
-	modules := Source{Files: map[string][]byte{}}
+	modules := contractsource.Source{Files: map[string][]byte{}}
 	for file, content := range compiler {
 		modules.Files["node_modules/"+file] = content
 	}
@@ -199,7 +200,7 @@ func (t scriptTools) compile(ctx context.Context, dir string, o Options) (made c
 	if err != nil {
 		return made, err
 	}
-	if err := modules.unpack(dir); err != nil {
+	if err := unpack(modules, dir); err != nil {
 		return made, err
 	}
 	run := tool{file: node, env: []string{"PATH=/usr/bin:/bin", "HOME=" + dir, "LC_ALL=C"}, log: o.Log}

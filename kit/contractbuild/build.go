@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/cairn-chain/cairn/internal/contractsource"
 	"github.com/cairn-chain/cairn/internal/protocol/fees"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -38,22 +39,22 @@ type Result struct {
 
 // Build makes the module of a source. What a deploy would refuse it refuses, with the name of the function. An error of
 // type [*ToolchainError] says that something is missing here, or is not what the source was built with.
-func Build(ctx context.Context, s Source, o Options) (Result, error) {
+func Build(ctx context.Context, s contractsource.Source, o Options) (Result, error) {
 	archive, err := s.Archive()
 	if err != nil {
 		return Result{}, err
 	}
-	if err := s.checkToolchain(ctx); err != nil {
+	if err := checkToolchain(ctx, s); err != nil {
 		return Result{}, err
 	}
-	made, dir, err := s.compile(ctx, o)
+	made, dir, err := compile(ctx, s, o)
 	if err != nil {
 		return Result{}, err
 	}
 	linked := made.module
-	var hash *Hash
+	var hash *contractsource.Hash
 	if o.WithSource {
-		h := HashOf(archive)
+		h := contractsource.HashOf(archive)
 		hash = &h
 	}
 	module, err := strip(linked, hash)
@@ -78,10 +79,10 @@ func Build(ctx context.Context, s Source, o Options) (Result, error) {
 func (r Result) Bare() ([]byte, error) { return strip(r.Linked, nil) }
 
 // checkToolchain compares the toolchain of this machine with the one that the source was collected with.
-func (s Source) checkToolchain(ctx context.Context) error {
+func checkToolchain(ctx context.Context, s contractsource.Source) error {
 	var here map[string]string
 	var err error
-	if s.Manifest.Language == Rust {
+	if s.Manifest.Language == contractsource.Rust {
 		here, err = debianRust.toolchain(ctx)
 	} else {
 		here, err = scriptCompiler.toolchain()
@@ -98,7 +99,7 @@ func (s Source) checkToolchain(ctx context.Context) error {
 }
 
 // compile makes the linked module in a new directory, which it names.
-func (s Source) compile(ctx context.Context, o Options) (made compiled, dir string, err error) {
+func compile(ctx context.Context, s contractsource.Source, o Options) (made compiled, dir string, err error) {
 	top, err := os.MkdirTemp("", "cairn-build-")
 	if err != nil {
 		return made, "", err
@@ -116,10 +117,10 @@ func (s Source) compile(ctx context.Context, o Options) (made compiled, dir stri
 			return made, "", err
 		}
 	}
-	if err := s.unpack(dir); err != nil {
+	if err := unpack(s, dir); err != nil {
 		return made, "", err
 	}
-	if s.Manifest.Language == Rust {
+	if s.Manifest.Language == contractsource.Rust {
 		made.module, err = debianRust.compile(ctx, s, dir, home, o)
 	} else {
 		made, err = scriptCompiler.compile(ctx, dir, o)

@@ -6,23 +6,25 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/cairn-chain/cairn/internal/contractsource"
 )
 
 // Collect takes a contract's source from its project's directory, and records the toolchain of this machine in it. An
 // error of type [*ToolchainError] says what is missing.
-func Collect(ctx context.Context, dir string) (Source, error) {
+func Collect(ctx context.Context, dir string) (contractsource.Source, error) {
 	dir, err := filepath.Abs(dir)
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
 	}
 	if err != nil {
-		return Source{}, err
+		return contractsource.Source{}, err
 	}
-	var s Source
+	var s contractsource.Source
 	rust, script := exists(filepath.Join(dir, cargoFile)), exists(filepath.Join(dir, filepath.FromSlash(scriptEntry)))
 	switch {
 	case rust && script:
-		return Source{}, badSource(
+		return contractsource.Source{}, contractsource.Errorf(
 			"%s has a %s and %s: is it a contract in Rust or in AssemblyScript?", dir, cargoFile, scriptEntry,
 		)
 	case rust:
@@ -30,14 +32,14 @@ func Collect(ctx context.Context, dir string) (Source, error) {
 	case script:
 		s, err = scriptCompiler.collect(ctx, dir)
 	default:
-		return Source{},
-			badSource("%s is no contract's project: it has neither %s (Rust) nor %s (AssemblyScript)", dir, cargoFile,
+		return contractsource.Source{},
+			contractsource.Errorf("%s is no contract's project: it has neither %s (Rust) nor %s (AssemblyScript)", dir, cargoFile,
 				scriptEntry)
 	}
 	if err != nil {
-		return Source{}, err
+		return contractsource.Source{}, err
 	}
-	return s, s.check()
+	return s, s.Check()
 }
 
 // within reports whether a file is a directory or below it.
@@ -56,32 +58,32 @@ func slashed(root, file string) string {
 }
 
 // add takes a file into the source.
-func (s *Source) add(root, file string) error {
+func add(s *contractsource.Source, root, file string) error {
 	info, err := os.Lstat(file)
 	switch {
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		return badSource("%s is no regular file", file)
-	case info.Size() > MaxArchiveBytes || len(s.Files) >= maxFiles:
-		return badSource("a source has at most %d files and %d bytes; %s is too much", maxFiles, MaxArchiveBytes, file)
+		return contractsource.Errorf("%s is no regular file", file)
+	case info.Size() > contractsource.MaxArchiveBytes || len(s.Files) >= contractsource.MaxFiles:
+		return contractsource.Errorf("a source has at most %d files and %d bytes; %s is too much", contractsource.MaxFiles, contractsource.MaxArchiveBytes, file)
 	}
 	s.Files[slashed(root, file)], err = os.ReadFile(file)
 	return err
 }
 
 // addAll takes the files of a directory into the source.
-func (s *Source) addAll(root, dir string) error {
+func addAll(s *contractsource.Source, root, dir string) error {
 	return filepath.WalkDir(dir, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		return s.add(root, file)
+		return add(s, root, file)
 	})
 }
 
 // unpack writes the files of a source below a directory.
-func (s Source) unpack(dir string) error {
+func unpack(s contractsource.Source, dir string) error {
 	for file, content := range s.Files {
 		target := filepath.Join(dir, filepath.FromSlash(file))
 		if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/cairn-chain/cairn/internal/contractsource"
 )
 
 func TestDifferences(t *testing.T) {
-	hash, other := HashOf([]byte("a")), HashOf([]byte("b"))
-	module := func(linked []byte, source *Hash) []byte {
+	hash, other := contractsource.HashOf([]byte("a")), contractsource.HashOf([]byte("b"))
+	module := func(linked []byte, source *contractsource.Hash) []byte {
 		code, err := strip(linked, source)
 		if err != nil {
 			t.Fatal(err)

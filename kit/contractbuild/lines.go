@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/cairn-chain/cairn/internal/contractsource"
 )
 
 // Position is a line of a source; the file is a path in the archive. Its zero value is unknown.
@@ -76,13 +78,13 @@ func (m *SourceMap) Before(defined, offset int, wanted func(Position) bool) Posi
 }
 
 // IsOwn tells the contract's own sources from those of the SDK and of the language, and from generated ones.
-func (s Source) IsOwn(p Position) bool {
-	return strings.HasPrefix(p.File, s.own()) && !strings.Contains(p.File, "~") // it marks generated files
+func IsOwn(s contractsource.Source, p Position) bool {
+	return strings.HasPrefix(p.File, own(s)) && !strings.Contains(p.File, "~") // it marks generated files
 }
 
 // own is what the paths of the contract's own sources begin with, as [Position] has them.
-func (s Source) own() string {
-	if s.Manifest.Language == AssemblyScript {
+func own(s contractsource.Source) string {
+	if s.Manifest.Language == contractsource.AssemblyScript {
 		return "assembly/"
 	}
 	return path.Join(s.Manifest.Package, "src") + "/"
@@ -90,12 +92,12 @@ func (s Source) own() string {
 
 // Map compiles a source with debug information, and says where the instructions of its module come from. The module is
 // what [Build] made of the same source; its functions are found again by what they do, so a difference is an error.
-func Map(ctx context.Context, s Source, o Options, module []byte) (*SourceMap, error) {
-	if err := s.checkToolchain(ctx); err != nil {
+func Map(ctx context.Context, s contractsource.Source, o Options, module []byte) (*SourceMap, error) {
+	if err := checkToolchain(ctx, s); err != nil {
 		return nil, err
 	}
 	o.debug = true
-	debug, _, err := s.compile(ctx, o)
+	debug, _, err := compile(ctx, s, o)
 	if err != nil {
 		return nil, err
 	}

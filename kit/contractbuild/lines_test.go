@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/cairn-chain/cairn/internal/contractsource"
 )
 
 // TestFunctionsAreFoundAgain matches every compiled example with itself, and with itself in another order.
@@ -139,18 +141,18 @@ func TestPlaces(t *testing.T) {
 			t.Errorf("at %d: %v, not %v", at, got, want)
 		}
 	}
-	source := Source{Manifest: Manifest{Language: Rust, Package: "bank"}}
-	if got := m.Before(0, 107, source.IsOwn); got != own(3) {
+	source := contractsource.Source{Manifest: contractsource.Manifest{Language: contractsource.Rust, Package: "bank"}}
+	if got := m.Before(0, 107, func(at Position) bool { return IsOwn(source, at) }); got != own(3) {
 		t.Errorf("before the last: %v", got)
 	}
-	if got := m.Before(0, 100, source.IsOwn); got != (Position{}) {
+	if got := m.Before(0, 100, func(at Position) bool { return IsOwn(source, at) }); got != (Position{}) {
 		t.Errorf("before the first: %v", got)
 	}
-	script := Source{Manifest: Manifest{Language: AssemblyScript}}
+	script := contractsource.Source{Manifest: contractsource.Manifest{Language: contractsource.AssemblyScript}}
 	for file, want := range map[string]bool{
 		"assembly/index.ts": true, "assembly/index~calls.ts": false, "~lib/array.ts": false,
 	} {
-		if got := script.IsOwn(Position{file, 1}); got != want {
+		if got := IsOwn(script, Position{file, 1}); got != want {
 			t.Errorf("%s is own: %v", file, got)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/cairn-chain/cairn/internal/contractsource"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -91,7 +92,7 @@ func (r *reader) u32() int {
 }
 
 // strip keeps of a linked module what the chain runs and the ABI, and appends the source's hash unless that is nil.
-func strip(linked []byte, source *Hash) ([]byte, error) {
+func strip(linked []byte, source *contractsource.Hash) ([]byte, error) {
 	list, err := sections(linked)
 	if err != nil {
 		return nil, err
@@ -124,20 +125,20 @@ func appendCustom(out []byte, name string, content []byte) []byte {
 }
 
 // SourceOf is the hash of the source that a module says it is made of; ok is false if it says none.
-func SourceOf(code []byte) (hash Hash, ok bool) {
+func SourceOf(code []byte) (hash contractsource.Hash, ok bool) {
 	list, err := sections(code)
 	if err != nil {
-		return Hash{}, false
+		return contractsource.Hash{}, false
 	}
 	for _, s := range list {
 		if s.id == customSection && s.name == SourceSection {
 			if len(s.content) != 1+len(hash) || s.content[0] != 1 {
-				return Hash{}, false
+				return contractsource.Hash{}, false
 			}
-			return Hash(s.content[1:]), true
+			return contractsource.Hash(s.content[1:]), true
 		}
 	}
-	return Hash{}, false
+	return contractsource.Hash{}, false
 }
 
 // functions knows the functions of a module by their names and bodies.

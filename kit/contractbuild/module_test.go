@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/cairn-chain/cairn/internal/contractsource"
 )
 
 // contract is a module with a host function imported, two functions, names and other sections; the body of the second
@@ -23,7 +25,7 @@ func contract(body ...byte) []byte {
 }
 
 func TestStrip(t *testing.T) {
-	hash := HashOf([]byte("source"))
+	hash := contractsource.HashOf([]byte("source"))
 	linked := contract(0x01)
 	plain, err := strip(linked, nil)
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/cairn-chain/cairn/internal/contractsource"
 )
 
 const (
@@ -134,7 +136,7 @@ func (c crate) dir() string { return filepath.Dir(c.Manifest) }
 
 // crates are the package of a directory, first, and all that it depends on; home is a directory for cargo. A package
 // that would run something while it is compiled, or is not here as a source, is refused with an error that wraps
-// [ErrSource].
+// [contractsource.ErrSource].
 func (r rustTools) crates(ctx context.Context, dir, home string) ([]crate, error) {
 	var all []crate
 	known := map[string]bool{}
@@ -155,8 +157,8 @@ func (r rustTools) crates(ctx context.Context, dir, home string) ([]crate, error
 		for _, d := range c.Dependencies {
 			next = append(next, filepath.Clean(d.Path))
 		}
-		if len(all) > maxFiles {
-			return nil, badSource("more than %d packages", maxFiles)
+		if len(all) > contractsource.MaxFiles {
+			return nil, contractsource.Errorf("more than %d packages", contractsource.MaxFiles)
 		}
 	}
 	return all, nil
@@ -179,7 +181,7 @@ func (r rustTools) crate(ctx context.Context, manifest, home string) (crate, err
 	}
 	at := slices.IndexFunc(metadata.Packages, func(c crate) bool { return c.Manifest == manifest })
 	if at < 0 {
-		return crate{}, badSource("%s is not the Cargo.toml of a package", manifest)
+		return crate{}, contractsource.Errorf("%s is not the Cargo.toml of a package", manifest)
 	}
 	return metadata.Packages[at], nil
 }
@@ -188,7 +190,7 @@ func (r rustTools) crate(ctx context.Context, manifest, home string) (crate, err
 func (c crate) check() error {
 	for _, d := range c.Dependencies {
 		if d.Path == "" {
-			return badSource("%s depends on %s, which is not beside it: a build takes sources only, so copy the "+
+			return contractsource.Errorf("%s depends on %s, which is not beside it: a build takes sources only, so copy the "+
 				"crate's into the "+
 				"project, and depend on it by path", c.Name, d.Name)
 		}
@@ -196,13 +198,13 @@ func (c crate) check() error {
 	for _, t := range c.Targets {
 		switch {
 		case slices.Contains(t.Kind, "custom-build"):
-			return badSource("%s has a build script, which would run on the machine of everybody who verifies", c.Name)
+			return contractsource.Errorf("%s has a build script, which would run on the machine of everybody who verifies", c.Name)
 		case slices.Contains(t.Kind, "proc-macro"):
-			return badSource("%s has procedural macros, which would run on the machine of everybody who verifies", c.Name)
+			return contractsource.Errorf("%s has procedural macros, which would run on the machine of everybody who verifies", c.Name)
 		}
 	}
 	if _, _, ok := c.library(); !ok {
-		return badSource("%s has no library in src", c.Name)
+		return contractsource.Errorf("%s has no library in src", c.Name)
 	}
 	return nil
 }
@@ -219,23 +221,23 @@ func (c crate) library() (name string, kinds []string, ok bool) {
 }
 
 // collect takes the source of the package in a directory: Cargo.toml and src of it and of what it depends on.
-func (r rustTools) collect(ctx context.Context, dir string) (Source, error) {
+func (r rustTools) collect(ctx context.Context, dir string) (contractsource.Source, error) {
 	toolchain, err := r.toolchain(ctx)
 	if err != nil {
-		return Source{}, err
+		return contractsource.Source{}, err
 	}
 	home, err := os.MkdirTemp("", "cairn-build-")
 	if err != nil {
-		return Source{}, err
+		return contractsource.Source{}, err
 	}
 	defer os.RemoveAll(home)
 	crates, err := r.crates(ctx, dir, home)
 	if err != nil {
-		return Source{}, err
+		return contractsource.Source{}, err
 	}
 	name, kinds, _ := crates[0].library()
 	if !slices.Contains(kinds, "cdylib") {
-		return Source{}, badSource(
+		return contractsource.Source{}, contractsource.Errorf(
 			"%s is no contract: its Cargo.toml needs\n[lib]\ncrate-type = [\"cdylib\"]", crates[0].Name,
 		)
 	}
@@ -246,19 +248,19 @@ func (r rustTools) collect(ctx context.Context, dir string) (Source, error) {
 		}
 	}
 	if root == filepath.Dir(root) {
-		return Source{}, badSource("the package and what it depends on have no directory in common")
+		return contractsource.Source{}, contractsource.Errorf("the package and what it depends on have no directory in common")
 	}
-	s := Source{Files: map[string][]byte{}}
+	s := contractsource.Source{Files: map[string][]byte{}}
 	for _, c := range crates {
-		if err := s.add(root, filepath.Join(c.dir(), cargoFile)); err != nil {
-			return Source{}, err
+		if err := add(&s, root, filepath.Join(c.dir(), cargoFile)); err != nil {
+			return contractsource.Source{}, err
 		}
-		if err := s.addAll(root, filepath.Join(c.dir(), "src")); err != nil {
-			return Source{}, err
+		if err := addAll(&s, root, filepath.Join(c.dir(), "src")); err != nil {
+			return contractsource.Source{}, err
 		}
 	}
-	s.Manifest = Manifest{
-		Format: formatVersion, Language: Rust, Name: name, Package: slashed(root, dir), Toolchain: toolchain,
+	s.Manifest = contractsource.Manifest{
+		Format: contractsource.Format, Language: contractsource.Rust, Name: name, Package: slashed(root, dir), Toolchain: toolchain,
 	}
 	return s, nil
 }
@@ -272,14 +274,14 @@ var profile = []string{
 }
 
 // compile makes the linked module of a source that is unpacked in dir; home is a directory beside it.
-func (r rustTools) compile(ctx context.Context, s Source, dir, home string, o Options) ([]byte, error) {
+func (r rustTools) compile(ctx context.Context, s contractsource.Source, dir, home string, o Options) ([]byte, error) {
 	crates, err := r.crates(ctx, filepath.Join(dir, filepath.FromSlash(s.Manifest.Package)), home)
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range crates {
 		if !within(c.dir(), dir) {
-			return nil, badSource("it depends on %s, which is not in it", c.dir())
+			return nil, contractsource.Errorf("it depends on %s, which is not in it", c.dir())
 		}
 	}
 	// A package in a directory below is a member of a workspace, so that the profile and paths are those of the root.
@@ -305,7 +307,7 @@ func (r rustTools) compile(ctx context.Context, s Source, dir, home string, o Op
 	}
 	args := []string{
 		"build", "--quiet", "--lib", "--release", "--offline", "--target", wasmTarget,
-		"--manifest-path", filepath.Join(dir, filepath.FromSlash(s.at(cargoFile))),
+		"--manifest-path", filepath.Join(dir, filepath.FromSlash(s.At(cargoFile))),
 		"--config", "target." + wasmTarget + ".rustflags=" + string(encoded),
 	}
 	for _, setting := range settings {

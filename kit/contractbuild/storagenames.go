@@ -5,16 +5,18 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/cairn-chain/cairn/internal/contractsource"
 )
 
 // CheckStorage refuses a source that gives one name in storage to two variables: they would write over each other, and no
 // compiler sees it, as a static of the SDK knows only itself. AssemblyScript is refused by the SDK's transform.
-func CheckStorage(s Source) error {
-	if s.Manifest.Language != Rust {
+func CheckStorage(s contractsource.Source) error {
+	if s.Manifest.Language != contractsource.Rust {
 		return nil
 	}
 	names := storageNames{source: s, seen: map[string]storageName{}, consts: map[string]string{}, read: map[string]bool{}}
-	names.file(s.own() + "lib.rs")
+	names.file(own(s) + "lib.rs")
 	slices.SortFunc(names.all, func(a, b storageName) int { return a.order - b.order })
 	for _, n := range names.all {
 		if n.name == "" {
@@ -41,7 +43,7 @@ type storageName struct {
 
 // storageNames reads the files that a contract's lib.rs comes to.
 type storageNames struct {
-	source Source
+	source contractsource.Source
 	all    []storageName
 	seen   map[string]storageName
 	consts map[string]string

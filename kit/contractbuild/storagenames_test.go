@@ -3,10 +3,12 @@ package contractbuild
 import (
 	"strings"
 	"testing"
+
+	"github.com/cairn-chain/cairn/internal/contractsource"
 )
 
-func rustSource(files map[string]string) Source {
-	s := Source{Manifest: Manifest{Language: Rust}, Files: map[string][]byte{}}
+func rustSource(files map[string]string) contractsource.Source {
+	s := contractsource.Source{Manifest: contractsource.Manifest{Language: contractsource.Rust}, Files: map[string][]byte{}}
 	for file, text := range files {
 		s.Files["src/"+file] = []byte(text)
 	}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cairn-chain/cairn/internal/contractsource"
 )
 
 // write makes files below a directory; those that begin with #! can be run.
@@ -145,7 +147,7 @@ func TestRustCollect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Manifest.Name != "tally" || s.Manifest.Package != "apps/tally" || s.at("src/lib.rs") != "apps/tally/src/lib.rs" {
+	if s.Manifest.Name != "tally" || s.Manifest.Package != "apps/tally" || s.At("src/lib.rs") != "apps/tally/src/lib.rs" {
 		t.Errorf("%+v", s.Manifest)
 	}
 	want := map[string]string{
@@ -163,7 +165,7 @@ func TestRustCollect(t *testing.T) {
 	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "sdk/src/link.rs")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.collect(context.Background(), filepath.Join(dir, "apps/tally")); !errors.Is(err, ErrSource) {
+	if _, err := r.collect(context.Background(), filepath.Join(dir, "apps/tally")); !errors.Is(err, contractsource.ErrSource) {
 		t.Errorf("a link: %v", err)
 	}
 }
@@ -188,7 +190,7 @@ func TestWhatWouldRunIsRefused(t *testing.T) {
 	} {
 		r := fakeRust(t, nil)
 		described(t, r, change, "/p/tally", "/p/dependency")
-		if _, err := r.crates(context.Background(), "/p/tally", t.TempDir()); !errors.Is(err, ErrSource) ||
+		if _, err := r.crates(context.Background(), "/p/tally", t.TempDir()); !errors.Is(err, contractsource.ErrSource) ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
@@ -198,8 +200,8 @@ func TestWhatWouldRunIsRefused(t *testing.T) {
 func TestCompileStaysInItsSource(t *testing.T) {
 	r, dir := fakeRust(t, nil), t.TempDir()
 	described(t, r, func(*crate) {}, filepath.Join(dir, "tally"), "/elsewhere/secret")
-	_, err := r.compile(context.Background(), Source{Manifest: Manifest{Package: "tally"}}, dir, t.TempDir(), Options{})
-	if !errors.Is(err, ErrSource) || !strings.Contains(err.Error(), "/elsewhere/secret") {
+	_, err := r.compile(context.Background(), contractsource.Source{Manifest: contractsource.Manifest{Package: "tally"}}, dir, t.TempDir(), Options{})
+	if !errors.Is(err, contractsource.ErrSource) || !strings.Contains(err.Error(), "/elsewhere/secret") {
 		t.Errorf("%v", err)
 	}
 }
@@ -246,7 +248,7 @@ func TestScriptCollect(t *testing.T) {
 		t.Errorf("with this SDK: %v", err)
 	}
 	write(t, own, map[string]string{"assembly/storage.ts": "changed"})
-	if _, err := tools.collect(context.Background(), dir); !errors.Is(err, ErrSource) ||
+	if _, err := tools.collect(context.Background(), dir); !errors.Is(err, contractsource.ErrSource) ||
 		!strings.Contains(err.Error(), "assembly/storage.ts") {
 		t.Errorf("with another SDK: %v", err)
 	}
@@ -304,12 +306,12 @@ func TestNode(t *testing.T) {
 
 func TestCollectTellsLanguages(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Collect(context.Background(), dir); !errors.Is(err, ErrSource) ||
+	if _, err := Collect(context.Background(), dir); !errors.Is(err, contractsource.ErrSource) ||
 		!strings.Contains(err.Error(), "neither") {
 		t.Errorf("an empty directory: %v", err)
 	}
 	write(t, dir, map[string]string{"Cargo.toml": "", "assembly/index.ts": ""})
-	if _, err := Collect(context.Background(), dir); !errors.Is(err, ErrSource) ||
+	if _, err := Collect(context.Background(), dir); !errors.Is(err, contractsource.ErrSource) ||
 		!strings.Contains(err.Error(), "or in") {
 		t.Errorf("both: %v", err)
 	}

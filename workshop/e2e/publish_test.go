@@ -8,22 +8,22 @@ import (
 	"testing"
 
 	"github.com/cairn-chain/cairn/client"
-	"github.com/cairn-chain/cairn/kit/contractbuild"
+	"github.com/cairn-chain/cairn/internal/contractsource"
 )
 
 // said is a module that says the hash of a source, and the source's archive. No toolchain is the one that it names.
 func said(t *testing.T) (code, archive []byte) {
 	t.Helper()
-	archive, err := contractbuild.Source{
-		Manifest: contractbuild.Manifest{
-			Format: 1, Language: contractbuild.AssemblyScript, Name: "counter", Toolchain: map[string]string{"asc": "none"},
+	archive, err := contractsource.Source{
+		Manifest: contractsource.Manifest{
+			Format: 1, Language: contractsource.AssemblyScript, Name: "counter", Toolchain: map[string]string{"asc": "none"},
 		},
 		Files: map[string][]byte{"assembly/index.ts": []byte("//")},
 	}.Archive()
 	if err != nil {
 		t.Fatal(err)
 	}
-	hash := contractbuild.HashOf(archive)
+	hash := contractsource.HashOf(archive)
 	section := "\x0ccairn_source\x01" + string(hash[:])
 	return append(module(t, "counter"), "\x00"+string(rune(len(section)))+section...), archive
 }
@@ -62,13 +62,13 @@ func TestPublishedSourceIsFound(t *testing.T) {
 	var result struct{ SourceHash, Path string }
 	u.succeeds(&result, publish("said", tar)...)
 
-	hash := contractbuild.HashOf(archive)
+	hash := contractsource.HashOf(archive)
 	c, err := client.New(node.RPC, client.WithRetry(0))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	got, err := c.Source(t.Context(), hash, contractbuild.MaxArchiveBytes)
+	got, err := c.Source(t.Context(), hash, contractsource.MaxArchiveBytes)
 	if err != nil || !bytes.Equal(got, archive) || result.Path != "/sources/"+hash.String() {
 		t.Errorf("%d bytes at %s, %v", len(got), result.Path, err)
 	}

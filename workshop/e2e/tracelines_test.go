@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairn-chain/cairn/internal/contractsource"
 	"github.com/cairn-chain/cairn/kit/contractbuild"
 )
 
@@ -52,7 +53,7 @@ func TestLinesOfATrace(t *testing.T) {
 			var built struct{ Module, Source string }
 			u.succeeds(&built, "contract", "build", dir, "--out", out)
 			function, deploy := "add", []string{"deploy", built.Module, "--from", "dev0", "--alias", "counter"}
-			if source.Manifest.Language == contractbuild.AssemblyScript {
+			if source.Manifest.Language == contractsource.AssemblyScript {
 				function, deploy = "increase", append(deploy, "--args", `{"start":0}`)
 			}
 			u.succeeds(nil, deploy...)
@@ -93,11 +94,11 @@ func TestLinesOfATrace(t *testing.T) {
 }
 
 // lineWith is the only line of a source with a text, as FILE:LINE.
-func lineWith(t *testing.T, source contractbuild.Source, text string) string {
+func lineWith(t *testing.T, source contractsource.Source, text string) string {
 	t.Helper()
 	var found []string
 	for file, content := range source.Files {
-		own := source.IsOwn(contractbuild.Position{File: file})
+		own := contractbuild.IsOwn(source, contractbuild.Position{File: file})
 		for i, line := range strings.Split(string(content), "\n") {
 			if own && strings.Contains(line, `"`+text+`")`) && !strings.Contains(line, "assert") {
 				found = append(found, file+":"+strconv.Itoa(i+1))
@@ -111,10 +112,10 @@ func lineWith(t *testing.T, source contractbuild.Source, text string) string {
 }
 
 // changed writes the archive of a source with one byte changed.
-func changed(t *testing.T, source contractbuild.Source, dir string) string {
+func changed(t *testing.T, source contractsource.Source, dir string) string {
 	t.Helper()
 	for file, content := range source.Files {
-		if source.IsOwn(contractbuild.Position{File: file}) {
+		if contractbuild.IsOwn(source, contractbuild.Position{File: file}) {
 			other := strings.Replace(string(content), refusal+`")`, strings.ToUpper(refusal[:1])+refusal[1:]+`")`, 1)
 			source.Files[file] = []byte(other)
 		}

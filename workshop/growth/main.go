@@ -61,7 +61,7 @@ func main() {
 	flag.IntVar(&s.runs, "runs", 5, "runs, of which the median is taken")
 	flag.StringVar(&s.binary, "cairn", "../bin/cairn", "Cairn's binary")
 	flag.StringVar(&s.directory, "dir", os.TempDir(), "where the chain is made; 10^7.5 leaves take about 15 GB")
-	flag.StringVar(&s.plots, "plots", "docs", "directory of the plots")
+	flag.StringVar(&s.plots, "plots", "../docs", "directory of the plots")
 	flag.Parse()
 	program.Main("growth", func(ctx context.Context) error {
 		for list, values := range map[*string]*[]int{

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/cairn-chain/cairn/internal/contractsource"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
-	"github.com/cairn-chain/cairn/kit/contractbuild"
 )
 
 // maxBytes is what the archives of a directory take together at most.
@@ -41,11 +41,11 @@ type Directory struct {
 // OpenDirectory is the directory of a path, which is made with the first archive. An empty path keeps none.
 func OpenDirectory(path string) *Directory { return &Directory{path: path, limit: maxBytes} }
 
-// Keep puts an archive on disk, whole or not at all, unless it is there. Errors wrap [contractbuild.ErrSource],
+// Keep puts an archive on disk, whole or not at all, unless it is there. Errors wrap [contractsource.ErrSource],
 // [ErrFull], [ErrMemory] or are of the disk.
-func (d *Directory) Keep(archive []byte) (contractbuild.Hash, error) {
-	hash := contractbuild.HashOf(archive)
-	if _, err := contractbuild.ReadArchive(archive); err != nil {
+func (d *Directory) Keep(archive []byte) (contractsource.Hash, error) {
+	hash := contractsource.HashOf(archive)
+	if _, err := contractsource.ReadArchive(archive); err != nil {
 		return hash, err
 	}
 	if d.path == "" {
@@ -94,6 +94,6 @@ func (d *Directory) size() (total int64, err error) {
 	return total, nil
 }
 
-func (d *Directory) file(hash contractbuild.Hash) string {
+func (d *Directory) file(hash contractsource.Hash) string {
 	return filepath.Join(d.path, hash.String()+archiveSuffix)
 }

@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/contractsource"
 	"github.com/cairn-chain/cairn/internal/server/admin"
-	"github.com/cairn-chain/cairn/kit/contractbuild"
 )
 
 // PublishPath is where on the admin address an archive is handed in.
@@ -26,7 +26,7 @@ const archiveType = "application/x-tar"
 func Handler(d *Directory) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+api.SourcesPath+"{hash}", func(w http.ResponseWriter, r *http.Request) {
-		var hash contractbuild.Hash
+		var hash contractsource.Hash
 		digits, ok := strings.CutPrefix(r.PathValue("hash"), "0x")
 		if n, err := hex.Decode(hash[:], []byte(digits[:min(len(digits), 2*len(hash))])); !ok || err != nil ||
 			n != len(hash) || len(digits) != 2*len(hash) {
@@ -59,7 +59,7 @@ func Handler(d *Directory) http.Handler {
 }
 
 // Publishing takes an archive by PUT. It answers 204 when the archive is on disk, and 415 if it is not said to be one.
-// It answers 422 with the reason if it is not one that [contractbuild.Source.Archive] writes. It answers 507 if there
+// It answers 422 with the reason if it is not one that [contractsource.Source.Archive] writes. It answers 507 if there
 // is no room, and 409 of a node in memory.
 func Publishing(d *Directory) admin.Route {
 	return admin.Route{Pattern: "PUT " + PublishPath, Serve: func(w http.ResponseWriter, r *http.Request) {
@@ -67,7 +67,7 @@ func Publishing(d *Directory) admin.Route {
 			http.Error(w, "the request must be of type "+archiveType, http.StatusUnsupportedMediaType)
 			return
 		}
-		archive, err := io.ReadAll(http.MaxBytesReader(w, r.Body, contractbuild.MaxArchiveBytes))
+		archive, err := io.ReadAll(http.MaxBytesReader(w, r.Body, contractsource.MaxArchiveBytes))
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
@@ -75,7 +75,7 @@ func Publishing(d *Directory) admin.Route {
 		switch _, err := d.Keep(archive); {
 		case err == nil:
 			w.WriteHeader(http.StatusNoContent)
-		case errors.Is(err, contractbuild.ErrSource):
+		case errors.Is(err, contractsource.ErrSource):
 			http.Error(w, err.Error(), http.StatusUnprocessableEntity)
 		case errors.Is(err, ErrFull):
 			http.Error(w, err.Error(), http.StatusInsufficientStorage)

@@ -11,15 +11,15 @@ import (
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
+	"github.com/cairn-chain/cairn/internal/contractsource"
 	"github.com/cairn-chain/cairn/internal/server/admin"
-	"github.com/cairn-chain/cairn/kit/contractbuild"
 )
 
 // archive is one whose file has n bytes.
 func archive(t *testing.T, n int) []byte {
 	t.Helper()
-	content, err := contractbuild.Source{
-		Manifest: contractbuild.Manifest{Format: 1, Language: contractbuild.Rust, Name: "t"},
+	content, err := contractsource.Source{
+		Manifest: contractsource.Manifest{Format: 1, Language: contractsource.Rust, Name: "t"},
 		Files:    map[string][]byte{"src/lib.rs": bytes.Repeat([]byte("/"), n)},
 	}.Archive()
 	if err != nil {
@@ -46,7 +46,7 @@ func TestPublishedIsServed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hash := contractbuild.HashOf(content)
+	hash := contractsource.HashOf(content)
 	if _, err := node.Source(t.Context(), hash, 1<<20); err == nil {
 		t.Fatal("it is there before it was published")
 	}
@@ -73,7 +73,7 @@ func TestPublishedIsServed(t *testing.T) {
 
 func TestServeKnowsOnlyHashes(t *testing.T) {
 	outside := t.TempDir()
-	secret := contractbuild.HashOf(nil).String() + ".tar"
+	secret := contractsource.HashOf(nil).String() + ".tar"
 	if err := os.WriteFile(filepath.Join(outside, secret), []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestPublishIsRefused(t *testing.T) {
 		"taken":      {room, archiveType, first, http.StatusNoContent},
 		"no archive": {room, archiveType, []byte("tar"), http.StatusUnprocessableEntity},
 		"one more":   {room, archiveType, append(bytes.Clone(first), 0), http.StatusUnprocessableEntity},
-		"too long":   {room, archiveType, make([]byte, contractbuild.MaxArchiveBytes+1), http.StatusBadRequest},
+		"too long":   {room, archiveType, make([]byte, contractsource.MaxArchiveBytes+1), http.StatusBadRequest},
 		"a form":     {room, "text/plain", first, http.StatusUnsupportedMediaType},
 		"no room":    {small, archiveType, archive(t, 10), http.StatusInsufficientStorage},
 		"in memory":  {OpenDirectory(""), archiveType, first, http.StatusConflict},
@@ -136,7 +136,7 @@ func TestPublishIsRefused(t *testing.T) {
 		}
 	}
 	files, err := os.ReadDir(room.path)
-	if err != nil || len(files) != 1 || files[0].Name() != contractbuild.HashOf(first).String()+".tar" {
+	if err != nil || len(files) != 1 || files[0].Name() != contractsource.HashOf(first).String()+".tar" {
 		t.Errorf("%v, %v", files, err)
 	}
 	if err := Publish(t.Context(), admin.Client{URL: served(t, small)}, archive(t, 10)); err == nil ||

@@ -1,4 +1,4 @@
-package contractbuild
+package contractsource
 
 import (
 	"archive/tar"
@@ -48,7 +48,7 @@ func TestSourceIsRefused(t *testing.T) {
 		return func(s *Source) { s.Files[path] = []byte("x") }
 	}
 	many := func(s *Source) {
-		for i := range maxFiles {
+		for i := range MaxFiles {
 			s.Files[fmt.Sprintf("f%d", i)] = nil
 		}
 	}

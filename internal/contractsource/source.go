@@ -1,4 +1,4 @@
-package contractbuild
+package contractsource
 
 import (
 	"archive/tar"
@@ -20,7 +20,7 @@ import (
 // Limits of a source.
 const (
 	MaxArchiveBytes = 4 << 20
-	maxFiles        = 1_000
+	MaxFiles        = 1_000
 	maxPathBytes    = 100 // what the header of a file in a ustar archive has room for
 )
 
@@ -33,8 +33,8 @@ const (
 	AssemblyScript = "assemblyscript"
 )
 
-// formatVersion is that of archives, and of the flags and rules by which they are compiled.
-const formatVersion = 1
+// Format is that of archives, and of the flags and rules by which they are compiled.
+const Format = 1
 
 // Manifest says how a source is compiled.
 type Manifest struct {
@@ -68,7 +68,7 @@ func HashOf(archive []byte) Hash { return sha256.Sum256(archive) }
 // ErrSource is what every error of a source that is none wraps.
 var ErrSource = errors.New("bad source")
 
-func badSource(format string, args ...any) error {
+func Errorf(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrSource, fmt.Sprintf(format, args...))
 }
 
@@ -77,37 +77,37 @@ var (
 	sourceName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`)
 )
 
-// check holds a source to the limits. Its errors wrap [ErrSource].
-func (s Source) check() error {
+// Check holds a source to the limits. Its errors wrap [ErrSource].
+func (s Source) Check() error {
 	m := s.Manifest
 	switch {
-	case m.Format != formatVersion:
-		return badSource("its format is %d, and this program knows %d", m.Format, formatVersion)
+	case m.Format != Format:
+		return Errorf("its format is %d, and this program knows %d", m.Format, Format)
 	case m.Language != Rust && m.Language != AssemblyScript:
-		return badSource("its language is %q", m.Language)
+		return Errorf("its language is %q", m.Language)
 	case !sourceName.MatchString(m.Name):
-		return badSource("its name is %q: letters, digits, _ and -, at most 64", m.Name)
+		return Errorf("its name is %q: letters, digits, _ and -, at most 64", m.Name)
 	case m.Package != "" && !sourcePath.MatchString(m.Package):
-		return badSource("its package is in %q", m.Package)
-	case len(s.Files) > maxFiles:
-		return badSource("%d files, and at most %d are allowed", len(s.Files), maxFiles)
+		return Errorf("its package is in %q", m.Package)
+	case len(s.Files) > MaxFiles:
+		return Errorf("%d files, and at most %d are allowed", len(s.Files), MaxFiles)
 	}
 	size := 0
 	for file, content := range s.Files {
 		if !sourcePath.MatchString(file) || len(file) > maxPathBytes || file == manifestFile {
-			return badSource("a file has the path %q: parts of letters, digits, . _ - that do not begin with ., at "+
+			return Errorf("a file has the path %q: parts of letters, digits, . _ - that do not begin with ., at "+
 				"most %d bytes",
 				file, maxPathBytes)
 		}
 		for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
 			if _, taken := s.Files[dir]; taken {
-				return badSource("%s is a file and a directory", dir)
+				return Errorf("%s is a file and a directory", dir)
 			}
 		}
 		size += len(content)
 	}
 	if size > MaxArchiveBytes {
-		return badSource("its files have %d bytes, and at most %d are allowed", size, MaxArchiveBytes)
+		return Errorf("its files have %d bytes, and at most %d are allowed", size, MaxArchiveBytes)
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func (s Source) check() error {
 // Archive is the one encoding of a source: a ustar file of regular files of mode 0644 without owners and times, the
 // manifest first and the others by path. Its errors wrap [ErrSource].
 func (s Source) Archive() ([]byte, error) {
-	if err := s.check(); err != nil {
+	if err := s.Check(); err != nil {
 		return nil, err
 	}
 	manifest, err := json.Marshal(s.Manifest)
@@ -150,7 +150,7 @@ func (s Source) Archive() ([]byte, error) {
 		return nil, err
 	}
 	if archive.Len() > MaxArchiveBytes {
-		return nil, badSource("its archive has %d bytes, and at most %d are allowed", archive.Len(), MaxArchiveBytes)
+		return nil, Errorf("its archive has %d bytes, and at most %d are allowed", archive.Len(), MaxArchiveBytes)
 	}
 	return archive.Bytes(), nil
 }
@@ -158,7 +158,7 @@ func (s Source) Archive() ([]byte, error) {
 // ReadArchive reads what [Source.Archive] writes, and nothing else. Its errors wrap [ErrSource].
 func ReadArchive(archive []byte) (Source, error) {
 	if len(archive) > MaxArchiveBytes {
-		return Source{}, badSource("the archive has %d bytes, and at most %d are allowed", len(archive), MaxArchiveBytes)
+		return Source{}, Errorf("the archive has %d bytes, and at most %d are allowed", len(archive), MaxArchiveBytes)
 	}
 	s := Source{Files: map[string][]byte{}}
 	r := tar.NewReader(bytes.NewReader(archive))
@@ -168,23 +168,23 @@ func ReadArchive(archive []byte) (Source, error) {
 			break
 		}
 		if err != nil {
-			return Source{}, badSource("the archive: %s", err)
+			return Source{}, Errorf("the archive: %s", err)
 		}
 		content, err := io.ReadAll(r) // at most as long as the archive: a sparse file is no regular one of ustar
 		switch _, twice := s.Files[header.Name]; {
 		case err != nil:
-			return Source{}, badSource("%s: %s", header.Name, err)
+			return Source{}, Errorf("%s: %s", header.Name, err)
 		case header.Typeflag != tar.TypeReg || header.Format != tar.FormatUSTAR:
-			return Source{}, badSource("%s is no regular file of the ustar format", header.Name)
+			return Source{}, Errorf("%s is no regular file of the ustar format", header.Name)
 		case twice:
-			return Source{}, badSource("%s is there twice", header.Name)
+			return Source{}, Errorf("%s is there twice", header.Name)
 		case n > 0:
 			s.Files[header.Name] = content
 		case header.Name != manifestFile:
-			return Source{}, badSource("the archive does not begin with %s", manifestFile)
+			return Source{}, Errorf("the archive does not begin with %s", manifestFile)
 		default:
 			if err := json.Unmarshal(content, &s.Manifest); err != nil {
-				return Source{}, badSource("%s: %s", manifestFile, err)
+				return Source{}, Errorf("%s: %s", manifestFile, err)
 			}
 		}
 	}
@@ -193,12 +193,12 @@ func ReadArchive(archive []byte) (Source, error) {
 		return Source{}, err
 	}
 	if !bytes.Equal(archive, again) {
-		return Source{}, badSource(
+		return Source{}, Errorf(
 			"the archive is not written as %s writes it: order, owners, times or padding", "cairn contract build",
 		)
 	}
 	return s, nil
 }
 
-// at is a path of the package in the source.
-func (s Source) at(file string) string { return strings.TrimPrefix(s.Manifest.Package+"/"+file, "/") }
+// At is a path of the package in the source.
+func (s Source) At(file string) string { return strings.TrimPrefix(s.Manifest.Package+"/"+file, "/") }
