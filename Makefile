@@ -27,22 +27,26 @@ docs: ## make a site of the documentation, with a search, into dist/docs
 test: ## run every test
 	sh scripts/test.sh
 
-# Packages with tests, in which, or in whose tests, something runs beside something else: only there can be a race. Not e2e,
-# whose tests run a program that is built without the detector.
-RACED = $$(git grep -lE '^\s*go |\.Go\(|AfterFunc\(|Parallel\(|parallel\.|httptest\.|synctest\.' -- '*.go' | sed 's,/[^/]*$$,,' | sort -u | \
-	while read -r dir; do [ "$$dir" = workshop/e2e ] || ! git ls-files "$$dir/*_test.go" | grep -q . || echo "./$$dir"; done)
-
+# $(call raced,MODULE,NONE): a module's packages with tests, in which, or in whose tests, something runs beside something
+# else: only there can be a race. Not e2e, whose tests run a program that is built without the detector.
+raced = $$(cd $(1) && git grep -lE '^\s*go |\.Go\(|AfterFunc\(|Parallel\(|parallel\.|httptest\.|synctest\.' -- '*.go' | sed 's,/[^/]*$$,,' | \
+	sort -u | grep -vE '^($(2))(/|$$)' | while read -r dir; do ! git ls-files "$$dir/*_test.go" | grep -q . || echo "./$$dir"; done)
 # -short leaves out long tests that run on one goroutine. The code was vetted before. By the tag the database compresses in
 # Go, as in the program that is built without C.
+RACE = -race -short -vet=off -tags pebblegozstd
+
 race: ## run the tests under the race detector (needs a C compiler) where something runs side by side, but for e2e and long ones
-	CGO_ENABLED=1 go test -race -short -vet=off -tags pebblegozstd $(RACED)
+	CGO_ENABLED=1 go test $(RACE) $(call raced,.,workshop|tools)
+	CGO_ENABLED=1 go -C workshop test $(RACE) $(call raced,workshop,e2e|peers)
 
 lint: staticcheck ## check formatting, vet and staticcheck
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
 	go vet ./...
+	go -C workshop vet ./...
 
 staticcheck: ## what lint checks beside what scripts/test.sh has checked already
 	go run $(STATICCHECK) ./...
+	go -C workshop run $(STATICCHECK) ./...
 
 fuzz: ## fuzz every fuzz target for FUZZTIME each
 	sh scripts/fuzz.sh $(FUZZTIME)
