@@ -58,7 +58,7 @@ func TestClusterMemberDiverges(t *testing.T) {
 	}
 
 	shown := newUser(t).run("cluster", "status", "--admin", c.nodes[bad].Admin).String()
-	if !strings.Contains(shown, "halted: entry") || !strings.Contains(shown, "not valid") {
+	if !strings.Contains(shown, "halted: ") || !strings.Contains(shown, ": entry ") || !strings.Contains(shown, "not valid") {
 		t.Errorf("cairn cluster status of the member says %s", shown)
 	}
 	content, err := os.ReadFile(filepath.Join(c.dirs[bad], "halted.json"))

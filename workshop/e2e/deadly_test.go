@@ -80,7 +80,7 @@ func TestDeadlyTransaction(t *testing.T) {
 	); err != nil || receipt.Status != 1 {
 		t.Fatalf("%+v, %v", receipt, err)
 	}
-	if status, err := c.TransactionStatus(ctx, deadly); err != nil || status.Status != api.StatusUnknown {
+	if status, err := c.TransactionStatus(ctx, deadly); err != nil || status.Status != api.StatusDropped {
 		t.Fatalf("the deadly transaction is %+v, %v", status, err)
 	}
 	if _, err := c.Send(ctx, sign(bob, 1, 900_000_000, call)); err == nil ||

@@ -178,7 +178,7 @@ func TestEngineFaultOfAProducer(t *testing.T) {
 		t.Helper()
 		if err := f.node.Await(f.ctx, func(ctx context.Context) (bool, error) {
 			status, err := f.c.TransactionStatus(ctx, faulty)
-			return status.Status == api.StatusUnknown, err
+			return status.Status == api.StatusUnknown || status.Status == api.StatusDropped, err
 		}); err != nil {
 			t.Fatal(err)
 		}
