@@ -523,7 +523,7 @@ func TestOutMakesItsDirectories(t *testing.T) {
 	desk := newDesk(t, nil)
 	for _, flag := range []string{"--out", "-o"} {
 		path := desk.path("a/b" + flag + "/gold.go")
-		o := desk.run(t, "contract", "bindings", "../../contracts/wasm/nep20.wasm", "--lang", "go", flag, path)
+		o := desk.run(t, "contract", "bindings", "../contracts/wasm/nep20.wasm", "--lang", "go", flag, path)
 		if _, err := os.Stat(path); o.exit != 0 || err != nil {
 			t.Errorf("%s: got %+v, %v, want the file", flag, o, err)
 		}

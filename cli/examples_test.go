@@ -29,11 +29,11 @@ func exampleLines(t *testing.T) map[string][]string {
 		}
 	}
 	visit(NewRoot(Build{}))
-	pages, err := filepath.Glob("../../docs/*.md")
+	pages, err := filepath.Glob("../docs/*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, page := range append(pages, "../../README.md") {
+	for _, page := range append(pages, "../README.md") {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
@@ -85,7 +85,7 @@ func checkCall(t *testing.T, where, line string, command *cobra.Command, words [
 	if len(words) < 2 || shipped[words[0]] == "" {
 		return
 	}
-	code, err := os.ReadFile("../../contracts/wasm/" + shipped[words[0]] + ".wasm")
+	code, err := os.ReadFile("../contracts/wasm/" + shipped[words[0]] + ".wasm")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func checkCall(t *testing.T, where, line string, command *cobra.Command, words [
 
 // TestEncodeAndDecode: arguments are encoded by an ABI in a file, for a call and for the proxy, and read again.
 func TestEncodeAndDecode(t *testing.T) {
-	const gold, savings = "../../contracts/wasm/nep20.wasm", "../../contracts/wasm/savings.wasm"
+	const gold, savings = "../contracts/wasm/nep20.wasm", "../contracts/wasm/savings.wasm"
 	d := newDesk(t, nil)
 	encoded := result[encodedArguments](t, d.run(t, "encode", gold, "transfer", "--to", "dev1", "--amount", "5", "--json"))
 	if encoded.Binary == nil || !strings.Contains(string(encoded.Args), `"amount":5`) {

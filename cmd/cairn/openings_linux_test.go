@@ -85,13 +85,15 @@ func ends(t *testing.T, args ...string) (exit int, out string) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
+	blockTime := "10ms"
 	switch args[0] {
 	case "node":
 		stop()
+		blockTime = "1m" // it makes none until it ends
 		fallthrough
 	case "dev":
 		args = append(
-			args, "--prove", "off", "--block-time", "10ms", "--rpc-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0",
+			args, "--prove", "off", "--block-time", blockTime, "--rpc-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0",
 		)
 	}
 	text := &stopper{stop: stop}

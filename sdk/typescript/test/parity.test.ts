@@ -22,7 +22,7 @@ const renamed: Record<string, string> = {
   New: "createClient", NewSigner: "signTransaction", Invoke: "call", Raw: "call", Add: "batch",
   WaitReceipt: "receipt", WaitProven: "proven", BlockByNumber: "block", BlockByHash: "block", ProofBundle: "proof", RangeProof: "proof",
   SubscribeBlocks: "watchBlocks", SubscribeEvents: "watchEvents", SubscribePending: "watchPending", SubscribeRangeProofs: "watchRangeProofs",
-  SubscribeSyncStatus: "watchSyncStatus", Payments: "watchPayments", Failure: "succeeded", View: "contract", ErrNobody: "checkRecipient",
+  SubscribeSyncStatus: "watchSyncStatus", Payments: "watchPayments", Failure: "succeeded", View: "contract", ErrNobody: "checkRecipient", AskRecipient: "checkRecipient",
   CostsOf: "costs",
 };
 
