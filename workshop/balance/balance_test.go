@@ -48,7 +48,7 @@ func serve(t *testing.T, address string, handle http.HandlerFunc) {
 // front starts a balancer with the shipped configuration before two stubs. ask tells an answer's status, and who gave it.
 func front(t *testing.T, name string) (stubs []*stub, ask func(body string) (status int, by string)) {
 	t.Helper()
-	s := settings{configs: "..", firstPort: freePorts(t)}
+	s := settings{configs: "../../deploy", firstPort: freePorts(t)}
 	for i := range 2 {
 		stubs = append(stubs, newStub(t, [2]string{s.address(2*i + 1), s.address(2*i + 2)}))
 	}

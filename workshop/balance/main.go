@@ -26,7 +26,7 @@ import (
 func main() {
 	var s settings
 	flag.StringVar(&s.program, "program", "../bin/cairn", "the program that runs the nodes")
-	flag.StringVar(&s.configs, "configs", "deploy", "directory of nginx.conf and haproxy.cfg")
+	flag.StringVar(&s.configs, "configs", "../deploy", "directory of nginx.conf and haproxy.cfg")
 	flag.IntVar(&s.firstPort, "port", 21500, "of eleven: of a balancer, the replicas, the primary, the other balancer and the members' links")
 	flag.DurationVar(&s.calm, "calm", 4*time.Second, "how long things are as they are")
 	flag.BoolVar(&s.killOnly, "kill-only", false, "only kill a replica; do not stop and pause one")

@@ -28,7 +28,7 @@ const (
 	intakeFile = "internal/engine/cluster/intake.go"
 	applyFile  = "internal/engine/cluster/apply.go"
 	orderFile  = "internal/engine/cluster/order.go"
-	linkFile   = "internal/p2p.go"
+	linkFile   = "internal/engine/cluster/link.go"
 	logFile    = "internal/storage/raftlog/log.go"
 )
 

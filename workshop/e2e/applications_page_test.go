@@ -86,6 +86,7 @@ func TestProgramOfTheApplicationsPage(t *testing.T) {
 	}
 	node := startDev(t, "--ephemeral", "--block-time", "0")
 	command := exec.CommandContext(t.Context(), "go", "run", source, node.RPC)
+	command.Dir = "../.."
 	command.Env = append(os.Environ(), "CGO_ENABLED=0") // as the tests are run: packages are not compiled again
 	output, err := command.CombinedOutput()
 	if want := "paid in block 1; dev1 has 1000150000000 units\n"; err != nil || string(output) != want {

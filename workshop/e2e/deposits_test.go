@@ -39,6 +39,7 @@ func programOfThePage(t *testing.T, heading string) string {
 		t.Fatal(err)
 	}
 	compile := exec.CommandContext(t.Context(), "go", "build", "-o", program, main)
+	compile.Dir = "../.."
 	compile.Env = append(os.Environ(), "CGO_ENABLED=0") // as the tests are run: packages are not compiled again
 	if output, err := compile.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, output)

@@ -69,6 +69,7 @@ var build = sync.OnceValues(func() (string, error) { return compile("cairn") })
 func compile(name string, flags ...string) (string, error) {
 	path := filepath.Join(binaryDir, name)
 	compile := exec.Command("go", slices.Concat([]string{"build", "-o", path}, flags, []string{command})...)
+	compile.Dir = "../.." // the program's own module
 	compile.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := compile.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build %s: %w\n%s", command, err, output)

@@ -11,7 +11,7 @@ import (
 
 // TestEachAlertHasACause holds the causes to the shipped rules.
 func TestEachAlertHasACause(t *testing.T) {
-	shipped, err := os.ReadFile("../alerts.yml")
+	shipped, err := os.ReadFile("../../deploy/alerts.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestShorten(t *testing.T) {
 
 // TestShortenLeavesNothingLong finds what looks like a duration in the shortened rules' expressions.
 func TestShortenLeavesNothingLong(t *testing.T) {
-	shipped, err := os.ReadFile("../alerts.yml")
+	shipped, err := os.ReadFile("../../deploy/alerts.yml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import { build, type Rolldown } from "vite";
 import { Browser, type Tab } from "./chromium.js";
 import { startNode } from "./node.js";
 
-const PAYEE = `0x${"55".repeat(32)}` as const;
+const PAYEE = "0x79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798";
 const KILLS = Number(process.env["KILLS"] ?? 9);
 const PAYMENTS = 12 * KILLS;
 const MORE = PAYMENTS + 20; // with those that two tabs pay

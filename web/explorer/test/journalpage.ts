@@ -3,7 +3,7 @@ import { createClient, parseCoins, type Account } from "@cairn-chain/sdk";
 import { Key } from "@cairn-chain/sdk/keys";
 import { IndexedDBStore, SenderError, createSender, type Scope, type Sender } from "@cairn-chain/sdk/sender";
 
-export const PAYEE: Account = `0x${"55".repeat(32)}`;
+export const PAYEE: Account = "0x79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798";
 export const scope: Scope = { genesis: `0x${"11".repeat(32)}`, account: PAYEE };
 export const isError = (error: unknown): string => (error instanceof SenderError ? error.reason : String(error));
 
