@@ -1,6 +1,6 @@
 // What long lists of an account have: a jump to a block or date, and a file of what is listed.
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { thousands } from "../format";
 import { readMoment } from "../moment";
 import { blocks, headerOf, info } from "../node";
@@ -21,16 +21,19 @@ async function heightAt(unix: number): Promise<number> {
 /** Jump has a list begin at a block or time instead of the newest block, which is null. */
 export function Jump({ at, go }: { at: number | null; go(height: number | null): void }): JSX.Element {
   const [wrong, setWrong] = useState("");
+  const asked = useRef(0);
   const jump = async (text: string): Promise<void> => {
+    const mine = ++asked.current; // a block is there before a date that was asked for earlier is found
     const moment = readMoment(text);
     if (text.trim() !== "" && !moment) return setWrong("write a block, or a date such as 2026-11-28 14:30");
     try {
       const head = blocks.peek()[0]?.height ?? 0;
       const height = !moment ? head : "height" in moment ? moment.height : await heightAt(moment.until);
+      if (mine !== asked.current) return;
       setWrong("");
       go(height < head ? height : null);
     } catch (error) {
-      setWrong(explain(error));
+      if (mine === asked.current) setWrong(explain(error));
     }
   };
   return (
