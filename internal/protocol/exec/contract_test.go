@@ -278,8 +278,7 @@ func TestTooManyLogs(t *testing.T) {
 			g.call(vm.Transfer, 0, 1)
 		}
 	}
-	var inner types.ContractID
-	inner = c.deploy(e, "inner", 0, map[string]script{"one": emit(1)})
+	inner := c.deploy(e, "inner", 0, map[string]script{"one": emit(1)})
 	id := c.deploy(e, "many", 0, map[string]script{
 		"most": emit(types.MaxTransactionLogs), "more": emit(types.MaxTransactionLogs + 1), "pays": pay,
 		"nested": func(g *guest) {
