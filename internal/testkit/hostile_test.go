@@ -40,8 +40,8 @@ func attacks(a, b, alone types.ContractID) []attack {
 		{"growAll", nil, exec.OutOfGas, nil},
 		{"storage", nil, exec.OutOfGas, nil},
 		{"bigStorage", nil, exec.OutOfGas, nil},
-		{"events", nil, exec.Trap, nil},
-		{"bigEvents", nil, exec.Trap, nil},
+		{"events", nil, exec.Reverted, []byte("too many logs")},
+		{"bigEvents", nil, exec.Reverted, []byte("too many logs")},
 		{"output", nil, exec.OutOfGas, nil},
 		{"relay", both(a, a), exec.Success, code(0)},     // itself, down to the greatest depth
 		{"relay", both(b, a), exec.Success, code(0)},     // each other
