@@ -64,7 +64,7 @@ type TraceCall struct {
 	StoppedAt []TracePlace `json:"stoppedAt" doc:"if it failed and places were asked for: where its active functions stood, the innermost first; empty otherwise, also where its code is too large for notes"`
 }
 
-// TrapCause is what a contract's code trapped at. [CauseText] says it for people.
+// TrapCause says why a contract's code trapped. [CauseText] says it for people.
 type TrapCause struct {
 	Name  string `json:"name" doc:"unreachable, memory (a range outside of it, also one given to a host function), division (by zero, or its result has no room), indirect_call (of no function, or of one of another type), utf8 (a name is not), topics (over three), or what a host function was given that is too long: result_size, arguments_size, function_size, key_size, value_size, event_name_size, event_data_size, debug_size"`
 	Limit uint64 `json:"limit" doc:"the most bytes that may be given; 0 if the cause is no length"`

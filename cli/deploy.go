@@ -71,7 +71,7 @@ func (f *deployment) register(command *cobra.Command) {
 	command.MarkFlagsMutuallyExclusive("alias", "dry-run")
 }
 
-// deployable is the code in a file, or what stands for that of a contract.
+// deployable returns the code in a file, or a copy's reference to the code of a deployed contract.
 func (s *session) deployable(ctx context.Context, argument string) ([]byte, error) {
 	if info, err := os.Stat(argument); filepath.Ext(argument) == ".wasm" || err == nil && info.Mode().IsRegular() {
 		return readCode(argument)
@@ -186,7 +186,7 @@ func tooDear(err error, code []byte) error {
 	}
 }
 
-// free checks that a contract of a chain can be given a name: that of a contract of another chain is taken over.
+// free checks that a name can be given to a contract. A contract of another chain gives its name up.
 func (s *session) free(name string, of keystore.Chain) error {
 	entry, err := s.store.Find(name)
 	switch {

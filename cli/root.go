@@ -52,7 +52,7 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
-// otherWords are what people type who know other chains' tools: each leads to a command.
+// otherWords maps words that users of other chains' tools type to the command here.
 var otherWords = map[string][]string{
 	"account": {"balance", "address", "nonce", "payments"}, "block": {"blocks", "head"}, "contract": {"contracts", "abi"},
 	"events": {"logs"}, "fees": {"gas", "gas-price"}, "keys": {"wallet", "accounts"}, "mempool": {"pending", "txpool"},

@@ -235,7 +235,7 @@ func (s *session) mayBeIn(ctx context.Context, err error, id types.TxID, known s
 	return output.WithData(explained{text, err}, map[string]any{"hash": id})
 }
 
-// planOf is a transaction for people; the ABI is that of the contract that it calls or deploys, nil where it is not known.
+// planOf describes a transaction for people. The ABI belongs to the contract that it calls or deploys; nil if unknown.
 func planOf(tx types.Transaction, declared *abi.ABI) (plannedTransaction, error) {
 	cost, err := tx.Cost()
 	if err != nil {

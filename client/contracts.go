@@ -156,7 +156,7 @@ func (c *Client) TraceUnsent(ctx context.Context, tx types.Transaction, view, pl
 	return Invoke(ctx, c, api.TraceUnsent, api.TraceUnsentParams{Transaction: tx.Encode(), View: view, Places: places})
 }
 
-// Costs are what a transaction takes from its sender, its value included.
+// Costs lists everything that a transaction takes from its sender, its value included.
 type Costs struct {
 	LikelyGas types.Gas    // what it would use now
 	Likely    types.Amount // were it in the next block as the state is now

@@ -73,8 +73,8 @@ func (s *Store) AddAlias(name string, network types.Network, account types.Accou
 	return entry, s.add(document{Version: formatVersion, Entry: entry})
 }
 
-// AddContract names a contract of a chain. The name must be free, or be that of a contract of another chain: development
-// chains are begun anew, and their contracts are gone then.
+// AddContract names a contract of a chain. The name must be free or belong to a contract of another chain:
+// a development chain that starts again has lost its contracts.
 func (s *Store) AddContract(name string, network types.Network, chain Chain, id types.ContractID) (Entry, error) {
 	if old, err := s.Find(name); err == nil && old.Chain != nil && *old.Chain != chain {
 		if err := s.Delete(name); err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// repository is where the sources are, seen from this package.
+// repository is the path from this package to the root of the sources.
 const repository = "../.."
 
 // allCommands are the program's commands, groups among them.
