@@ -42,10 +42,10 @@ A transaction in the pool has ` + "`status`" + ` pending in svc_getTransactionBy
 
 A transaction that another one replaced, or that waited too long, is unknown to all of them, as if it had never been.
 
-## Errors of all methods
+## Errors
 
-Programs go by the code and by ` + "`data.reason`" + `, the word in front of a message. These errors any method may give; its own are
-listed with it. Of what is not a call (-32700, -32600) or names no method (-32601), JSON-RPC 2.0 says it.
+Programs go by the code and by ` + "`data.reason`" + `, the word in front of a message. Each method lists the errors of its own by these.
+JSON-RPC 2.0 defines the errors of a text that is no call (-32700, -32600) and of an unknown method (-32601).
 
 `
 
@@ -53,11 +53,7 @@ listed with it. Of what is not a call (-32700, -32600) or names no method (-3260
 func page(d document) []byte {
 	p := &pageWriter{}
 	p.WriteString(pageTop)
-	p.WriteString(errorsTop)
-	for _, e := range api.CommonErrors() {
-		reason, _ := e.Data["reason"].(string)
-		p.failure(e.Code, reason, e.Message)
-	}
+	p.allErrors(d)
 	p.WriteString("\n## List\n\n| method | what it does |\n|---|---|\n")
 	for _, m := range d.Methods {
 		fmt.Fprintf(p, "| [%s](#%s) | %s |\n", m.Name, anchor(m.Name), cell(m.Summary))
@@ -88,20 +84,51 @@ func page(d document) []byte {
 // pageWriter is a page that is written.
 type pageWriter struct{ bytes.Buffer }
 
-const errorsTop = "\n| error | reason |\n|---|---|\n"
-
-// failures lists a method's errors but for those of all methods.
-func (p *pageWriter) failures(m method) {
-	top := errorsTop
-	for _, e := range m.Errors {
-		for _, reason := range slices.Sorted(maps.Keys(e.Data.Reasons)) {
-			if isCommon(e.Code, reason) {
-				continue
+// allErrors explains every error once: those of all methods, then those of single ones.
+func (p *pageWriter) allErrors(d document) {
+	p.WriteString("Any method may give:\n\n| error | meaning |\n|---|---|\n")
+	for _, e := range api.CommonErrors() {
+		reason, _ := e.Data["reason"].(string)
+		p.failure(e.Code, reason, e.Message)
+	}
+	meanings := map[int]map[string]string{}
+	for _, m := range d.Methods {
+		for _, e := range m.Errors {
+			for reason, meaning := range e.Data.Reasons {
+				if isCommon(e.Code, reason) {
+					continue
+				}
+				if meanings[e.Code] == nil {
+					meanings[e.Code] = map[string]string{}
+				}
+				meanings[e.Code][reason] = meaning
 			}
-			p.WriteString(top)
-			p.failure(e.Code, reason, e.Data.Reasons[reason])
-			top = ""
 		}
+	}
+	p.WriteString("\nSingle methods give:\n\n| error | meaning |\n|---|---|\n")
+	for _, code := range slices.Backward(slices.Sorted(maps.Keys(meanings))) {
+		for _, reason := range slices.Sorted(maps.Keys(meanings[code])) {
+			p.failure(code, reason, meanings[code][reason])
+		}
+	}
+}
+
+// failures lists a method's own errors.
+func (p *pageWriter) failures(m method) {
+	var all []string
+	for _, e := range m.Errors {
+		var reasons []string
+		for _, reason := range slices.Sorted(maps.Keys(e.Data.Reasons)) {
+			if !isCommon(e.Code, reason) {
+				reasons = append(reasons, "`"+reason+"`")
+			}
+		}
+		if len(reasons) > 0 {
+			all = append(all, fmt.Sprintf("%d %s", e.Code, strings.Join(reasons, ", ")))
+		}
+	}
+	if len(all) > 0 {
+		fmt.Fprintf(p, "\n[Errors](#errors): %s.\n", strings.Join(all, "; "))
 	}
 }
 
