@@ -2,8 +2,6 @@ package archtest
 
 import (
 	"os"
-	"path"
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -50,8 +48,8 @@ func TestBrokenReferencesAreFound(t *testing.T) {
 	}
 }
 
-// RATIONALE.md lists every question that the pages below docs/rationale answer.
-func TestRationaleListsItsQuestions(t *testing.T) {
+// RATIONALE.md lists every page below docs/rationale.
+func TestRationaleListsItsPages(t *testing.T) {
 	index, err := os.ReadFile("../../RATIONALE.md")
 	if err != nil {
 		t.Fatal(err)
@@ -61,19 +59,8 @@ func TestRationaleListsItsQuestions(t *testing.T) {
 		t.Fatalf("%d pages, %v", len(entries), err)
 	}
 	for _, entry := range entries {
-		content, err := os.ReadFile(path.Join("../../docs/rationale", entry.Name()))
-		if err != nil {
-			t.Fatal(err)
+		if link := "](docs/rationale/" + entry.Name() + ")"; !strings.Contains(string(index), link) {
+			t.Errorf("RATIONALE.md has no link %q", link)
 		}
-		for _, h := range heading.FindAllStringSubmatch(string(content), -1) {
-			isQuestion := strings.HasPrefix(h[0], "### ")
-			if entry := "](docs/rationale/" + entry.Name() + "#" + anchorOf(h[1]) + ")"; isQuestion &&
-				!strings.Contains(string(index), entry) {
-				t.Errorf("RATIONALE.md has no link %q", entry)
-			}
-		}
-	}
-	if !slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == "state.md" }) {
-		t.Errorf("the pages are %v", entries)
 	}
 }
