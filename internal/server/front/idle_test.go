@@ -2,6 +2,7 @@ package front
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/cairn-chain/cairn/internal/server/admission"
 )
 
 // opener is a server whose connections are opened by hand, with a clock that is set by hand.
@@ -335,4 +338,35 @@ func TestWhoMakesWay(t *testing.T) {
 			},
 		})
 	})
+}
+
+// A request that waits for a block makes way for a new connection, and one that computes does not. Nor does a WebSocket,
+// on which a message waits.
+func TestIdleRequestMakesWay(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		shared bool
+		want   error
+	}{{"a request", false, admission.ErrGone}, {"a message", true, nil}} {
+		o := newOpener(t, Config{MaxConnections: 1})
+		c := o.from("192.0.2.1:1")
+		if !c.begin() {
+			t.Fatal("the only connection was closed")
+		}
+		ticket := &Ticket{shared: tc.shared}
+		ticket.begin(o.Server, client{}, c)
+		o.pass(leastIdle)
+		if o.from("192.0.2.2:1") != nil {
+			t.Errorf("%s: it makes way while it computes", tc.name)
+		}
+		var newcomer *conn
+		err := ticket.Idle(func() error {
+			o.pass(leastIdle)
+			newcomer = o.from("192.0.2.2:1")
+			return nil
+		})
+		if !errors.Is(err, tc.want) || (newcomer != nil) != (tc.want != nil) {
+			t.Errorf("%s: a newcomer got in: %t, and it got %v, want %v", tc.name, newcomer != nil, err, tc.want)
+		}
+	}
 }

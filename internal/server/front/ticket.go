@@ -24,6 +24,7 @@ type Ticket struct {
 	server *Server
 	who    client
 	conn   *conn // that its client waits at
+	shared bool  // its connection carries other messages too: a WebSocket
 	turn   admission.Turn
 
 	calls   int          // that were asked for: of a batch more than one
@@ -55,6 +56,7 @@ func NewTicket(of *request.Request) *Ticket {
 	first := of.Quota.(*Ticket) // as every request that a Server hands to its fallback has
 	t := new(Ticket)
 	t.begin(first.server, first.who, first.conn)
+	t.shared = true
 	return t
 }
 
@@ -66,6 +68,22 @@ func (t *Ticket) Turn() *admission.Turn { return &t.turn }
 func (t *Ticket) Gone() bool {
 	raw, ok := t.conn.raw.(syscall.Conn) // not in tests
 	return ok && machine.Gone(raw)
+}
+
+// Idle runs wait, which waits for something else than the node: for a block. Meanwhile the connection may make way for a
+// new one, as a connection without a request does. It returns admission.ErrGone when it has.
+func (t *Ticket) Idle(wait func() error) error {
+	if t.shared {
+		return wait()
+	}
+	if !t.conn.park(stateReading) {
+		return admission.ErrGone
+	}
+	err := wait()
+	if !t.conn.begin() {
+		return admission.ErrGone
+	}
+	return err
 }
 
 // Used notes what processor time the ticket's work has used.

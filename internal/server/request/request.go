@@ -4,6 +4,7 @@ package request
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +19,8 @@ const (
 	// Gas and Time bound what the calls of one request that are not sent may execute together.
 	Gas  types.Gas = 1_000_000_000
 	Time           = 5 * time.Second
+
+	lookTime = time.Second // between two looks whether the client of an idle request is still there
 )
 
 // Subscriber is the WebSocket connection that a message came on.
@@ -146,6 +149,41 @@ func (r *Request) Stop(ctx context.Context) error {
 		return err
 	}
 	return admission.Yield(ctx)
+}
+
+// Idle runs wait, which waits for a block and not for the node. Its context ends with an error soon after the client has
+// gone, or its connection was needed for another.
+func (r *Request) Idle(ctx context.Context, wait func(context.Context) error) error {
+	q, ok := r.Quota.(interface {
+		Idle(func() error) error
+		Gone() bool
+	})
+	if !ok {
+		return wait(ctx)
+	}
+	return q.Idle(func() error {
+		waiting, stop := context.WithCancelCause(ctx)
+		defer stop(nil)
+		go func() {
+			ticker := time.NewTicker(lookTime)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ticker.C:
+					if q.Gone() {
+						stop(admission.ErrGone)
+						return
+					}
+				case <-waiting.Done():
+					return
+				}
+			}
+		}()
+		if err := wait(waiting); err != nil {
+			return errors.Join(err, context.Cause(waiting))
+		}
+		return nil
+	})
 }
 
 // GasLeft is how much its calls may still use; not more than 0 where nothing is left.

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -95,4 +97,31 @@ func TestStop(t *testing.T) {
 	if err := r.Stop(r); !errors.Is(err, error(api.ErrTimeUp)) {
 		t.Error(err)
 	}
+}
+
+// leaver is a client that goes at a time.
+type leaver struct{ at time.Time }
+
+func (leaver) Room(int) int                 { return 0 }
+func (leaver) Charge(int)                   {}
+func (l leaver) Gone() bool                 { return !time.Now().Before(l.at) }
+func (leaver) Idle(wait func() error) error { return wait() }
+
+// Whoever waits for a block learns within a second that the client has gone.
+func TestIdleEndsWithItsClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		r := New(t.Context())
+		r.Quota = leaver{began.Add(10 * time.Second)}
+		err := r.Idle(r, func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		if took := time.Since(began); !errors.Is(err, admission.ErrGone) || took < 10*time.Second || took > 11*time.Second {
+			t.Errorf("it waited for %s, %v, want 10 s and %v", took, err, admission.ErrGone)
+		}
+		if err := r.Idle(r, func(context.Context) error { return nil }); err != nil {
+			t.Errorf("what does not wait ends with %v", err)
+		}
+	})
 }

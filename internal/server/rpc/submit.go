@@ -152,7 +152,9 @@ func (h *submitHandlers) sendRawTransactionSync(ctx context.Context, p api.RawTr
 		if cause := h.fates.of(id); cause != "" && cause != mempool.Replaced {
 			return api.Receipt{}, withData(api.ErrDropped, "hash", id, "cause", cause)
 		}
-		if err := h.nextBlock(ctx, head, left); err != nil {
+		if err := request.Of(ctx).Idle(ctx, func(ctx context.Context) error {
+			return h.nextBlock(ctx, head, left)
+		}); err != nil {
 			if ctx.Err() != nil {
 				return api.Receipt{}, withData(api.ErrTimeUp, "limit", int(receiptWait.Seconds()), "hash", id)
 			}
