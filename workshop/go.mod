@@ -10,7 +10,7 @@ require (
 	github.com/anishathalye/porcupine v1.3.1
 	github.com/coder/websocket v1.8.15
 	go.etcd.io/raft/v3 v3.7.0
-	golang.org/x/sys v0.49.0
+	golang.org/x/sys v0.49.0 // indirect
 	google.golang.org/protobuf v1.36.12
 )
 

@@ -1,9 +1,13 @@
 package program
 
 import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // Halt stops the process where it is, until it gets SIGCONT. When Halt returns, no thread of it runs any more.
@@ -11,6 +15,26 @@ func (p *Process) Halt() error {
 	if err := p.Signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
-	// The parent is told when the last thread has stopped. One that ended is for Start to wait for.
-	return unix.Waitid(unix.P_PID, p.command.Process.Pid, nil, unix.WSTOPPED, nil)
+	threads := fmt.Sprintf("/proc/%d/task/*/stat", p.command.Process.Pid)
+	for {
+		files, err := filepath.Glob(threads)
+		if err != nil || len(files) == 0 {
+			return errors.Join(errors.New("the process has no threads"), err)
+		}
+		if halted(files) {
+			return nil
+		}
+		runtime.Gosched()
+	}
+}
+
+// halted reports whether all threads are stopped or have ended (proc_pid_stat(5)).
+func halted(files []string) bool {
+	for _, file := range files {
+		stat, err := os.ReadFile(file)
+		if _, state, ok := strings.Cut(string(stat), ") "); err == nil && ok && state[0] != 'T' {
+			return false
+		}
+	}
+	return true
 }
