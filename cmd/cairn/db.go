@@ -289,7 +289,7 @@ func importBlocks(command *cobra.Command, dir string, chain datadir.Chain, path 
 	}
 	return cli.PrinterOf(command).Result(map[string]any{"blocks": count, "file": path}, func(t *output.Text) {
 		t.Line("%d blocks of %s are new here.", count, path)
-		t.Line("Blocks are all that a file of them has. A node's key, height lock, settings and pending transactions are " +
+		t.Line("Blocks are all that a file of them has. A node's key, sign state, settings and pending transactions are " +
 			"carried by cairn db move.")
 	})
 }

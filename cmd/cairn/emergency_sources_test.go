@@ -53,7 +53,7 @@ var notEmergencies = map[string]string{
 	"the store is damaged":         "a cause, which datadir.Explain makes a message of",
 	"the database is damaged":      "a cause, which datadir.Explain makes a message of",
 	"the cluster's log is damaged": "a cause, which datadir.Explain makes a message of",
-	"the signer's height lock is":  "a cause, of SignerLockLost",
+	"the signer's sign state is":   "a cause, of SignerLockLost",
 	"the replica has halted":       "ends a session, and is shown to nobody",
 	"the chunk is damaged":         "of a snapshot: it is fetched again, elsewhere",
 	"compiled code is damaged":     "it is compiled again",

@@ -114,7 +114,7 @@ func newSignerUnlock() *cobra.Command {
 	return withSettings(&cobra.Command{
 		Use:   "unlock",
 		Short: "Have a signer forget what it signed",
-		Long: "Make a signer's height lock anew where the file is lost, or where a node lost the block that it was " +
+		Long: "Make a signer's sign state anew where the file is lost, or where a node lost the block that it was " +
 			"asked to sign last. Stop the\nsigner first, and be sure that nobody has a block of this key " +
 			"that your nodes lack: another one of its height may be signed.",
 		Example: "  cairn signer unlock --data-dir ./signer",

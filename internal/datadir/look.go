@@ -14,7 +14,7 @@ type Found struct {
 	Hash     types.BlockHash
 	Head     types.Header
 	Producer types.PublicKey // in force after the head
-	Lost     error           // [ErrBlocksLost], by the height locks in the directory
+	Lost     error           // [ErrBlocksLost], by the sign states in the directory
 	Record   error           // [ErrUnrecorded], of the key that was asked for
 	Problems []Problem       // with the files beside the database
 }

@@ -57,7 +57,7 @@ func TestMove(t *testing.T) {
 	}
 	locks, err := filepath.Glob(filepath.Join(to, "signed-*"))
 	if err != nil || len(locks) != 1 {
-		t.Errorf("height locks %q, %v; want that of the key", locks, err)
+		t.Errorf("sign states %q, %v; want that of the key", locks, err)
 	}
 	if next := produce(t, to, genesis, key); next <= head {
 		t.Errorf("it goes on with block %d, want one after %d", next, head)

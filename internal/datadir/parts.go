@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 
 	"github.com/cairn-chain/cairn/internal/emergency"
-	"github.com/cairn-chain/cairn/internal/engine/aside"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/engine/quarantine"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
@@ -22,12 +22,12 @@ type Chain struct {
 
 // Ledger opens the chain with its state, or begins it. The engine runs its contracts, and the book judges what it sets
 // aside. The error of a directory with another chain, [chain.ErrOtherGenesis], names both.
-func (d *Dir) Ledger(c Chain, book *aside.Book, engine *wasm.Engine) (*ledger.Ledger, error) {
+func (d *Dir) Ledger(c Chain, book *quarantine.List, engine *wasm.Engine) (*ledger.Ledger, error) {
 	store, err := d.Store()
 	if err != nil {
 		return nil, err
 	}
-	l, err := ledger.Open(store, c.Genesis, c.Override, book.Refuse(engine))
+	l, err := ledger.Open(store, c.Genesis, c.Override, book.Deny(engine))
 	if err != nil {
 		return nil, d.otherGenesis(c, err)
 	}
@@ -36,12 +36,12 @@ func (d *Dir) Ledger(c Chain, book *aside.Book, engine *wasm.Engine) (*ledger.Le
 }
 
 // Stateless is [Dir.Ledger] of a chain without state, whose proofs must have so many proven bits.
-func (d *Dir) Stateless(c Chain, book *aside.Book, engine *wasm.Engine, bits int) (*ledger.Stateless, error) {
+func (d *Dir) Stateless(c Chain, book *quarantine.List, engine *wasm.Engine, bits int) (*ledger.Stateless, error) {
 	store, err := d.Store()
 	if err != nil {
 		return nil, err
 	}
-	l, err := ledger.OpenStateless(store, c.Genesis, c.Override, book.Refuse(engine), bits)
+	l, err := ledger.OpenStateless(store, c.Genesis, c.Override, book.Deny(engine), bits)
 	if err != nil {
 		return nil, d.otherGenesis(c, err)
 	}
@@ -65,7 +65,7 @@ func (d *Dir) otherGenesis(c Chain, err error) error {
 // opinions are the engines that execute blocks which are there: the one that runs contracts, the same without what ran
 // before, and one of another kind. That one runs what is in quarantine from the first. What an engine ran wrongly goes
 // there.
-func opinions(book *aside.Book, engine *wasm.Engine) ledger.Opinions {
+func opinions(book *quarantine.List, engine *wasm.Engine) ledger.Opinions {
 	opinion := func(name string, e vm.Engine) ledger.Opinion {
 		return ledger.Opinion{Name: name, Get: func() (vm.Engine, error) { return book.Divert(e, engine.Interpreter) }}
 	}
@@ -78,10 +78,10 @@ func opinions(book *aside.Book, engine *wasm.Engine) ledger.Opinions {
 				if err != nil {
 					return nil, err
 				}
-				return book.Watch(interpreter), nil
+				return book.Guard(interpreter), nil
 			}},
 		},
-		Mistaken: func(m ledger.Mistake) { book.Mistook(m.Block.Header.Height, m.Err(), m.Codes...) },
+		Mistaken: func(m ledger.Mistake) { book.WrongResult(m.Block.Header.Height, m.Err(), m.Codes...) },
 	}
 }
 
@@ -98,13 +98,13 @@ func (d *Dir) Engine() (*wasm.Engine, error) {
 	})
 }
 
-// Book opens the book of what the node sets aside, which is in memory where the chain is.
-func (d *Dir) Book() (*aside.Book, error) {
+// Book opens the quarantine, in memory if the chain is.
+func (d *Dir) Book() (*quarantine.List, error) {
 	store, err := d.Store()
 	if err != nil {
 		return nil, err
 	}
-	return aside.Open(aside.Options{Path: d.file(asideFile), Log: d.options.Log, Height: func() types.Height {
+	return quarantine.Open(quarantine.Options{Path: d.file(asideFile), Log: d.options.Log, Height: func() types.Height {
 		if store.Empty() {
 			return 0
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
-	"github.com/cairn-chain/cairn/internal/storage/heightlock"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/storage/signstate"
 	"github.com/cairn-chain/cairn/internal/upstream"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -122,7 +122,7 @@ func (d *Dir) Promote(key types.PublicKey, in string) error {
 	if err := errors.Join(lost, lock.Close()); err != nil {
 		return err
 	}
-	return heightlock.Replace(kv.FS{}, lock.Path(), heightlock.BlockOf(d.store.Head().Header))
+	return signstate.Replace(kv.FS{}, lock.Path(), signstate.BlockOf(d.store.Head().Header))
 }
 
 // produces holds a key to the parameters in force after the head.

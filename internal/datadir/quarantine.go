@@ -5,24 +5,24 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/cairn-chain/cairn/internal/engine/aside"
+	"github.com/cairn-chain/cairn/internal/engine/quarantine"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/types"
 )
 
 // Quarantined says why a code is in quarantine.
-type Quarantined = aside.Quarantined
+type Quarantined = quarantine.Quarantined
 
 // Quarantine is the quarantine of a data directory, whose node may run.
 func Quarantine(path string) (map[types.CodeHash]Quarantined, error) {
 	if err := mustHaveDatabase(path); err != nil {
 		return nil, err
 	}
-	book, err := aside.Open(aside.Options{Path: filepath.Join(path, asideFile)})
+	book, err := quarantine.Open(quarantine.Options{Path: filepath.Join(path, asideFile)})
 	if err != nil {
 		return nil, err
 	}
-	return book.List(), nil
+	return book.Codes(), nil
 }
 
 // ClearQuarantine takes codes, or all if none is given, out of the quarantine of a data directory, and returns how many
@@ -36,7 +36,7 @@ func ClearQuarantine(path string, codes ...types.CodeHash) (cleared int, err err
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	book, err := aside.Open(aside.Options{Path: filepath.Join(path, asideFile)})
+	book, err := quarantine.Open(quarantine.Options{Path: filepath.Join(path, asideFile)})
 	if err != nil {
 		return 0, err
 	}

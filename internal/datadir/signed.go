@@ -10,8 +10,8 @@ import (
 
 	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
-	"github.com/cairn-chain/cairn/internal/storage/heightlock"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/storage/signstate"
 	"github.com/cairn-chain/cairn/internal/storage/slots"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -20,12 +20,12 @@ import (
 // is an older copy. Others may have the block, and whoever holds the key would sign another one of its height.
 var ErrBlocksLost = errors.New("blocks are lost")
 
-// ErrUnrecorded is the error of a key without a height lock on a chain that has blocks of the key.
+// ErrUnrecorded is the error of a key without a sign state on a chain that has blocks of the key.
 var ErrUnrecorded = errors.New("there is no record of what a key signed")
 
-// KeyLock is the height lock of a key on the chain of a directory.
+// KeyLock is the sign state of a key on the chain of a directory.
 type KeyLock struct {
-	*heightlock.Lock
+	*signstate.State
 	dir    string // of the chain
 	key    types.PublicKey
 	store  *chain.Store
@@ -36,7 +36,7 @@ type KeyLock struct {
 // those of another producer. It is called before the lock is raised.
 func (l *KeyLock) Share() { l.shared = true }
 
-// KeyLock opens the height lock of a key, which is in the directory of the path in, or in this one if that is empty. It
+// KeyLock opens the sign state of a key, which is in the directory of the path in, or in this one if that is empty. It
 // makes one where there is none, for which [Dir.CheckRecord] is asked first. There must be a chain. The caller closes it.
 func (d *Dir) KeyLock(key types.PublicKey, in string) (*KeyLock, error) {
 	path, genesis, err := d.lockPath(key, in)
@@ -94,14 +94,14 @@ func fileExists(path string) bool {
 
 // openKeyLock opens a lock, of a key that need not be known.
 func (d *Dir) openKeyLock(path string, genesis types.BlockHash) (*KeyLock, error) {
-	lock, err := heightlock.Open(kv.FS{}, path, genesis)
+	lock, err := signstate.Open(kv.FS{}, path, genesis)
 	if errors.Is(err, slots.ErrDamaged) {
-		return nil, emergency.DamagedLock(d.path, path, d.store.Head().Header.Height, err)
+		return nil, emergency.DamagedSignState(d.path, path, d.store.Head().Header.Height, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the record of what this node's key signed: %w", err)
 	}
-	return &KeyLock{Lock: lock, dir: d.path, store: d.store}, nil
+	return &KeyLock{State: lock, dir: d.path, store: d.store}, nil
 }
 
 // signedName is the file of the lock of a key on the chain of a genesis block.
@@ -134,17 +134,17 @@ func (l *KeyLock) Replaced() error {
 
 // Raise lets the lock hold the head, before a node makes blocks after it: whoever is told of the head will not be told
 // of another block of its height. The chain must have the block that the lock held. Where it has later ones of the key
-// that this node did not make, the lock notes that instead, and [heightlock.Lock.Elsewhere] tells.
+// that this node did not make, the lock notes that instead, and [signstate.State.Conflict] tells.
 func (l *KeyLock) Raise() error {
-	if err := l.Replaced(); err != nil || l.Elsewhere() != 0 {
+	if err := l.Replaced(); err != nil || l.Conflict() != 0 {
 		return err
 	}
 	if !l.shared {
 		if at, err := l.madeElsewhere(); err != nil || at != 0 {
-			return errors.Join(err, l.NoteElsewhere(at))
+			return errors.Join(err, l.RecordConflict(at))
 		}
 	}
-	return l.Hold(l.store.Head().Header)
+	return l.Record(l.store.Head().Header)
 }
 
 // madeElsewhere is the first block of the chain that the key signed and this node did not make, 0 where there is none.
@@ -176,7 +176,7 @@ func (l *KeyLock) Watch(headers []types.SignedHeader) error {
 			break // it is not going to be imported, or is a member's
 		}
 		if h.Header.Producer == l.key && h.Header.Height > held {
-			return l.NoteElsewhere(h.Header.Height)
+			return l.RecordConflict(h.Header.Height)
 		}
 	}
 	return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/p2p"
-	"github.com/cairn-chain/cairn/internal/storage/heightlock"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/storage/signstate"
 	"github.com/cairn-chain/cairn/internal/storage/slots"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -34,7 +34,7 @@ type Signer struct {
 	ChainID  uint64
 	Genesis  types.BlockHash // hash of block 0
 	Identity p2p.Identity
-	Lock     *heightlock.Lock
+	Lock     *signstate.State
 	files    io.Closer
 }
 
@@ -68,7 +68,7 @@ func InitSigner(dir string, genesis types.Genesis, key crypto.PrivateKey) (p2p.P
 	err = writeNew(filepath.Join(dir, ProtocolKeyFile), []byte(hex.EncodeToString(secret[:])+"\n"), 0o600)
 	if err == nil {
 		lock := filepath.Join(dir, signedName(key.PublicKey(), hash))
-		err = heightlock.Replace(kv.FS{}, lock, heightlock.Block{Hash: hash})
+		err = signstate.Replace(kv.FS{}, lock, signstate.Block{Hash: hash})
 	}
 	if err == nil {
 		err = kv.FS{}.WriteFile(filepath.Join(dir, signerChainFile), append(content, '\n'))
@@ -76,11 +76,11 @@ func InitSigner(dir string, genesis types.Genesis, key crypto.PrivateKey) (p2p.P
 	return identity.Pin(), err
 }
 
-// ErrLockLost is the error of a signer's directory without its height lock, or with a damaged one: what the key signed
+// ErrLockLost is the error of a signer's directory without its sign state, or with a damaged one: what the key signed
 // is not known.
-var ErrLockLost = errors.New("the signer's height lock is missing or damaged")
+var ErrLockLost = errors.New("the signer's sign state is missing or damaged")
 
-// UnlockSigner makes the height lock of a signer anew, which does not run: it holds no block. Whoever does so knows
+// UnlockSigner makes the sign state of a signer anew, which does not run: it holds no block. Whoever does so knows
 // that nobody has a block of the key that the nodes' chain lacks. It returns the path of the lock.
 func UnlockSigner(dir string) (path string, err error) {
 	s, err := readSigner(dir)
@@ -89,7 +89,7 @@ func UnlockSigner(dir string) (path string, err error) {
 	}
 	defer func() { err = errors.Join(err, s.files.Close()) }()
 	path = s.lockPath(dir)
-	return path, heightlock.Replace(kv.FS{}, path, heightlock.Block{Hash: s.Genesis})
+	return path, signstate.Replace(kv.FS{}, path, signstate.Block{Hash: s.Genesis})
 }
 
 // SignerLink reads the key that a node and its signer know each other by, which only its owner may be able to read. It
@@ -109,7 +109,7 @@ func SignerLink(path string, mayMake bool) (p2p.Identity, error) {
 	return readMemberKey(path)
 }
 
-// OpenSigner opens the directory of a signer. The caller closes it. The error is [ErrLockLost] where the height lock is
+// OpenSigner opens the directory of a signer. The caller closes it. The error is [ErrLockLost] where the sign state is
 // missing or damaged: another block may have been signed.
 func OpenSigner(dir string) (*Signer, error) {
 	s, err := readSigner(dir)
@@ -118,7 +118,7 @@ func OpenSigner(dir string) (*Signer, error) {
 	}
 	path := s.lockPath(dir)
 	if _, err = os.Lstat(path); err == nil {
-		s.Lock, err = heightlock.Open(kv.FS{}, path, s.Genesis)
+		s.Lock, err = signstate.Open(kv.FS{}, path, s.Genesis)
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, slots.ErrDamaged) {
 		err = emergency.SignerLockLost(dir, fmt.Errorf("%w: %w", ErrLockLost, err))
@@ -133,7 +133,7 @@ func (s *Signer) lockPath(dir string) string {
 	return filepath.Join(dir, signedName(s.Key.PublicKey(), s.Genesis))
 }
 
-// readSigner reads the directory of a signer, all but the height lock, and locks it.
+// readSigner reads the directory of a signer, all but the sign state, and locks it.
 func readSigner(dir string) (_ *Signer, err error) {
 	content, err := readBounded(filepath.Join(dir, signerChainFile), 1<<10)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// A signer whose height lock is gone, or was cut short so that the newest block may be missing, does not open before it
+// A signer whose sign state is gone, or was cut short so that the newest block may be missing, does not open before it
 // is unlocked. The block that it held may then be signed once more.
 func TestSignerWithoutItsLock(t *testing.T) {
 	key, err := crypto.NewPrivateKey([32]byte{31: 9})
@@ -38,7 +38,7 @@ func TestSignerWithoutItsLock(t *testing.T) {
 			t.Fatalf("before it is %s: %v", name, err)
 		}
 		header := types.Header{ChainID: 7, Height: 1, Parent: s.Genesis, Producer: key.PublicKey()}
-		if err := s.Lock.Hold(header); err != nil {
+		if err := s.Lock.Record(header); err != nil {
 			t.Fatal(err)
 		}
 		path := s.Lock.Path()

@@ -6,8 +6,8 @@ import (
 	"os"
 
 	"github.com/cairn-chain/cairn/internal/emergency"
-	"github.com/cairn-chain/cairn/internal/engine/aside"
 	"github.com/cairn-chain/cairn/internal/engine/mempool/journal"
+	"github.com/cairn-chain/cairn/internal/engine/quarantine"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
 	"github.com/cairn-chain/cairn/internal/storage/raftlog"
 	"github.com/cairn-chain/cairn/internal/storage/sealed"
@@ -27,7 +27,7 @@ func (d *Dir) checkBeside() (problems []Problem) {
 	if d.path == "" {
 		return problems
 	}
-	_, err := aside.Open(aside.Options{Path: d.file(asideFile)})
+	_, err := quarantine.Open(quarantine.Options{Path: d.file(asideFile)})
 	found(asideFile, err)
 	_, err = replica.ReadHalt(d.file(haltFile))
 	found(haltFile, err)

@@ -9,12 +9,12 @@ import (
 	"testing"
 
 	"github.com/cairn-chain/cairn/internal/datadir"
-	"github.com/cairn-chain/cairn/internal/engine/aside"
 	"github.com/cairn-chain/cairn/internal/engine/mempool/journal"
+	"github.com/cairn-chain/cairn/internal/engine/quarantine"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
-	"github.com/cairn-chain/cairn/internal/storage/heightlock"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/internal/storage/sealed"
+	"github.com/cairn-chain/cairn/internal/storage/signstate"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -25,12 +25,12 @@ func TestEveryFlippedByteBesideTheDatabaseIsNamed(t *testing.T) {
 	check(t, err)
 	hash := looked.Hash
 	file := func(name string) string { return filepath.Join(dir, name) }
-	book, err := aside.Open(aside.Options{Path: file("aside.json"), Log: slog.New(slog.DiscardHandler)})
+	book, err := quarantine.Open(quarantine.Options{Path: file("aside.json"), Log: slog.New(slog.DiscardHandler)})
 	check(t, err)
-	book.Mistook(3, errors.New("another result"), types.CodeHash{1})
+	book.WrongResult(3, errors.New("another result"), types.CodeHash{1})
 	check(t, replica.Disagreed(errors.New("another result"), 3, []byte{1, 2}).Write(file("halted.json")))
 	check(t, kv.FS{}.WriteFile(file("unsigned.block"), sealed.Bytes([]byte("a block"))))
-	lock, err := heightlock.Open(kv.FS{}, file(datadir.SignedName(types.PublicKey{1, 2, 3, 4}, hash)), hash)
+	lock, err := signstate.Open(kv.FS{}, file(datadir.SignedName(types.PublicKey{1, 2, 3, 4}, hash)), hash)
 	check(t, err)
 	check(t, lock.Close())
 	check(t, os.Remove(file("mempool.journal")))

@@ -52,10 +52,10 @@ func DiskFails(dir string, cause error) *Emergency {
 	}
 }
 
-// DamagedLock is told of a height lock that is not as it was written: what the key signed last may be missing in it.
-func DamagedLock(dir, lock string, head types.Height, cause error) *Emergency {
+// DamagedSignState reports a damaged sign state, which may lack the newest signed block.
+func DamagedSignState(dir, lock string, head types.Height, cause error) *Emergency {
 	return &Emergency{
-		What: fmt.Sprintf("the record of what this node's key signed is not as it was written: %v", cause),
+		What: fmt.Sprintf("the record of what this node's key signed is damaged: %v", cause),
 		Lost: fmt.Sprintf("the newest block that it names may be lost here: the chain ends at block %d", head),
 		Next: fmt.Sprintf("Move %s away. If a replica has a later block, start with `cairn node --data-dir %s --upstream URL` "+
 			"of that one; if none has, run `cairn promote --from-dead --data-dir %s --protocol-key FILE --replica URL`",
@@ -64,12 +64,12 @@ func DamagedLock(dir, lock string, head types.Height, cause error) *Emergency {
 	}
 }
 
-// DamagedAside is told of a damaged file of what a node does not run.
-func DamagedAside(path string, cause error) *Emergency {
+// DamagedQuarantine reports a damaged quarantine file.
+func DamagedQuarantine(path string, cause error) *Emergency {
 	return &Emergency{
-		What: fmt.Sprintf("the file of what this node sets aside, %s, is not as it was written: %v", path, cause),
-		Lost: "its list of codes in quarantine, and of senders and codes that wait, is lost, and nothing of the chain",
-		Next: "Move the file away and start the node, which then sets nothing aside; `cairn quarantine list --data-dir DIR` " +
+		What: fmt.Sprintf("the quarantine file, %s, is damaged: %v", path, cause),
+		Lost: "the list of quarantined codes, and of senders and codes that wait, is lost; the chain is not affected",
+		Next: "Move the file away and start the node, which then has an empty quarantine; `cairn quarantine list --data-dir DIR` " +
 			"shows what it has",
 		Cause: cause,
 	}
@@ -78,7 +78,7 @@ func DamagedAside(path string, cause error) *Emergency {
 // DamagedUnsigned is told of a damaged file of the block that a signer was asked for last.
 func DamagedUnsigned(path string, cause error) *Emergency {
 	return &Emergency{
-		What: fmt.Sprintf("the block that was to be signed last, %s, is not as it was written: %v", path, cause),
+		What: fmt.Sprintf("the block that was to be signed last, %s, is damaged: %v", path, cause),
 		Lost: "that block is lost if the signer has signed it, and its transactions wait in the journal",
 		Next: "Move the file away and start the node. Where the signer then refuses the next block, it has signed the one that " +
 			"is lost: stop it and run `cairn signer unlock --data-dir DIR`, once nobody has that block",
@@ -89,7 +89,7 @@ func DamagedUnsigned(path string, cause error) *Emergency {
 // DamagedEvidence is told of a damaged file of why a node halted.
 func DamagedEvidence(path string, cause error) *Emergency {
 	return &Emergency{
-		What: fmt.Sprintf("%s, the evidence of why this node halted, is not as it was written: %v", path, cause),
+		What: fmt.Sprintf("%s, the evidence of why this node halted, is damaged: %v", path, cause),
 		Lost: "nothing of the chain is lost, and what the node found is in its log of that time",
 		Next: "Move the file away and start the node: it comes to the same block again, and halts again if that is still so. " +
 			"docs/operators.md#when-a-replica-halts says what to compare then",
@@ -97,10 +97,10 @@ func DamagedEvidence(path string, cause error) *Emergency {
 	}
 }
 
-// DamagedPlace is told of the file by which a member's directory is known, which is not as it was written.
+// DamagedPlace is told of the file by which a member's directory is known, which is damaged.
 func DamagedPlace(path string, cause error) *Emergency {
 	return &Emergency{
-		What: fmt.Sprintf("%s, by which a member knows its directory, is not as it was written: %v", path, cause),
+		What: fmt.Sprintf("%s, by which a member knows its directory, is damaged: %v", path, cause),
 		Lost: heldByOthers,
 		Next: replaceMember,
 
@@ -112,7 +112,7 @@ func DamagedPlace(path string, cause error) *Emergency {
 // promised to the others.
 func DamagedPromises(dir string, cause error) *Emergency {
 	return &Emergency{
-		What: fmt.Sprintf("what the member in %s promised to its cluster is not as it was written: %v. A member that forgets "+
+		What: fmt.Sprintf("what the member in %s promised to its cluster is damaged: %v. A member that forgets "+
 			"its vote could give a second one", dir, cause),
 		Lost: "nothing is lost, as the others have all that was decided",
 		Next: replaceMember,

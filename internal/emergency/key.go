@@ -6,11 +6,11 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Unrecorded is told of a producer's key without a height lock, on a chain that has blocks of the key.
+// Unrecorded is told of a producer's key without a sign state, on a chain that has blocks of the key.
 func Unrecorded(dir, keyFile, lockDir string, head types.Height, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("there is no record of what this key signed: the chain in %s has blocks of the key, to block %d, "+
-			"and %s has no height lock of it, as after a restore from a backup", dir, head, lockDir),
+			"and %s has no sign state of it, as after a restore from a backup", dir, head, lockDir),
 		Lost: "nothing is lost here, but the key may have signed later blocks than this directory has",
 		Next: fmt.Sprintf("Stop every other node that has the key, and confirm the height: `cairn promote --from-dead "+
 			"--data-dir %s --protocol-key %s --lock-dir %s --alone`, with --replica URL for each replica in place of --alone",

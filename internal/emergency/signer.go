@@ -55,10 +55,10 @@ func SignerOfOtherKey(cause error) *Emergency {
 	}
 }
 
-// SignerFailed is told of a signer that cannot write its height lock.
+// SignerFailed is told of a signer that cannot write its sign state.
 func SignerFailed(cause error) *Emergency {
 	return &Emergency{
-		What: "the signer cannot write its height lock",
+		What: "the signer cannot write its sign state",
 		Lost: held,
 		Next: "Look at the disk of its machine and at its log, and start it again: `cairn signer run --data-dir DIR --listen " +
 			"HOST:PORT --client PIN`",
@@ -66,7 +66,7 @@ func SignerFailed(cause error) *Emergency {
 	}
 }
 
-// SignerLockLost is told of a signer whose height lock is missing or damaged: what the key signed is not known.
+// SignerLockLost is told of a signer whose sign state is missing or damaged: what the key signed is not known.
 func SignerLockLost(dir string, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprint(cause),

@@ -142,7 +142,7 @@ func (m *member) sign(h types.Header) (types.Signature, error) {
 	if err != nil {
 		return types.Signature{}, err
 	}
-	return signature, key.lock.Hold(h)
+	return signature, key.lock.Record(h)
 }
 
 // leastFree is the space on the disk below which a member leaves the making of blocks to others, before it ends.

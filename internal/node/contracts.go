@@ -33,7 +33,7 @@ func (n *Node) noting(
 	if err != nil {
 		return nil, nil, err
 	}
-	return n.book.Spare(e), e.Close, nil
+	return n.book.DenyOnly(e), e.Close, nil
 }
 
 // engineStats are those of blocks; stacks of all engines count.

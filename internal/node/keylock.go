@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// openKeyLock opens the height lock of a node that has a producer's key, and holds the chain to it. A development chain
+// openKeyLock opens the sign state of a node that has a producer's key, and holds the chain to it. A development chain
 // has none: it is taken back at will. A node with an upstream may get the blocks that are missing from there.
 func (n *Node) openKeyLock() (err error) {
 	if n.config.Key == nil || n.dir.Path() == "" || n.config.Development != nil || n.config.Cluster != nil {
@@ -35,7 +35,7 @@ func (n *Node) openKeyLock() (err error) {
 	return nil
 }
 
-// raiseKeyLock lets the height lock hold the head, before this node makes blocks after it.
+// raiseKeyLock lets the sign state hold the head, before this node makes blocks after it.
 func (n *Node) raiseKeyLock() error {
 	if n.keyLock == nil {
 		return nil
@@ -43,7 +43,7 @@ func (n *Node) raiseKeyLock() error {
 	return n.keyLock.Raise()
 }
 
-// watched is an importer that has the height lock look at each block before it is imported: a crash does not take away
+// watched is an importer that has the sign state look at each block before it is imported: a crash does not take away
 // that this node did not make it.
 type watched struct {
 	replica.Importer
@@ -51,7 +51,7 @@ type watched struct {
 }
 
 func (w watched) Import(ctx context.Context, s replica.Source, blocks []*ledger.Received) ([]ledger.Block, error) {
-	if w.node.keyLock.Elsewhere() == 0 {
+	if w.node.keyLock.Conflict() == 0 {
 		headers := make([]types.SignedHeader, len(blocks))
 		for i, b := range blocks {
 			headers[i] = b.Header()
@@ -66,10 +66,10 @@ func (w watched) Import(ctx context.Context, s replica.Source, blocks []*ledger.
 
 // heardOfProducer is told of the key that an upstream makes blocks with.
 func (n *Node) heardOfProducer(key types.PublicKey, head types.Height) error {
-	if n.keyLock == nil || key != n.config.Key.PublicKey() || n.keyLock.Elsewhere() != 0 {
+	if n.keyLock == nil || key != n.config.Key.PublicKey() || n.keyLock.Conflict() != 0 {
 		return nil
 	}
-	if err := n.keyLock.NoteElsewhere(max(head, 1)); err != nil {
+	if err := n.keyLock.RecordConflict(max(head, 1)); err != nil {
 		return err
 	}
 	n.tellOfElsewhere()
@@ -78,10 +78,10 @@ func (n *Node) heardOfProducer(key types.PublicKey, head types.Height) error {
 
 // elsewhere is why the node makes no blocks though it has the producer's key, empty where no other node used that.
 func (n *Node) elsewhere() string {
-	if n.keyLock == nil || n.keyLock.Elsewhere() == 0 {
+	if n.keyLock == nil || n.keyLock.Conflict() == 0 {
 		return ""
 	}
-	return emergency.SignedElsewhere(n.keyLock.Elsewhere()).Error()
+	return emergency.SignedElsewhere(n.keyLock.Conflict()).Error()
 }
 
 // tellOfElsewhere logs that another node used this one's key, where that is known.

@@ -300,7 +300,7 @@ func TestKeyUsedElsewhereHolds(t *testing.T) {
 				}
 				n, endFollowing := following.run(t)
 				if blocks == 0 {
-					for n.keyLock.Elsewhere() == 0 && n.replica.Status().Silence > maxSilence {
+					for n.keyLock.Conflict() == 0 && n.replica.Status().Silence > maxSilence {
 						runtime.Gosched() // until it has heard of the other
 					}
 				}

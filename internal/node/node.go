@@ -11,10 +11,10 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/build"
 	"github.com/cairn-chain/cairn/internal/datadir"
-	"github.com/cairn-chain/cairn/internal/engine/aside"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/engine/proving"
+	"github.com/cairn-chain/cairn/internal/engine/quarantine"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/engine/snapshot"
@@ -92,7 +92,7 @@ type Node struct {
 	config Config
 	dir    *datadir.Dir
 	store  *chain.Store // the directory's
-	book   *aside.Book
+	book   *quarantine.List
 	ledger tipLedger
 	queue  *proving.Queue
 	pool   *mempool.Pool

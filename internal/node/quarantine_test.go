@@ -71,7 +71,7 @@ func TestSetAside(t *testing.T) {
 
 	check(t, send(1, 100_000, types.Transfer{To: types.Account{9}, Amount: 1}))
 	check(t, send(2, 1_000_000, call))
-	if _, err := n.book.Watch(failing{}).Module(code, nil); !errors.As(err, new(*vm.Fault)) {
+	if _, err := n.book.Guard(failing{}).Module(code, nil); !errors.As(err, new(*vm.Fault)) {
 		t.Fatalf("the engine's fault is %v", err)
 	}
 	mine(1)

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/cairn-chain/cairn/api"
-	"github.com/cairn-chain/cairn/internal/engine/aside"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/engine/quarantine"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/server/rpc"
@@ -55,7 +55,7 @@ func (n *Node) newEngine() (err error) {
 			n.sequencer.Continue()
 		}
 		if n.keyLock != nil {
-			n.sequencer.LockWith(n.keyLock.Lock)
+			n.sequencer.LockWith(n.keyLock.State)
 		}
 		if n.signer != nil {
 			n.sequencer.AskSigner(n.dir.Unsigned(), n.config.Log)
@@ -210,7 +210,7 @@ func refused(encoded [][]byte, err error) []mempool.Result {
 // admit is the pool's [mempool.Options].Admit.
 func (n *Node) admit(tx *types.Transaction) error {
 	err := n.book.Check(tx.Sender, func() (types.CodeHash, error) { return sequencer.CodeOf(n.ledger, tx.Payload) })
-	if errors.Is(err, aside.ErrQuarantined) || errors.As(err, new(*aside.WaitError)) {
+	if errors.Is(err, quarantine.ErrQuarantined) || errors.As(err, new(*quarantine.WaitError)) {
 		return fmt.Errorf("%w: %w", mempool.ErrSetAside, err)
 	}
 	return err

@@ -35,7 +35,7 @@ func (n *Node) newRPCServer() (*rpc.Server, error) {
 		Sender:  n.sends(),
 		Node:    self{n},
 		Proofs:  n.queue,
-		Engines: rpc.Engines{Views: n.book.Refuse(n.views), Trials: n.book.Refuse(n.trials), Noting: n.noting},
+		Engines: rpc.Engines{Views: n.book.Deny(n.views), Trials: n.book.Deny(n.trials), Noting: n.noting},
 		About:   rpc.About{Build: n.config.Build},
 		ViewGas: n.config.ViewGas,
 

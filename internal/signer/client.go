@@ -45,7 +45,7 @@ var errOtherSignature = errors.New("the signer's signature is not the producer's
 // PublicKey is the producer's.
 func (c *Client) PublicKey() [32]byte { return c.Producer }
 
-// Sign has the signer sign a header. The error is [ErrAway], or why the signer refuses it: heightlock.ErrSigned,
+// Sign has the signer sign a header. The error is [ErrAway], or why the signer refuses it: signstate.ErrSigned,
 // [ErrOtherChain], [ErrOtherKey] or [ErrFaulty]. It may be asked again for the same header after any of them.
 func (c *Client) Sign(ctx context.Context, h types.Header) (types.Signature, error) {
 	c.asking.Lock()

@@ -1,5 +1,5 @@
 // Package signer keeps a producer's key in a process of its own, on another machine than the nodes that make blocks
-// with it. They send it whole headers over TLS with pinned keys, one round trip a block. It holds each in a height lock
+// with it. They send it whole headers over TLS with pinned keys, one round trip a block. It holds each in a sign state
 // before it answers, so that it signs one block of a height, whoever asks.
 package signer
 
@@ -11,7 +11,7 @@ import (
 	"slices"
 
 	"github.com/cairn-chain/cairn/internal/emergency"
-	"github.com/cairn-chain/cairn/internal/storage/heightlock"
+	"github.com/cairn-chain/cairn/internal/storage/signstate"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -66,7 +66,7 @@ func Reasons() []string { return slices.Sorted(maps.Values(refusals)) }
 type answer struct {
 	verdict   verdict
 	signature types.Signature
-	held      heightlock.Block
+	held      signstate.Block
 }
 
 const answerSize = 1 + len(types.Signature{})
@@ -105,7 +105,7 @@ var (
 	// ErrOtherKey is the error of a header whose producer is not the signer's key.
 	ErrOtherKey = errors.New("the signer has the key of another producer")
 	// ErrFaulty is the error of a signer that cannot remember what it signs.
-	ErrFaulty = errors.New("the signer cannot write its height lock")
+	ErrFaulty = errors.New("the signer cannot write its sign state")
 )
 
 // err is why a header was not signed; nil for a signature.
@@ -114,7 +114,7 @@ func (a answer) err() error {
 	case signed, contested:
 		return nil
 	case locked:
-		return emergency.SignerSigned(a.held.Height, a.held.Hash, heightlock.ErrSigned)
+		return emergency.SignerSigned(a.held.Height, a.held.Hash, signstate.ErrSigned)
 	case otherChain:
 		return emergency.SignerOfOtherChain(ErrOtherChain)
 	case otherKey:

@@ -14,7 +14,7 @@ import (
 
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/p2p"
-	"github.com/cairn-chain/cairn/internal/storage/heightlock"
+	"github.com/cairn-chain/cairn/internal/storage/signstate"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -23,7 +23,7 @@ type Config struct {
 	Key      crypto.PrivateKey // the producer's
 	ChainID  uint64
 	Genesis  types.BlockHash  // hash of block 0
-	Lock     *heightlock.Lock // of the key, on that chain
+	Lock     *signstate.State // of the key, on that chain
 	Identity p2p.Identity
 	Clients  []p2p.Pin // of the nodes that may ask
 	// Took, unless nil, is told how long each answer took, from the whole request on.
@@ -116,7 +116,7 @@ func (s *Server) sign(r request) answer {
 	case r.header.Producer != c.Key.PublicKey():
 		return answer{verdict: otherKey}
 	}
-	if err := c.Lock.Hold(r.header); errors.Is(err, heightlock.ErrSigned) {
+	if err := c.Lock.Record(r.header); errors.Is(err, signstate.ErrSigned) {
 		s.asked.refusedAt = time.Now()
 		return answer{verdict: locked, held: c.Lock.Last()}
 	} else if err != nil {

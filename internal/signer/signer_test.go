@@ -16,8 +16,8 @@ import (
 
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/p2p"
-	"github.com/cairn-chain/cairn/internal/storage/heightlock"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/storage/signstate"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -61,7 +61,7 @@ func headers(key crypto.PrivateKey, count int) []types.Header {
 
 func newServer(t *testing.T, files kv.FS, path string, clients ...p2p.Pin) *Server {
 	t.Helper()
-	lock, err := heightlock.Open(files, path, genesis)
+	lock, err := signstate.Open(files, path, genesis)
 	check(t, err)
 	t.Cleanup(func() { check(t, lock.Close()) })
 	return NewServer(Config{
@@ -127,14 +127,14 @@ func TestRules(t *testing.T) {
 		"another genesis":     {request{types.BlockHash{1}, chain[3]}, ErrOtherChain},
 		"another chain id":    {request{genesis, change(chain[3], func(h *types.Header) { h.ChainID++ })}, ErrOtherChain},
 		"another producer":    {request{genesis, change(chain[3], func(h *types.Header) { h.Producer[3]++ })}, ErrOtherKey},
-		"a second of height":  {request{genesis, change(chain[2], restate)}, heightlock.ErrSigned},
-		"a lower height":      {request{genesis, chain[1]}, heightlock.ErrSigned},
-		"another one's child": {request{genesis, change(chain[3], reparent)}, heightlock.ErrSigned},
+		"a second of height":  {request{genesis, change(chain[2], restate)}, signstate.ErrSigned},
+		"a lower height":      {request{genesis, chain[1]}, signstate.ErrSigned},
+		"another one's child": {request{genesis, change(chain[3], reparent)}, signstate.ErrSigned},
 	} {
 		if a := s.sign(tc.request); !errors.Is(a.err(), tc.want) || a.signature != (types.Signature{}) {
 			t.Errorf("%s: %v, want %v", name, a.err(), tc.want)
 		}
-		if last := s.config.Lock.Last(); last != heightlock.BlockOf(chain[2]) {
+		if last := s.config.Lock.Last(); last != signstate.BlockOf(chain[2]) {
 			t.Fatalf("%s: block %d is held", name, last.Height)
 		}
 	}
@@ -168,11 +168,11 @@ func TestCrashes(t *testing.T) {
 		for _, unsynced := range []int{0, 50, 100} { // also between the sync and the answer
 			again := newServer(t, disk.Crash(unsynced, uint64(point)).FS(), path)
 			held := again.config.Lock.Last()
-			if a.verdict == signed && held != heightlock.BlockOf(chain[2]) {
+			if a.verdict == signed && held != signstate.BlockOf(chain[2]) {
 				t.Fatalf("point %d: an answered block is not held after a crash: %d", point, held.Height)
 			}
-			if held == heightlock.BlockOf(chain[2]) {
-				if b := again.sign(request{genesis, other}); !errors.Is(b.err(), heightlock.ErrSigned) {
+			if held == signstate.BlockOf(chain[2]) {
+				if b := again.sign(request{genesis, other}); !errors.Is(b.err(), signstate.ErrSigned) {
 					t.Fatalf("point %d: %v", point, b.err())
 				}
 			}
@@ -215,10 +215,10 @@ func TestOneSignatureAHeight(t *testing.T) {
 		if errs[0] != nil {
 			won = 1
 		}
-		if errs[won] != nil || !errors.Is(errs[1-won], heightlock.ErrSigned) {
+		if errs[won] != nil || !errors.Is(errs[1-won], signstate.ErrSigned) {
 			t.Fatalf("block %d: %v", height, errs)
 		}
-		if clients[won].Fault() != nil || !errors.Is(clients[1-won].Fault(), heightlock.ErrSigned) {
+		if clients[won].Fault() != nil || !errors.Is(clients[1-won].Fault(), signstate.ErrSigned) {
 			t.Fatalf("faults: %v, %v", clients[won].Fault(), clients[1-won].Fault())
 		}
 		parent = asked[won].Hash()
@@ -273,7 +273,7 @@ func TestBothNodesAreToldOf(t *testing.T) {
 	other.StateRoot[0]++
 	for range 3 {
 		_, err := second.Sign(t.Context(), other)
-		if !errors.Is(err, heightlock.ErrSigned) || !strings.Contains(err.Error(), "for another node or a copy of this one") {
+		if !errors.Is(err, signstate.ErrSigned) || !strings.Contains(err.Error(), "for another node or a copy of this one") {
 			t.Errorf("the second node is told: %v", err)
 		}
 	}
@@ -389,7 +389,7 @@ func FuzzDecodeRequest(f *testing.F) {
 func FuzzDecodeAnswer(f *testing.F) {
 	f.Add(answer{verdict: signed, signature: types.Signature{1}}.encode())
 	f.Add(answer{verdict: contested, signature: types.Signature{2}}.encode())
-	f.Add(answer{verdict: locked, held: heightlock.Block{Height: 4}}.encode())
+	f.Add(answer{verdict: locked, held: signstate.Block{Height: 4}}.encode())
 	f.Add(make([]byte, answerSize+1))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		a, err := decodeAnswer(b)
@@ -403,7 +403,7 @@ func FuzzDecodeAnswer(f *testing.F) {
 	})
 }
 
-// A disk that is full under the height lock ends the signer at the block that it cannot hold, which gets no signature.
+// A disk that is full under the sign state ends the signer at the block that it cannot hold, which gets no signature.
 // Once there is room, a new start signs that very block, and no other of its height.
 func TestFullDisk(t *testing.T) {
 	const path = "signed"
@@ -435,7 +435,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	other := chain[1]
 	other.StateRoot[0]++
-	if _, err := c.Sign(t.Context(), other); !errors.Is(err, heightlock.ErrSigned) {
+	if _, err := c.Sign(t.Context(), other); !errors.Is(err, signstate.ErrSigned) {
 		t.Fatalf("another of its height: %v", err)
 	}
 }

@@ -102,7 +102,7 @@ func (p *process) sign(h types.Header) (types.Signature, error) {
 	if err != nil {
 		return types.Signature{}, err
 	}
-	if err := p.lock.Hold(h); err != nil {
+	if err := p.lock.Record(h); err != nil {
 		return types.Signature{}, err
 	}
 	p.signs(h.Height, hash)

@@ -13,16 +13,16 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 
 	"github.com/cairn-chain/cairn/crypto"
-	"github.com/cairn-chain/cairn/internal/engine/aside"
 	"github.com/cairn-chain/cairn/internal/engine/cluster"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/engine/quarantine"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
-	"github.com/cairn-chain/cairn/internal/storage/heightlock"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/internal/storage/raftlog"
+	"github.com/cairn-chain/cairn/internal/storage/signstate"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -108,7 +108,7 @@ type parts struct {
 	log    *raftlog.Log
 	store  *chain.Store
 	ledger *ledger.Ledger
-	lock   *heightlock.Lock
+	lock   *signstate.State
 	times  *cluster.Clock
 	pool   *mempool.Pool
 }
@@ -237,7 +237,7 @@ func (p *process) openParts() (err error) {
 	if err != nil {
 		return err
 	}
-	if p.lock, err = heightlock.Open(p.disk.FS(), headFile, genesis.Header.Hash()); err != nil {
+	if p.lock, err = signstate.Open(p.disk.FS(), headFile, genesis.Header.Hash()); err != nil {
 		return err
 	}
 	if p.times, err = cluster.OpenClock(p.log); err != nil {
@@ -261,7 +261,7 @@ func (p *process) openParts() (err error) {
 
 // config is how the member is opened.
 func (p *process) config() (cluster.Config, error) {
-	book, err := aside.Open(aside.Options{})
+	book, err := quarantine.Open(quarantine.Options{})
 	return cluster.Config{
 		Log:       p.log,
 		Ledger:    p.ledger,

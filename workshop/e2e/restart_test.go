@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/cairn-chain/cairn/internal/storage/heightlock"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/storage/signstate"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -218,7 +218,7 @@ func TestLostBlocksAreNoticed(t *testing.T) {
 	if err != nil || len(locks) != 1 {
 		t.Fatalf("locks %v, %v", locks, err)
 	}
-	lock, err := heightlock.Open(kv.FS{}, locks[0], types.BlockHash{})
+	lock, err := signstate.Open(kv.FS{}, locks[0], types.BlockHash{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -215,7 +215,7 @@ func TestTwoProducersOfOneSigner(t *testing.T) {
 	}
 }
 
-// forgets takes the signer's height lock away: it does not start before an operator says so.
+// forgets takes the signer's sign state away: it does not start before an operator says so.
 func (s *signing) forgets() {
 	s.t.Helper()
 	u := newUser(s.t)

@@ -62,7 +62,7 @@ func quarantine(ctx context.Context, st *stage) error {
 	})
 }
 
-// loseLock starts the node without the height lock of its key, as on a copy of its database.
+// loseLock starts the node without the sign state of its key, as on a copy of its database.
 func loseLock(ctx context.Context, st *stage) error {
 	locks, err := filepath.Glob(filepath.Join(st.data, "signed-*"))
 	if err := errors.Join(err, st.stop(os.Kill)); err != nil {

@@ -10,9 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/cairn-chain/cairn/internal/engine/aside"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/engine/quarantine"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
@@ -133,7 +133,7 @@ func (n *node) start() (err error) {
 	}
 	var run func(context.Context) error
 	if n.index == 0 {
-		book, err := aside.Open(aside.Options{})
+		book, err := quarantine.Open(quarantine.Options{})
 		if err != nil {
 			return err
 		}

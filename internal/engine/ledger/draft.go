@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
-	"github.com/cairn-chain/cairn/internal/storage/heightlock"
+	"github.com/cairn-chain/cairn/internal/storage/signstate"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -169,7 +169,7 @@ func (l *Ledger) Build(batch Batch, seal Seal) (Block, error) {
 // Complete makes a candidate the head that this node drafted before, perhaps before a crash, and that may have been
 // signed then. It derives the block, and then does what [Ledger.Build] does. Errors are those of [Ledger.Derive] and
 // [Ledger.Build].
-func (l *Ledger) Complete(c *Candidate, lock *heightlock.Lock, seal Seal) (Block, error) {
+func (l *Ledger) Complete(c *Candidate, lock *signstate.State, seal Seal) (Block, error) {
 	d, err := l.Derive(c)
 	if err != nil {
 		return Block{}, err
@@ -183,7 +183,7 @@ func (l *Ledger) Complete(c *Candidate, lock *heightlock.Lock, seal Seal) (Block
 }
 
 // seal signs a draft and releases it. The caller has producing.
-func (l *Ledger) seal(d *Draft, lock *heightlock.Lock, seal Seal) (Block, error) {
+func (l *Ledger) seal(d *Draft, lock *signstate.State, seal Seal) (Block, error) {
 	now := time.Now()
 	if lock != nil {
 		if err := lock.Check(d.Header()); err != nil {
@@ -200,7 +200,7 @@ func (l *Ledger) seal(d *Draft, lock *heightlock.Lock, seal Seal) (Block, error)
 
 // release appends a draft, holds it in the lock, unless that is nil, and makes it the head. Without sync it is for
 // the caller that a start finds it.
-func (l *Ledger) release(d *Draft, signature types.Signature, lock *heightlock.Lock, sync bool) (Block, error) {
+func (l *Ledger) release(d *Draft, signature types.Signature, lock *signstate.State, sync bool) (Block, error) {
 	now := time.Now()
 	appender, err := l.store.Begin()
 	if err != nil {
@@ -214,7 +214,7 @@ func (l *Ledger) release(d *Draft, signature types.Signature, lock *heightlock.L
 	if err == nil && lock != nil {
 		// After the block is on disk, or a crash between the two would leave a lock that holds a block which is
 		// nowhere.
-		if err = lock.Hold(d.result.Header); err != nil {
+		if err = lock.Record(d.result.Header); err != nil {
 			appender.Fail(err)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
-	"github.com/cairn-chain/cairn/internal/storage/heightlock"
+	"github.com/cairn-chain/cairn/internal/storage/signstate"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -65,7 +65,7 @@ type Batch struct {
 	Drafted func(*Draft) error
 	// Lock, unless nil, is the lock of the key that signs. A header that it refuses is not signed, and nobody is told of a
 	// block that it does not hold.
-	Lock *heightlock.Lock
+	Lock *signstate.State
 }
 
 // Transactions gives the transactions of a batch.

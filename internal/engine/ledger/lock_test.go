@@ -4,13 +4,13 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/cairn-chain/cairn/internal/storage/heightlock"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
+	"github.com/cairn-chain/cairn/internal/storage/signstate"
 	"github.com/cairn-chain/cairn/types"
 )
 
 // locked makes the next block with a lock and a payment, or returns why not.
-func locked(t *testing.T, l *Ledger, lock *heightlock.Lock, amount types.Amount) (Block, error) {
+func locked(t *testing.T, l *Ledger, lock *signstate.State, amount types.Amount) (Block, error) {
 	t.Helper()
 	key := testKey(t, "producer")
 	head := l.Tip().Header.Header
@@ -22,9 +22,9 @@ func locked(t *testing.T, l *Ledger, lock *heightlock.Lock, amount types.Amount)
 	})
 }
 
-func openLock(t *testing.T, l *Ledger, disk *kv.CrashDisk) *heightlock.Lock {
+func openLock(t *testing.T, l *Ledger, disk *kv.CrashDisk) *signstate.State {
 	t.Helper()
-	return must(heightlock.Open(disk.FS(), "signed", must(l.Header(0))(t).Header.Hash()))(t)
+	return must(signstate.Open(disk.FS(), "signed", must(l.Header(0))(t).Header.Hash()))(t)
 }
 
 // TestLockAndBlockAtEveryMoment cuts the power before every operation on the disk while blocks are made. The chain is
@@ -67,7 +67,7 @@ func TestLockAndBlockAtEveryMoment(t *testing.T) {
 		if signed.Height < head.Height {
 			between++
 		}
-		_ = must(0, lock.Hold(head))(t) // as a node does at its start
+		_ = must(0, lock.Record(head))(t) // as a node does at its start
 		must(locked(t, again, lock, 8))(t)
 		_ = must(0, lock.Close())(t)
 		closeStore(t, left, leftDB)
@@ -96,7 +96,7 @@ func TestNoSecondBlockOfAHeight(t *testing.T) {
 	again := must(Open(left, nil, nil, nil))(t)
 	lock = openLock(t, again, lockDisk)
 	defer func() { _ = must(0, lock.Close())(t) }()
-	if _, err := locked(t, again, lock, 8); !errors.Is(err, heightlock.ErrSigned) {
+	if _, err := locked(t, again, lock, 8); !errors.Is(err, signstate.ErrSigned) {
 		t.Fatalf("another block 2: %v", err)
 	}
 	if head := left.Head().Header.Height; head != 1 || again.Tip().Header.Header.Height != 1 {

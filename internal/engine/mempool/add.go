@@ -80,7 +80,7 @@ func (p *Pool) decode(encoded [][]byte) *batch {
 	return b
 }
 
-// admit refuses the candidates that this node sets aside.
+// admit refuses the candidates that Options.Admit refuses.
 func (p *Pool) admit(b *batch) {
 	if p.opts.Admit == nil {
 		return

@@ -1,4 +1,4 @@
-package aside
+package quarantine
 
 import (
 	"errors"
@@ -9,43 +9,44 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Watch is an engine whose failures are told from those of what it asks, noted in the book, and returned as a
-// [*vm.Fault]. A panic is one. Codes in quarantine run all the same.
-func (b *Book) Watch(e vm.Engine) vm.Engine { return watched{engine: e, book: b} }
+// Guard returns e with its failures, panics included, quarantined and returned as a [*vm.Fault]. Errors of the host are
+// not failures. Quarantined code still runs.
+func (l *List) Guard(e vm.Engine) vm.Engine { return guarded{engine: e, list: l} }
 
-// Divert is [Book.Watch] of an engine for a block that is there: what is in quarantine now runs in another, which is
-// only asked for if there is something.
-func (b *Book) Divert(e vm.Engine, other func() (vm.Engine, error)) (vm.Engine, error) {
-	quarantined := b.List()
+// Divert is [List.Guard] for executing a received block: code that is in quarantine now runs in another engine. other is
+// called only if there is such code.
+func (l *List) Divert(e vm.Engine, other func() (vm.Engine, error)) (vm.Engine, error) {
+	quarantined := l.Codes()
 	if len(quarantined) == 0 {
-		return b.Watch(e), nil
+		return l.Guard(e), nil
 	}
 	o, err := other()
 	if err != nil {
 		return nil, err
 	}
-	return diverting{b.Watch(e), b.Watch(o), quarantined}, nil
+	return diverting{l.Guard(e), l.Guard(o), quarantined}, nil
 }
 
-// Refuse is [Book.Watch] of an engine that is for what this node may leave: a code in quarantine gives a [*vm.Fault] of
-// [ErrQuarantined], which is not noted again.
-func (b *Book) Refuse(e vm.Engine) vm.Engine { return refusing{watched{engine: e, book: b}} }
+// Deny is [List.Guard] for work that this node need not do, such as views and blocks that it makes: quarantined code
+// gives a [*vm.Fault] of [ErrQuarantined].
+func (l *List) Deny(e vm.Engine) vm.Engine { return denying{guarded{engine: e, list: l}} }
 
-// Spare is [Book.Refuse] of an engine that runs codes in another form than blocks do: it notes nothing, since its
-// failures say nothing of blocks.
-func (b *Book) Spare(e vm.Engine) vm.Engine {
-	return refusing{watched{engine: e, book: b, spares: true}}
+// DenyOnly is [List.Deny] without quarantining anything. It is for an engine that runs code in another form than blocks
+// do, whose failures say nothing about blocks.
+func (l *List) DenyOnly(e vm.Engine) vm.Engine {
+	return denying{guarded{engine: e, list: l, denyOnly: true}}
 }
 
-type watched struct {
-	engine vm.Engine
-	book   *Book
-	spares bool // notes nothing
+type guarded struct {
+	engine   vm.Engine
+	list     *List
+	denyOnly bool
 }
 
-type refusing struct{ watched }
+type denying struct{ guarded }
 
-// diverting keeps to what was in quarantine when a block began: an engine may not run a module that another has loaded.
+// diverting uses the quarantine as it was when the block began, because an engine cannot run a module that another
+// engine loaded.
 type diverting struct {
 	engine, other vm.Engine
 	quarantined   map[types.CodeHash]Quarantined
@@ -76,7 +77,7 @@ func (d diverting) Run(
 }
 
 // Module implements [vm.Engine].
-func (w watched) Module(hash types.CodeHash, code func() ([]byte, error)) (module *vm.Module, err error) {
+func (w guarded) Module(hash types.CodeHash, code func() ([]byte, error)) (module *vm.Module, err error) {
 	var own error // of code
 	err = w.guard(hash, "", &own, func() (err error) {
 		module, err = w.engine.Module(hash, func() ([]byte, error) {
@@ -90,15 +91,15 @@ func (w watched) Module(hash types.CodeHash, code func() ([]byte, error)) (modul
 }
 
 // Compile implements [vm.Engine].
-func (w watched) Compile(hash types.CodeHash, module *vm.Module) error {
+func (w guarded) Compile(hash types.CodeHash, module *vm.Module) error {
 	return w.guard(hash, "", new(error), func() error { return w.engine.Compile(hash, module) })
 }
 
 // Run implements [vm.Engine].
-func (w watched) Run(
+func (w guarded) Run(
 	hash types.CodeHash, module *vm.Module, function string, host vm.Host, gas *vm.Gas,
 ) (exit vm.Exit, err error) {
-	h := &watchedHost{Host: host}
+	h := &guardedHost{Host: host}
 	err = w.guard(hash, function, &h.own, func() (err error) {
 		exit, err = w.engine.Run(hash, module, function, h, gas)
 		return err
@@ -106,8 +107,8 @@ func (w watched) Run(
 	return exit, err
 }
 
-// guard does something with the engine. An error is the engine's unless own, what the engine asked others for, has one.
-func (w watched) guard(hash types.CodeHash, function string, own *error, do func() error) (err error) {
+// guard calls do. A panic or an error is the engine's fault, unless own, the error of whom the engine called, is set.
+func (w guarded) guard(hash types.CodeHash, function string, own *error, do func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
@@ -115,22 +116,22 @@ func (w watched) guard(hash types.CodeHash, function string, own *error, do func
 			return
 		}
 		fault := &vm.Fault{Code: hash, Function: function, Err: err}
-		if !w.spares {
-			w.book.failed(fault)
+		if !w.denyOnly {
+			w.list.failed(fault)
 		}
 		err = fault
 	}()
 	return do()
 }
 
-// watchedHost keeps the error that the host gave: the engine is not to blame for it. A panic of the host gives none.
-type watchedHost struct {
+// guardedHost keeps the error of the host, for which the engine is not to blame. A panic of the host leaves none.
+type guardedHost struct {
 	vm.Host
 	own error
 }
 
 // Invoke implements [vm.Host].
-func (h *watchedHost) Invoke(function vm.Function, memory vm.Memory, stack []uint64, gas *vm.Gas) (vm.Exit, error) {
+func (h *guardedHost) Invoke(function vm.Function, memory vm.Memory, stack []uint64, gas *vm.Gas) (vm.Exit, error) {
 	exit, err := h.Host.Invoke(function, memory, stack, gas)
 	if err != nil {
 		h.own = err
@@ -139,7 +140,7 @@ func (h *watchedHost) Invoke(function vm.Function, memory vm.Memory, stack []uin
 }
 
 // Continue implements [vm.Host].
-func (h *watchedHost) Continue() error {
+func (h *guardedHost) Continue() error {
 	err := h.Host.Continue()
 	if err != nil {
 		h.own = err
@@ -148,17 +149,17 @@ func (h *watchedHost) Continue() error {
 }
 
 // Module implements [vm.Engine].
-func (r refusing) Module(hash types.CodeHash, code func() ([]byte, error)) (*vm.Module, error) {
-	if r.book.Quarantined(hash) {
+func (r denying) Module(hash types.CodeHash, code func() ([]byte, error)) (*vm.Module, error) {
+	if r.list.Quarantined(hash) {
 		return nil, &vm.Fault{Code: hash, Err: ErrQuarantined}
 	}
-	return r.watched.Module(hash, code)
+	return r.guarded.Module(hash, code)
 }
 
 // Compile implements [vm.Engine].
-func (r refusing) Compile(hash types.CodeHash, module *vm.Module) error {
-	if r.book.Quarantined(hash) {
+func (r denying) Compile(hash types.CodeHash, module *vm.Module) error {
+	if r.list.Quarantined(hash) {
 		return &vm.Fault{Code: hash, Err: ErrQuarantined}
 	}
-	return r.watched.Compile(hash, module)
+	return r.guarded.Compile(hash, module)
 }

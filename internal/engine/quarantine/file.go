@@ -1,4 +1,4 @@
-package aside
+package quarantine
 
 import (
 	"errors"
@@ -13,15 +13,15 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// maxFile bounds the file, in bytes: three times what a full book takes.
+// maxFile bounds the file, in bytes, at three times the size of a full list.
 const maxFile = 8 << 20
 
-func (b *Book) read() (content, error) {
+func (l *List) read() (content, error) {
 	c := content{map[types.CodeHash]Quarantined{}, waits[types.Account]{}, waits[types.CodeHash]{}}
-	if b.opts.Path == "" {
+	if l.opts.Path == "" {
 		return c, nil
 	}
-	file, err := b.opts.FS.Open(b.opts.Path)
+	file, err := l.opts.FS.Open(l.opts.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil
 	}
@@ -33,12 +33,12 @@ func (b *Book) read() (content, error) {
 		return c, err
 	}
 	if c, err = decode(encoded); err != nil {
-		return c, emergency.DamagedAside(b.opts.Path, err)
+		return c, emergency.DamagedQuarantine(l.opts.Path, err)
 	}
 	return c, nil
 }
 
-// decode decodes a file: strictly, and within the bounds of a book.
+// decode decodes a file strictly, within the bounds of a list.
 func decode(encoded []byte) (c content, err error) {
 	if len(encoded) > maxFile {
 		return c, fmt.Errorf("over %d bytes", maxFile)
@@ -55,29 +55,29 @@ func decode(encoded []byte) (c content, err error) {
 	return c, nil
 }
 
-// write puts the book on disk, whole or not at all. The caller holds saving.
-func (b *Book) write() error {
-	if b.opts.Path == "" {
+// write replaces the file, whole or not at all. The caller holds saving.
+func (l *List) write() error {
+	if l.opts.Path == "" {
 		return nil
 	}
-	b.mu.Lock()
-	encoded, err := sealed.JSON(b.kept)
-	b.mu.Unlock()
+	l.mu.Lock()
+	encoded, err := sealed.JSON(l.kept)
+	l.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	part := b.opts.Path + ".part"
-	file, err := b.opts.FS.Create(part)
+	part := l.opts.Path + ".part"
+	file, err := l.opts.FS.Create(part)
 	if err != nil {
 		return err
 	}
 	if err := errors.Join(writeAll(file, encoded), file.Close()); err != nil {
 		return err
 	}
-	if err := b.opts.FS.Rename(part, b.opts.Path); err != nil {
+	if err := l.opts.FS.Rename(part, l.opts.Path); err != nil {
 		return err
 	}
-	return b.opts.FS.SyncDir(filepath.Dir(b.opts.Path))
+	return l.opts.FS.SyncDir(filepath.Dir(l.opts.Path))
 }
 
 func writeAll(file journal.File, encoded []byte) error {

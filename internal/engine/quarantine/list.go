@@ -1,7 +1,7 @@
-// Package aside keeps what this node does not run. These are codes that the engine failed on or ran wrongly, until an
-// operator says otherwise, and senders and codes whose transaction overran its time, for a while. It is no part of the
-// protocol: blocks that are there are executed whatever it says, codes in quarantine by another engine.
-package aside
+// Package quarantine is this node's local deny list: code that the engine failed on or ran wrongly, until an operator
+// clears it, and senders and code that exceeded their time limit, with exponential backoff. It is policy and not
+// consensus: a received block is executed in any case, with another engine for quarantined code.
+package quarantine
 
 import (
 	"cmp"
@@ -18,10 +18,10 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ErrQuarantined is the error of a code that this node does not run.
+// ErrQuarantined refuses a call of quarantined code.
 var ErrQuarantined = errors.New("the contract's code is in quarantine on this node, whose engine failed on it")
 
-// WaitError is the error of a transaction whose sender or called code waits after an overrun.
+// WaitError refuses a transaction whose sender or called code has to wait after an overrun.
 type WaitError struct{ Left time.Duration }
 
 // Error implements error.
@@ -31,57 +31,59 @@ func (e *WaitError) Error() string {
 	)
 }
 
-// maxQuarantined bounds the quarantine: the oldest falls out.
+// maxQuarantined bounds the quarantined codes. The oldest makes room.
 const maxQuarantined = 1_024
 
-// Options are the settings of a [Book]. A zero value takes its default.
+// Options are the settings of a [List]. A zero value takes its default.
 type Options struct {
-	Path string     // of the file that it is kept in; empty for none
+	Path string     // of the file; empty: in memory only
 	FS   journal.FS // journal.OS{}
 	Now  func() time.Time
-	// Height, unless nil, is the newest block's: it says near which block an engine failed.
+	// Height returns the height of the newest block, to record near which block an engine failed. It may be nil.
 	Height func() types.Height
 	Log    *slog.Logger // discards
 }
 
-// Quarantined says why a code is in quarantine.
+// Quarantined records why a code is in quarantine.
 type Quarantined struct {
-	// Function is what the engine failed in first; empty for loading, compiling, and a wrong result.
+	// Function is the called function; empty if loading or compiling failed, or a result was wrong.
 	Function string       `json:"function"`
 	Error    string       `json:"error"`
-	Height   types.Height `json:"height"` // of the newest block then
+	Height   types.Height `json:"height"` // of the newest block at that time
 	Time     time.Time    `json:"time"`
 }
 
-// maxReason bounds the text of an error that is kept.
+// maxReason bounds the recorded error text, in bytes.
 const maxReason = 512
 
-// Book is what is set aside. Its methods may be called concurrently. What they change is in the file when they return;
-// where it cannot be written the log says so, and the change counts all the same.
-type Book struct {
+// List is the deny list. It is safe for concurrent use. Every change is on disk when its method returns. If the file
+// cannot be written, the change still counts and the log has an error.
+type List struct {
 	opts Options
 
-	saving sync.Mutex // of the file; taken before mu
-	mu     sync.Mutex // guards what follows
+	saving sync.Mutex // serialises writes of the file; taken before mu
+	mu     sync.Mutex // guards the fields below
 	kept   content
 	stats  Stats
 }
 
-// content is what the file holds.
+// content is the content of the file.
 type content struct {
 	Quarantined map[types.CodeHash]Quarantined `json:"quarantined"`
 	Senders     waits[types.Account]           `json:"senders"`
 	Codes       waits[types.CodeHash]          `json:"codes"`
 }
 
-// Stats are a book's numbers.
+// Stats are a list's numbers.
 type Stats struct {
-	Quarantined, Waiting int    // codes; senders and codes
-	Faults, Overruns     uint64 // since the start: of engines, wrong results too; of transactions that had all their time
+	Quarantined int    // codes
+	Waiting     int    // senders and codes
+	Faults      uint64 // of engines since the start, wrong results included
+	Overruns    uint64 // of transactions since the start
 }
 
-// Open reads the file of a book; one that is absent is empty.
-func Open(opts Options) (*Book, error) {
+// Open reads a list's file. A missing file is an empty list.
+func Open(opts Options) (*List, error) {
 	if opts.FS == nil {
 		opts.FS = journal.OS{}
 	}
@@ -94,47 +96,47 @@ func Open(opts Options) (*Book, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	b := &Book{opts: opts}
+	l := &List{opts: opts}
 	var err error
-	b.kept, err = b.read()
-	return b, err
+	l.kept, err = l.read()
+	return l, err
 }
 
-// failed notes that an engine failed on a code, which is in quarantine from then on.
-func (b *Book) failed(f *vm.Fault) {
-	b.opts.Log.Error("the engine failed on a contract, whose code is in quarantine now", "code", f.Code,
+// failed quarantines a code that an engine failed on.
+func (l *List) failed(f *vm.Fault) {
+	l.opts.Log.Error("the engine failed on a contract, whose code is in quarantine now", "code", f.Code,
 		"function", f.Function,
-		"height", b.opts.Height(), "error", f.Err)
-	b.quarantine(f.Function, f.Err, f.Code)
+		"height", l.opts.Height(), "error", f.Err)
+	l.quarantine(f.Function, f.Err, f.Code)
 }
 
-// Mistook notes that an engine did not come to what a block has, and another one did. The codes that it ran wrongly, of
-// which there may be none, are in quarantine from then on. err says who came to what.
-func (b *Book) Mistook(height types.Height, err error, codes ...types.CodeHash) {
+// WrongResult quarantines the codes that an engine ran wrongly: another engine derived what the block says. There may be
+// no codes. err says what each engine derived.
+func (l *List) WrongResult(height types.Height, err error, codes ...types.CodeHash) {
 	message := "the engine came to another result than a block has, and a second engine to the block's: it is taken, " +
 		"and the codes are in quarantine now. Report them, and look for a newer version of the program"
 	if len(codes) == 0 {
 		message = "a block that ran no contract was executed again with another result, which is the block's: it is taken. " +
 			"Test this machine's memory"
 	}
-	b.opts.Log.Error(message, "block", height, "codes", codes, "error", err)
-	b.quarantine("", err, codes...)
+	l.opts.Log.Error(message, "block", height, "codes", codes, "error", err)
+	l.quarantine("", err, codes...)
 }
 
-// quarantine counts a fault of the engine, and puts codes in quarantine that are not there.
-func (b *Book) quarantine(function string, err error, codes ...types.CodeHash) {
+// quarantine counts a fault of the engine and adds codes.
+func (l *List) quarantine(function string, err error, codes ...types.CodeHash) {
 	reason := err.Error()
-	q := Quarantined{function, reason[:min(len(reason), maxReason)], b.opts.Height(), b.opts.Now().UTC()}
-	b.change(func() (changed bool) {
-		b.stats.Faults++
+	q := Quarantined{function, reason[:min(len(reason), maxReason)], l.opts.Height(), l.opts.Now().UTC()}
+	l.change(func() (changed bool) {
+		l.stats.Faults++
 		for _, code := range codes {
-			if _, there := b.kept.Quarantined[code]; there {
+			if _, there := l.kept.Quarantined[code]; there {
 				continue
 			}
-			if len(b.kept.Quarantined) >= maxQuarantined {
-				delete(b.kept.Quarantined, b.kept.oldest())
+			if len(l.kept.Quarantined) >= maxQuarantined {
+				delete(l.kept.Quarantined, l.kept.oldest())
 			}
-			b.kept.Quarantined[code] = q
+			l.kept.Quarantined[code] = q
 			changed = true
 		}
 		return changed
@@ -147,27 +149,27 @@ func (c content) oldest() types.CodeHash {
 	})
 }
 
-// Overran notes that a transaction overran though it had all its time: its sender and the code that it called, zero for
-// none, wait from then on. It returns how long the sender waits.
-func (b *Book) Overran(sender types.Account, code types.CodeHash) (waits time.Duration) {
-	b.change(func() bool {
-		b.stats.Overruns++
-		now := b.opts.Now()
-		waits = b.kept.Senders.extend(sender, now)
+// Overran makes a sender and the code that it called (zero: none) wait, because their transaction exceeded its full time
+// limit. It returns how long the sender waits.
+func (l *List) Overran(sender types.Account, code types.CodeHash) (waits time.Duration) {
+	l.change(func() bool {
+		l.stats.Overruns++
+		now := l.opts.Now()
+		waits = l.kept.Senders.extend(sender, now)
 		if !code.IsZero() {
-			b.kept.Codes.extend(code, now)
+			l.kept.Codes.extend(code, now)
 		}
 		return true
 	})
 	return waits
 }
 
-// Check is nil for a transaction of a sender that calls, or deploys, a code, unless one of them is set aside: then it
-// is [ErrQuarantined] or a [*WaitError]. codeOf is only asked for where it matters.
-func (b *Book) Check(sender types.Account, codeOf func() (types.CodeHash, error)) error {
-	b.mu.Lock()
-	empty := len(b.kept.Quarantined)+len(b.kept.Senders)+len(b.kept.Codes) == 0
-	b.mu.Unlock()
+// Check reports whether a transaction may run: nil, [ErrQuarantined] or a [*WaitError]. codeOf returns the code that the
+// transaction calls or deploys; it is called only if the list is not empty.
+func (l *List) Check(sender types.Account, codeOf func() (types.CodeHash, error)) error {
+	l.mu.Lock()
+	empty := len(l.kept.Quarantined)+len(l.kept.Senders)+len(l.kept.Codes) == 0
+	l.mu.Unlock()
 	if empty {
 		return nil
 	}
@@ -175,75 +177,75 @@ func (b *Book) Check(sender types.Account, codeOf func() (types.CodeHash, error)
 	if err != nil {
 		return err
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if _, there := b.kept.Quarantined[code]; there {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, there := l.kept.Quarantined[code]; there {
 		return ErrQuarantined
 	}
-	now := b.opts.Now()
-	if left := max(b.kept.Senders.left(sender, now), b.kept.Codes.left(code, now)); left > 0 {
+	now := l.opts.Now()
+	if left := max(l.kept.Senders.left(sender, now), l.kept.Codes.left(code, now)); left > 0 {
 		return &WaitError{left}
 	}
 	return nil
 }
 
 // Quarantined reports whether a code is in quarantine.
-func (b *Book) Quarantined(code types.CodeHash) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	_, there := b.kept.Quarantined[code]
+func (l *List) Quarantined(code types.CodeHash) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, there := l.kept.Quarantined[code]
 	return there
 }
 
-// List is the quarantine.
-func (b *Book) List() map[types.CodeHash]Quarantined {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return maps.Clone(b.kept.Quarantined)
+// Codes returns the quarantined codes.
+func (l *List) Codes() map[types.CodeHash]Quarantined {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.kept.Quarantined)
 }
 
-// Clear takes codes out of the quarantine, all of it where none is named, with the waits of their codes, and returns
-// how many there were. Unlike other changes it fails where the file cannot be written.
-func (b *Book) Clear(codes ...types.CodeHash) (cleared int, err error) {
-	b.saving.Lock()
-	defer b.saving.Unlock()
-	b.mu.Lock()
+// Clear removes codes from the quarantine, or all if none is named, and returns how many it removed. Unlike other changes
+// it fails if the file cannot be written.
+func (l *List) Clear(codes ...types.CodeHash) (cleared int, err error) {
+	l.saving.Lock()
+	defer l.saving.Unlock()
+	l.mu.Lock()
 	if len(codes) == 0 {
-		codes = slices.Collect(maps.Keys(b.kept.Quarantined))
+		codes = slices.Collect(maps.Keys(l.kept.Quarantined))
 	}
 	for _, code := range codes {
-		if _, there := b.kept.Quarantined[code]; there {
-			delete(b.kept.Quarantined, code)
+		if _, there := l.kept.Quarantined[code]; there {
+			delete(l.kept.Quarantined, code)
 			cleared++
 		}
 	}
-	b.mu.Unlock()
-	return cleared, b.write()
+	l.mu.Unlock()
+	return cleared, l.write()
 }
 
-// Stats returns the book's numbers.
-func (b *Book) Stats() Stats {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	s, now := b.stats, b.opts.Now()
-	s.Quarantined = len(b.kept.Quarantined)
-	s.Waiting = b.kept.Senders.count(now) + b.kept.Codes.count(now)
+// Stats returns the list's numbers.
+func (l *List) Stats() Stats {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s, now := l.stats, l.opts.Now()
+	s.Quarantined = len(l.kept.Quarantined)
+	s.Waiting = l.kept.Senders.count(now) + l.kept.Codes.count(now)
 	return s
 }
 
-// change makes a change, and writes the file if the change says that there is something to write.
-func (b *Book) change(do func() bool) {
-	b.saving.Lock()
-	defer b.saving.Unlock()
-	b.mu.Lock()
+// change calls do under the lock, and writes the file if do reports a change.
+func (l *List) change(do func() bool) {
+	l.saving.Lock()
+	defer l.saving.Unlock()
+	l.mu.Lock()
 	changed := do()
-	b.mu.Unlock()
+	l.mu.Unlock()
 	if !changed {
 		return
 	}
-	if err := b.write(); err != nil {
-		b.opts.Log.Error(
-			"what this node sets aside could not be written: a restart will not know the newest of it", "error", err,
+	if err := l.write(); err != nil {
+		l.opts.Log.Error(
+			"the quarantine could not be written: after a restart its newest entries are missing", "error", err,
 		)
 	}
 }

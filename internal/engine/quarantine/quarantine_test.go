@@ -1,4 +1,4 @@
-package aside
+package quarantine
 
 import (
 	"bytes"
@@ -51,7 +51,7 @@ func (h host) Continue() error           { return h.err }
 func failing() error   { return errInjected }
 func panicking() error { panic("injected") }
 
-func open(t *testing.T, opts Options) *Book {
+func open(t *testing.T, opts Options) *List {
 	t.Helper()
 	b, err := Open(opts)
 	if err != nil {
@@ -88,7 +88,7 @@ func TestWhoseFault(t *testing.T) {
 		"a closed engine": {faulty{run: func(vm.Host) error { return vm.ErrClosed }}, run(nil), false},
 	} {
 		b := open(t, Options{})
-		err := test.call(b.Watch(test.engine))
+		err := test.call(b.Guard(test.engine))
 		var fault *vm.Fault
 		if is := errors.As(err, &fault) && fault.Code == hash; err == nil || is != test.fault {
 			t.Errorf("%s: got %v", name, err)
@@ -128,17 +128,17 @@ func compile(e vm.Engine) error { return e.Compile(hash, nil) }
 func TestRefuse(t *testing.T) {
 	b := open(t, Options{})
 	broken := faulty{run: func(vm.Host) error { return errInjected }}
-	if err := run(nil)(b.Refuse(broken)); err == nil {
+	if err := run(nil)(b.Deny(broken)); err == nil {
 		t.Fatal("no fault")
 	}
 	sound := faulty{
 		module: func() error { return nil }, compile: func() error { return nil }, run: func(vm.Host) error { return nil },
 	}
 	for name, call := range map[string]func(vm.Engine) error{"load": load(nil), "compile": compile} {
-		if err := call(b.Refuse(sound)); !errors.Is(err, ErrQuarantined) || !errors.As(err, new(*vm.Fault)) {
+		if err := call(b.Deny(sound)); !errors.Is(err, ErrQuarantined) || !errors.As(err, new(*vm.Fault)) {
 			t.Errorf("%s: got %v", name, err)
 		}
-		if err := call(b.Watch(sound)); err != nil {
+		if err := call(b.Guard(sound)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -154,17 +154,17 @@ func TestSpare(t *testing.T) {
 		compile: func() error { return errInjected }, run: func(vm.Host) error { panic("of the engine") },
 	}
 	for name, call := range map[string]func(vm.Engine) error{"compile": compile, "run": run(nil)} {
-		if err := call(b.Spare(broken)); !errors.As(err, new(*vm.Fault)) {
+		if err := call(b.DenyOnly(broken)); !errors.As(err, new(*vm.Fault)) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
 	if s := b.Stats(); s.Faults != 0 || b.Quarantined(hash) {
 		t.Errorf("the book has %+v", s)
 	}
-	if err := run(nil)(b.Watch(broken)); err == nil || !b.Quarantined(hash) {
+	if err := run(nil)(b.Guard(broken)); err == nil || !b.Quarantined(hash) {
 		t.Fatalf("of an engine of blocks: %v", err)
 	}
-	if err := compile(b.Spare(faulty{compile: func() error { return nil }})); !errors.Is(err, ErrQuarantined) {
+	if err := compile(b.DenyOnly(faulty{compile: func() error { return nil }})); !errors.Is(err, ErrQuarantined) {
 		t.Errorf("a code in quarantine: %v", err)
 	}
 }
@@ -298,7 +298,7 @@ func TestCrash(t *testing.T) {
 		cut := open(t, Options{Path: path, Now: c.Now, FS: cutFS{left: &left}, Log: slog.New(slog.NewTextHandler(&log, nil))})
 		cut.Overran(types.Account{2}, types.CodeHash{2})
 		after := open(t, Options{Path: path, Now: c.Now})
-		if !after.Quarantined(hash) || len(after.kept.Senders) < 1 || after.List()[hash].Function != "f" {
+		if !after.Quarantined(hash) || len(after.kept.Senders) < 1 || after.Codes()[hash].Function != "f" {
 			t.Fatalf("cut at %d: %+v", operations, after.kept)
 		}
 		failed := strings.Contains(log.String(), "could not be written")
@@ -328,8 +328,8 @@ func TestClear(t *testing.T) {
 			t.Errorf("%v: %d, %v", want.codes, cleared, err)
 		}
 	}
-	if again := open(t, Options{Path: path}); len(again.List()) != 0 {
-		t.Errorf("left are %v", again.List())
+	if again := open(t, Options{Path: path}); len(again.Codes()) != 0 {
+		t.Errorf("left are %v", again.Codes())
 	}
 }
 
@@ -405,7 +405,7 @@ func TestWrongResults(t *testing.T) {
 	}
 	asked := 0
 	other := func() (vm.Engine, error) { asked++; return engine("other"), nil }
-	divert := func(b *Book) vm.Engine {
+	divert := func(b *List) vm.Engine {
 		t.Helper()
 		e, err := b.Divert(engine("compiler"), other)
 		if err != nil {
@@ -427,8 +427,8 @@ func TestWrongResults(t *testing.T) {
 	if got := all(before); !slices.Equal(got, slices.Repeat([]string{"compiler"}, 3)) || asked != 0 {
 		t.Errorf("nothing is in quarantine: %v ran, another was asked for %d times", got, asked)
 	}
-	b.Mistook(7, errInjected, hash, types.CodeHash{2})
-	b.Mistook(8, errInjected)
+	b.WrongResult(7, errInjected, hash, types.CodeHash{2})
+	b.WrongResult(8, errInjected)
 	if s := b.Stats(); s.Faults != 2 || s.Quarantined != 2 {
 		t.Errorf("the book has %+v, want 2 faults and 2 codes", s)
 	}
@@ -440,13 +440,13 @@ func TestWrongResults(t *testing.T) {
 		t.Errorf("in the block that was begun %v ran", got)
 	}
 	b = open(t, opts)
-	if why := b.List()[hash]; why.Error != errInjected.Error() || why.Function != "" {
+	if why := b.Codes()[hash]; why.Error != errInjected.Error() || why.Function != "" {
 		t.Errorf("opened again, the reason is %+v", why)
 	}
 	if got := all(divert(b)); !slices.Equal(got, slices.Repeat([]string{"other"}, 3)) || asked != 1 {
 		t.Errorf("opened again: %v ran, another was asked for %d times", got, asked)
 	}
-	if err := load(nil)(b.Refuse(engine("compiler"))); !errors.Is(err, ErrQuarantined) {
+	if err := load(nil)(b.Deny(engine("compiler"))); !errors.Is(err, ErrQuarantined) {
 		t.Errorf("in a block that is made: %v", err)
 	}
 	if _, err := b.Divert(engine("compiler"), func() (vm.Engine, error) { return nil, errInjected }); err != errInjected {

@@ -1,27 +1,26 @@
-package aside
+package quarantine
 
 import "time"
 
-// A wait is firstWait long, each further one twice as long as the one before, up to maxWait. Who has overrun nothing
-// for maxWait after a wait begins anew.
+// Waits double from firstWait up to maxWait. After maxWait without an overrun they begin with firstWait again.
 const (
 	firstWait = time.Minute
 	maxWait   = 24 * time.Hour
 )
 
-// maxWaits bounds who is remembered of a kind: who waits shortest from now on makes room.
+// maxWaits bounds the entries of each kind. The wait that ends first makes room.
 const maxWaits = 4_096
 
-// wait is how long somebody waits, and how often there was reason to.
+// wait is the end of a wait, and the number of waits so far.
 type wait struct {
 	Until time.Time `json:"until"`
 	Times uint      `json:"times"`
 }
 
-// waits are those who wait, or did a short time ago.
+// waits has current and recent waits.
 type waits[K comparable] map[K]wait
 
-// extend makes somebody wait, longer than the last time, and returns how long.
+// extend starts a wait, longer than the last one, and returns its length.
 func (w waits[K]) extend(who K, now time.Time) time.Duration {
 	last, there := w[who]
 	if !there {
@@ -35,12 +34,12 @@ func (w waits[K]) extend(who K, now time.Time) time.Duration {
 	return length
 }
 
-// left is how long somebody waits still. A clock that was set back makes nobody wait longer than anybody may.
+// left returns the rest of a wait, at most maxWait even if the clock was set back.
 func (w waits[K]) left(who K, now time.Time) time.Duration {
 	return min(w[who].Until.Sub(now), maxWait)
 }
 
-// forget forgets those whose wait has been over for long, and the one that ends first if there are too many.
+// forget removes waits that have long been over, and the one that ends first if there are too many.
 func (w waits[K]) forget(now time.Time) {
 	var first K
 	for who, x := range w {

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/cairn-chain/cairn/internal/engine/aside"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/engine/quarantine"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
@@ -176,7 +176,7 @@ func (b *batch) Tried(tx *types.VerifiedTx, receipt types.Receipt, err error) {
 	case err == nil:
 		b.paces.ran(tx, receipt.GasUsed, took, b.start)
 	case errors.As(err, &fault):
-		if !errors.Is(err, aside.ErrQuarantined) { // which takes no time
+		if !errors.Is(err, quarantine.ErrQuarantined) { // which takes no time
 			b.faulty[fault.Code] = true
 		}
 		b.left = append(b.left, LeftOut{tx, Faulty, err})

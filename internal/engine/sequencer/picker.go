@@ -3,9 +3,9 @@ package sequencer
 import (
 	"time"
 
-	"github.com/cairn-chain/cairn/internal/engine/aside"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/engine/quarantine"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -23,15 +23,15 @@ type Picker struct {
 
 	ledger *ledger.Ledger
 	pool   *mempool.Pool
-	book   *aside.Book
+	book   *quarantine.List
 	clock  Clock
 	turns  turns
 	first  *types.VerifiedTx // of the next block, whose turn it is; may be nil
 	paces  paces
 }
 
-// NewPicker returns what picks of a pool for a ledger, and tries nothing that book sets aside.
-func NewPicker(l *ledger.Ledger, pool *mempool.Pool, book *aside.Book, clock Clock) *Picker {
+// NewPicker returns a picker from a pool for a ledger, which skips what the quarantine refuses.
+func NewPicker(l *ledger.Ledger, pool *mempool.Pool, book *quarantine.List, clock Clock) *Picker {
 	return &Picker{ledger: l, pool: pool, book: book, clock: clock, paces: paces{}}
 }
 

@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/internal/emergency"
-	"github.com/cairn-chain/cairn/internal/engine/aside"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/engine/quarantine"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
-	"github.com/cairn-chain/cairn/internal/storage/heightlock"
+	"github.com/cairn-chain/cairn/internal/storage/signstate"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -53,9 +53,9 @@ type Solo struct {
 type signing struct {
 	key    Signer
 	decide *decided         // what is written before key is asked; nil if the key is in this process
-	lock   *heightlock.Lock // of key; may be nil
+	lock   *signstate.State // of key; may be nil
 	// signed is the block that the lock held when it was given: the chain must have it before the next block is made.
-	signed heightlock.Block
+	signed signstate.Block
 }
 
 // timing is when blocks are made and which time they get.
@@ -79,8 +79,8 @@ type request struct {
 	done chan error
 }
 
-// New returns an engine that signs with key, and tries nothing that book sets aside. Run starts it.
-func New(l *ledger.Ledger, pool *mempool.Pool, book *aside.Book, key Signer, clock Clock,
+// New returns an engine that signs with key, and skips what the quarantine refuses. Run starts it.
+func New(l *ledger.Ledger, pool *mempool.Pool, book *quarantine.List, key Signer, clock Clock,
 	blockTime time.Duration) *Solo {
 	return &Solo{
 		Picker:   NewPicker(l, pool, book, clock),
@@ -92,7 +92,7 @@ func New(l *ledger.Ledger, pool *mempool.Pool, book *aside.Book, key Signer, clo
 }
 
 // LockWith keeps the key from signing two blocks of one height. It is called before Run.
-func (s *Solo) LockWith(l *heightlock.Lock) { s.lock, s.signed = l, l.Last() }
+func (s *Solo) LockWith(l *signstate.State) { s.lock, s.signed = l, l.Last() }
 
 // Run makes blocks until ctx ends or a block fails. An error is fatal: after a failed append it is not known whether
 // the block is on disk, and only a new start tells.
@@ -269,8 +269,8 @@ func (s *Solo) Status() Status {
 		return Status{Holding, emergency.OtherProducer(p.Producer, s.key.PublicKey(), "node").Error()}
 	case s.signed.Height > tip.Header.Header.Height:
 		return Status{Holding, emergency.BlocksAwaited(s.signed.Height, s.signed.Hash, tip.Header.Header.Height).Error()}
-	case s.lock != nil && s.lock.Elsewhere() != 0:
-		return Status{Holding, emergency.SignedElsewhere(s.lock.Elsewhere()).Error()}
+	case s.lock != nil && s.lock.Conflict() != 0:
+		return Status{Holding, emergency.SignedElsewhere(s.lock.Conflict()).Error()}
 	default:
 		return Status{State: Producing}
 	}

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/crypto"
-	"github.com/cairn-chain/cairn/internal/engine/aside"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/engine/quarantine"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
 	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/protocol/state"
@@ -80,12 +80,12 @@ func open(t *testing.T, machine vm.Engine, clock Clock, blockTime time.Duration)
 		g.Allocations = append(g.Allocations, types.Allocation{Account: k.PublicKey(), Balance: 1_000 * types.CoinUnits})
 	}
 	slices.SortFunc(g.Allocations, func(a, b types.Allocation) int { return a.Account.Compare(b.Account) })
-	book, err := aside.Open(aside.Options{Now: clock.Wall})
+	book, err := quarantine.Open(quarantine.Options{Now: clock.Wall})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if machine != nil {
-		machine = book.Refuse(machine)
+		machine = book.Deny(machine)
 	}
 	l, err := ledger.Open(store, &g, nil, machine)
 	if err != nil {

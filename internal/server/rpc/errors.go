@@ -6,9 +6,9 @@ import (
 	"maps"
 
 	"github.com/cairn-chain/cairn/api"
-	"github.com/cairn-chain/cairn/internal/engine/aside"
 	"github.com/cairn-chain/cairn/internal/engine/cluster"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/engine/quarantine"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
@@ -44,7 +44,7 @@ var translations = []struct {
 	{exec.ErrBadParameters, api.ErrBadParameters},
 	{exec.ErrFieldTooLong, api.ErrFieldTooLong},
 	{exec.ErrCodeTooLong, api.ErrCodeTooLong},
-	{aside.ErrQuarantined, api.ErrQuarantined},
+	{quarantine.ErrQuarantined, api.ErrQuarantined},
 	{chain.ErrNoState, api.ErrNoState},
 	{chain.ErrReverted, api.ErrTakenBack},
 	{replica.ErrBusy, api.ErrBusy},
@@ -86,7 +86,7 @@ func (c *clientErrors) public(err error) error {
 	if errors.As(err, &size) {
 		return tooLong(size)
 	}
-	var waits *aside.WaitError
+	var waits *quarantine.WaitError
 	if errors.As(err, &waits) {
 		return withData(api.ErrOverran, "retryAfterSeconds", (waits.Left.Milliseconds()+999)/1000)
 	}

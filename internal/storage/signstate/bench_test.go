@@ -1,4 +1,4 @@
-package heightlock
+package signstate
 
 import (
 	"log/slog"
@@ -34,7 +34,7 @@ func BenchmarkHold(b *testing.B) {
 		}
 		between := time.Now()
 		h = types.Header{Height: h.Height + 1, Parent: l.Last().Hash}
-		if err := l.Hold(h); err != nil {
+		if err := l.Record(h); err != nil {
 			b.Fatal(err)
 		}
 		committing, holding = committing+between.Sub(begun), holding+time.Since(between)

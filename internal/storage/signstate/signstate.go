@@ -1,7 +1,7 @@
-// Package heightlock remembers, in a small file beside a producer's key, the newest block that the key signed. So the
-// key never signs two blocks of one height, even if the database lost its end or was restored from an older copy. It
-// also remembers that another node signed blocks with the key: then this one signs none.
-package heightlock
+// Package signstate is double-sign protection. A small file beside a producer's key has the newest block that the key
+// signed, so the key never signs two blocks of one height, even if the database lost its end or is an older copy. The
+// file also has whether another node signed blocks with the key: then this node signs nothing.
+package signstate
 
 import (
 	"encoding/binary"
@@ -24,33 +24,33 @@ type Block struct {
 // BlockOf names the block of a header.
 func BlockOf(h types.Header) Block { return Block{h.Height, h.Hash()} }
 
-// ErrSigned is the error of a block that must not be signed, as another one of its height was or may have been.
-var ErrSigned = errors.New("another block may have been signed at this height")
+var (
+	// ErrSigned refuses a block because the key has signed, or may have signed, another one of its height.
+	ErrSigned = errors.New("another block may have been signed at this height")
+	// ErrConflictingSigner refuses every block because another node signed with the key.
+	ErrConflictingSigner = errors.New("another node signed blocks with this key")
+)
 
-// ErrElsewhere is the error of signing with a key that another node has signed blocks with.
-var ErrElsewhere = errors.New("another node signed blocks with this key")
-
-// record is what the file has: the block held, and where it is known that the key signed a later one elsewhere.
+// record is the content of the file.
 type record struct {
-	held      Block
-	elsewhere types.Height // 0: that is not known
+	newest   Block        // that the key signed here
+	conflict types.Height // of the first block known to be signed elsewhere; 0: none
 }
 
-// recordSize is that of a record in the file: both heights as 8 little-endian bytes, and the hash between them.
+// recordSize is 48 bytes: height, hash and conflict, the heights as 8 little-endian bytes.
 const recordSize = 8 + len(types.BlockHash{}) + 8
 
-// Lock is the lock of one key on one chain. Its methods may be called concurrently.
-type Lock struct {
+// State is the sign state of one key on one chain. It is safe for concurrent use.
+type State struct {
 	path    string
 	file    *slots.File
-	holding sync.Mutex // serialises Hold
+	writing sync.Mutex // serialises writes of the file
 	mu      sync.Mutex // guards record
 	record  record
 }
 
-// Open opens a lock. Where there is no file it makes one that holds the genesis block; an error or a crash leaves
-// none.
-func Open(files kv.FS, path string, genesis types.BlockHash) (*Lock, error) {
+// Open opens a file. A missing one is created with the genesis block; an error or a crash leaves none.
+func Open(files kv.FS, path string, genesis types.BlockHash) (*State, error) {
 	file, newest, err := slots.Open(files, path, recordSize, later)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := Replace(files, path, Block{Hash: genesis}); err != nil {
@@ -61,106 +61,103 @@ func Open(files kv.FS, path string, genesis types.BlockHash) (*Lock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the newest signed block: %w", err)
 	}
-	return &Lock{path: path, file: file, record: decode(newest)}, nil
+	return &State{path: path, file: file, record: decode(newest)}, nil
 }
 
-// Replace makes a lock anew, whole or not at all, that holds a block and knows of no other node. Whoever has the key
-// has found out that no other node signs with it. No [Lock] of the path may be open.
-func Replace(files kv.FS, path string, by Block) error {
-	return slots.Create(files, path, encode(record{held: by}))
+// Replace writes the file anew, whole or not at all, with a newest block and without a conflict. The caller knows that no
+// other node signs with the key, and has no State of the path open.
+func Replace(files kv.FS, path string, newest Block) error {
+	return slots.Create(files, path, encode(record{newest: newest}))
 }
 
 func encode(r record) []byte {
-	b := binary.LittleEndian.AppendUint64(make([]byte, 0, recordSize), uint64(r.held.Height))
-	b = append(b, r.held.Hash[:]...)
-	return binary.LittleEndian.AppendUint64(b, uint64(r.elsewhere))
+	b := binary.LittleEndian.AppendUint64(make([]byte, 0, recordSize), uint64(r.newest.Height))
+	b = append(b, r.newest.Hash[:]...)
+	return binary.LittleEndian.AppendUint64(b, uint64(r.conflict))
 }
 
 func decode(b []byte) record {
-	height, hash, elsewhere := b[:8], b[8:len(b)-8], b[len(b)-8:]
+	height, hash, conflict := b[:8], b[8:len(b)-8], b[len(b)-8:]
 	return record{
-		held:      Block{types.Height(binary.LittleEndian.Uint64(height)), types.BlockHash(hash)},
-		elsewhere: types.Height(binary.LittleEndian.Uint64(elsewhere)),
+		newest:   Block{types.Height(binary.LittleEndian.Uint64(height)), types.BlockHash(hash)},
+		conflict: types.Height(binary.LittleEndian.Uint64(conflict)),
 	}
 }
 
-// later tells whether a record was written after another one: a higher block is held, or it has become known that the
-// key signed elsewhere, after which nothing is written.
+// later reports whether r was written after than: heights grow, and after a conflict nothing is written.
 func later(r, than []byte) bool {
 	a, b := decode(r), decode(than)
-	return a.held.Height > b.held.Height || a.elsewhere != 0 && b.elsewhere == 0
+	return a.newest.Height > b.newest.Height || a.conflict != 0 && b.conflict == 0
 }
 
-// Path is where the lock is kept.
-func (l *Lock) Path() string { return l.path }
+// Path is the file's path.
+func (s *State) Path() string { return s.path }
 
-// Last is the block that is held.
-func (l *Lock) Last() Block {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.record.held
+// Last returns the newest block that the key signed.
+func (s *State) Last() Block {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.record.newest
 }
 
-// Elsewhere is the height of a block that the key is known to have signed on another node, 0 where none is known of.
-func (l *Lock) Elsewhere() types.Height {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.record.elsewhere
+// Conflict returns the height of a block that another node signed with the key, 0 if none is known.
+func (s *State) Conflict() types.Height {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.record.conflict
 }
 
-// NoteElsewhere remembers that another node signed a block of a height with the key, and returns when that is on disk.
-// The first one that is noted stays. From then on nothing may be signed, until the lock is made anew with [Replace].
-func (l *Lock) NoteElsewhere(height types.Height) error {
-	l.holding.Lock()
-	defer l.holding.Unlock()
-	if height == 0 || l.Elsewhere() != 0 {
+// RecordConflict records that another node signed a block with the key, and returns when the record is on disk. The first
+// conflict stays. From then on nothing may be signed, until [Replace] writes the file anew.
+func (s *State) RecordConflict(height types.Height) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if height == 0 || s.Conflict() != 0 {
 		return nil
 	}
-	return l.write(record{l.Last(), height})
+	return s.write(record{s.Last(), height})
 }
 
-// write replaces the record. The caller has holding.
-func (l *Lock) write(r record) error {
-	if err := l.file.Write(encode(r)); err != nil {
+// write replaces the record. The caller holds s.writing.
+func (s *State) write(r record) error {
+	if err := s.file.Write(encode(r)); err != nil {
 		return err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.record = r
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.record = r
 	return nil
 }
 
-// Check tells whether a header may be signed. It may be one that is higher than the block held, and follows that block
-// if it is the next, or the very one that is held. Any other is [ErrSigned]. Where the key has signed elsewhere all are
-// [ErrElsewhere].
-func (l *Lock) Check(h types.Header) error {
-	if at := l.Elsewhere(); at != 0 {
-		return fmt.Errorf("%w: block %d (%s)", ErrElsewhere, at, l.path)
+// Check reports whether the key may sign a header. It may sign the newest block again, the block after it, and any block
+// higher than that; everything else is [ErrSigned]. After a conflict everything is [ErrConflictingSigner].
+func (s *State) Check(h types.Header) error {
+	if at := s.Conflict(); at != 0 {
+		return fmt.Errorf("%w: block %d (%s)", ErrConflictingSigner, at, s.path)
 	}
-	last := l.Last()
+	last := s.Last()
 	switch {
 	case h.Height > last.Height+1, h.Height == last.Height+1 && h.Parent == last.Hash, BlockOf(h) == last:
 		return nil
 	}
 	return fmt.Errorf("%w: block %d after %s, and block %d, %s, is the newest that was signed with this key (%s)",
-		ErrSigned, h.Height, h.Parent, last.Height, last.Hash, l.path)
+		ErrSigned, h.Height, h.Parent, last.Height, last.Hash, s.path)
 }
 
-// Hold holds a block instead of the one before, and returns when that is on disk. What [Lock.Check] refuses is
-// refused. After another error it is not known which of the two the file has: nothing may be signed until it was
-// opened anew.
-func (l *Lock) Hold(h types.Header) error {
-	l.holding.Lock()
-	defer l.holding.Unlock()
-	if err := l.Check(h); err != nil {
+// Record makes a header the newest signed block, and returns when that is on disk. It refuses what [State.Check] refuses.
+// After any other error the file may have either block: sign nothing until it was opened again.
+func (s *State) Record(h types.Header) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if err := s.Check(h); err != nil {
 		return err
 	}
-	held := BlockOf(h)
-	if held == l.Last() {
+	newest := BlockOf(h)
+	if newest == s.Last() {
 		return nil
 	}
-	return l.write(record{held: held})
+	return s.write(record{newest: newest})
 }
 
 // Close closes the file.
-func (l *Lock) Close() error { return l.file.Close() }
+func (s *State) Close() error { return s.file.Close() }

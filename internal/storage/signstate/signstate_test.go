@@ -1,4 +1,4 @@
-package heightlock
+package signstate
 
 import (
 	"bytes"
@@ -37,7 +37,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-func open(t *testing.T, files kv.FS, path string) *Lock {
+func open(t *testing.T, files kv.FS, path string) *State {
 	t.Helper()
 	l, err := Open(files, path, genesis)
 	check(t, err)
@@ -52,7 +52,7 @@ func TestLockSurvives(t *testing.T) {
 		t.Fatalf("a new one holds %+v", l.Last())
 	}
 	for _, h := range chain(5) {
-		check(t, l.Hold(h))
+		check(t, l.Record(h))
 		if again := open(t, kv.FS{}, path); again.Last() != BlockOf(h) || l.Last() != BlockOf(h) {
 			t.Fatalf("block %d: %+v, and read again %+v", h.Height, l.Last(), again.Last())
 		}
@@ -61,7 +61,7 @@ func TestLockSurvives(t *testing.T) {
 		}
 	}
 	again := open(t, kv.FS{}, path)
-	check(t, again.Hold(chain(6)[5]))
+	check(t, again.Record(chain(6)[5]))
 }
 
 // What may be signed after block 3, and what not. What is refused is not held either.
@@ -93,12 +93,12 @@ func TestOneBlockOfAHeight(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := open(t, kv.Memory(), "signed")
 			for _, h := range c[:3] {
-				check(t, l.Hold(h))
+				check(t, l.Record(h))
 			}
 			if err := l.Check(tc.header); !errors.Is(err, tc.want) {
 				t.Errorf("checked: %v", err)
 			}
-			if err := l.Hold(tc.header); !errors.Is(err, tc.want) {
+			if err := l.Record(tc.header); !errors.Is(err, tc.want) {
 				t.Errorf("held: %v", err)
 			}
 			want := BlockOf(c[2])
@@ -132,7 +132,7 @@ func TestPowerCut(t *testing.T) {
 	l := open(t, disk.FS(), "signed")
 	for _, h := range chain(4) {
 		wanted = h.Height
-		check(t, l.Hold(h))
+		check(t, l.Record(h))
 		held = h.Height
 	}
 	check(t, take())
@@ -145,7 +145,7 @@ func TestPowerCut(t *testing.T) {
 			t.Errorf("picture %d holds block %d, want %d to %d", i, last.Height, p.least, p.most)
 		}
 		for _, h := range chain(int(l.Last().Height) + 1)[l.Last().Height:] {
-			check(t, l.Hold(h))
+			check(t, l.Record(h))
 		}
 	}
 }
@@ -158,11 +158,11 @@ func TestPartOfARecordIsDamage(t *testing.T) {
 		l := open(t, kv.FS{}, path)
 		headers := chain(count)
 		for _, h := range headers[:count-1] {
-			check(t, l.Hold(h))
+			check(t, l.Record(h))
 		}
 		before, err := os.ReadFile(path)
 		check(t, err)
-		check(t, l.Hold(headers[count-1]))
+		check(t, l.Record(headers[count-1]))
 		after, err := os.ReadFile(path)
 		check(t, err)
 		from := 0
@@ -196,7 +196,7 @@ func TestFailingDisk(t *testing.T) {
 		})
 		l, err := Open(disk.FS(), "signed", genesis)
 		if err == nil {
-			err = errors.Join(l.Hold(chain(1)[0]), l.Close())
+			err = errors.Join(l.Record(chain(1)[0]), l.Close())
 		}
 		if err != nil && !errors.Is(err, broken) {
 			t.Fatal(err)
@@ -235,30 +235,30 @@ func TestElsewhere(t *testing.T) {
 		check(t, Replace(kv.FS{}, path, Block{0, genesis}))
 		l := open(t, kv.FS{}, path)
 		for _, h := range c[:count] {
-			check(t, l.Hold(h))
+			check(t, l.Record(h))
 		}
 		held := l.Last()
-		check(t, l.NoteElsewhere(7))
-		check(t, l.NoteElsewhere(9)) // the first stays
-		for _, l := range []*Lock{l, open(t, kv.FS{}, path)} {
-			if l.Elsewhere() != 7 || l.Last() != held {
-				t.Errorf("it notes block %d and holds %+v", l.Elsewhere(), l.Last())
+		check(t, l.RecordConflict(7))
+		check(t, l.RecordConflict(9)) // the first stays
+		for _, l := range []*State{l, open(t, kv.FS{}, path)} {
+			if l.Conflict() != 7 || l.Last() != held {
+				t.Errorf("it notes block %d and holds %+v", l.Conflict(), l.Last())
 			}
 			for _, h := range c {
-				if err := l.Check(h); !errors.Is(err, ErrElsewhere) {
+				if err := l.Check(h); !errors.Is(err, ErrConflictingSigner) {
 					t.Errorf("block %d: %v", h.Height, err)
 				}
-				if err := l.Hold(h); !errors.Is(err, ErrElsewhere) || l.Last() != held {
+				if err := l.Record(h); !errors.Is(err, ErrConflictingSigner) || l.Last() != held {
 					t.Errorf("block %d is held: %v", h.Height, err)
 				}
 			}
 		}
 		check(t, Replace(kv.FS{}, path, BlockOf(c[2])))
 		anew := open(t, kv.FS{}, path)
-		if anew.Elsewhere() != 0 || anew.Last() != BlockOf(c[2]) {
-			t.Errorf("made anew it notes %d and holds %+v", anew.Elsewhere(), anew.Last())
+		if anew.Conflict() != 0 || anew.Last() != BlockOf(c[2]) {
+			t.Errorf("made anew it notes %d and holds %+v", anew.Conflict(), anew.Last())
 		}
-		check(t, anew.Hold(c[3]))
+		check(t, anew.Record(c[3]))
 	}
 }
 
@@ -266,7 +266,7 @@ func TestElsewhere(t *testing.T) {
 func TestPowerCutWhileNoting(t *testing.T) {
 	disk := kv.NewCrashDisk()
 	l := open(t, disk.FS(), "signed")
-	check(t, l.Hold(chain(1)[0]))
+	check(t, l.Record(chain(1)[0]))
 	var cuts []*kv.CrashDisk
 	cut := func() error {
 		for _, percent := range []int{0, 50, 100} {
@@ -275,12 +275,12 @@ func TestPowerCutWhileNoting(t *testing.T) {
 		return nil
 	}
 	disk.OnWrite(cut)
-	check(t, l.NoteElsewhere(2))
+	check(t, l.RecordConflict(2))
 	noted := len(cuts)
 	check(t, cut())
 	for i, c := range cuts {
 		l := open(t, c.FS(), "signed")
-		if at := l.Elsewhere(); at != 2 && (at != 0 || i >= noted) || l.Last().Height != 1 {
+		if at := l.Conflict(); at != 2 && (at != 0 || i >= noted) || l.Last().Height != 1 {
 			t.Errorf("cut %d of %d: it notes %d and holds %+v", i, len(cuts), at, l.Last())
 		}
 	}
