@@ -95,7 +95,7 @@ func (n *Node) newMember() (err error) {
 		Picker:    sequencer.NewPicker(n.maker, n.pool, n.book, systemClock{}),
 		BlockTime: n.config.BlockTime,
 		OnBlock:   observeBlocks(n.telemetry, m.blockTime),
-		OnIntake: n.telemetry.Histogram("cluster_commit_seconds",
+		OnTxBatch: n.telemetry.Histogram("cluster_commit_seconds",
 			"Time from the proposal of transactions by this leader until they were decided and applied here."),
 		OnRelease: n.telemetry.Histogram("cluster_release_seconds",
 			"Time from the proposal of a block by this leader until it was decided, signed and released here."),

@@ -23,13 +23,13 @@ type planted struct {
 type edit struct{ file, was, is string }
 
 const (
-	leadFile   = "internal/engine/cluster/lead.go"
-	memberFile = "internal/engine/cluster/member.go"
-	intakeFile = "internal/engine/cluster/intake.go"
-	applyFile  = "internal/engine/cluster/apply.go"
-	orderFile  = "internal/engine/cluster/order.go"
-	linkFile   = "internal/engine/cluster/link.go"
-	logFile    = "internal/storage/raftlog/log.go"
+	leadFile    = "internal/engine/cluster/lead.go"
+	memberFile  = "internal/engine/cluster/member.go"
+	sendFile    = "internal/engine/cluster/send.go"
+	applyFile   = "internal/engine/cluster/apply.go"
+	machineFile = "internal/engine/cluster/statemachine.go"
+	linkFile    = "internal/engine/cluster/link.go"
+	logFile     = "internal/storage/raftlog/log.go"
 )
 
 var bugs = []planted{
@@ -52,15 +52,15 @@ var bugs = []planted{
 `}},
 	},
 	{
-		name:   "proposes beside a candidate",
+		name:   "proposes beside a proposal",
 		breaks: []Invariant{Convergence},
 		in: []edit{
-			{leadFile, "if m.decisions.order.Candidate() != nil {",
-				`if m.decisions.order.Candidate() != nil && planted != "proposes beside a candidate" {`},
-			{leadFile, "|| m.decisions.candidate != nil ||",
-				`|| m.decisions.candidate != nil && planted != "proposes beside a candidate" ||`},
-			{leadFile, "!= term || m.decisions.order.Candidate() != nil {",
-				`!= term || m.decisions.order.Candidate() != nil && planted != "proposes beside a candidate" {`},
+			{leadFile, "if m.decisions.machine.Proposal() != nil {",
+				`if m.decisions.machine.Proposal() != nil && planted != "proposes beside a proposal" {`},
+			{leadFile, "|| m.decisions.proposal != nil ||",
+				`|| m.decisions.proposal != nil && planted != "proposes beside a proposal" ||`},
+			{leadFile, "!= term || m.decisions.machine.Proposal() != nil {",
+				`!= term || m.decisions.machine.Proposal() != nil && planted != "proposes beside a proposal" {`},
 		},
 	},
 	{
@@ -68,14 +68,14 @@ var bugs = []planted{
 		soon:   true,
 		breaks: []Invariant{Running},
 		in: []edit{
-			{orderFile, "c != nil && c.Index == e.Index {", `c != nil && (c.Index == e.Index || planted == "takes a stale Release") {`},
+			{machineFile, "c != nil && c.Index == e.Index {", `c != nil && (c.Index == e.Index || planted == "takes a stale Release") {`},
 			{leadFile, "m.raw.Propose(Encode(Release{", `m.again(Encode(Release{`},
 		},
 	},
 	{
 		name:   "acknowledges before commit",
 		breaks: []Invariant{Acknowledged, OwnWrites},
-		in: []edit{{intakeFile, "s.proposed = append(s.proposed, p)\n", `s.proposed = append(s.proposed, p)
+		in: []edit{{sendFile, "s.proposed = append(s.proposed, p)\n", `s.proposed = append(s.proposed, p)
 		for _, i := range p.items {
 			if i.open--; i.open == 0 && planted == "acknowledges before commit" {
 				i.end(Answer{})
@@ -120,7 +120,7 @@ var bugs = []planted{
 	{
 		name:   "answers a send before its own index",
 		breaks: []Invariant{OwnWrites},
-		in: []edit{{intakeFile, "if send.index > m.decisions.done {",
+		in: []edit{{sendFile, "if send.index > m.decisions.done {",
 			`if send.index > m.decisions.done && planted != "answers a send before its own index" {`}},
 	},
 	{name: ExpiresByClock, breaks: []Invariant{Acknowledged, EqualPools}},
@@ -162,7 +162,7 @@ func (m *Member) signLast() {
 
 var before = map[*Member][]byte{}
 
-// again proposes a Release, and the one before once more when there is a candidate.
+// again proposes a Release, and the one before once more when there is a proposal.
 func (m *Member) again(data []byte) error {
 	if planted == "takes a stale Release" && before[m] != nil {
 		_ = m.raw.Propose(before[m])

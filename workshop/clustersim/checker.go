@@ -59,7 +59,7 @@ type book struct {
 	votes    map[[2]uint64]uint64     // by voter and term
 	promises map[uint64]promise       // by member
 	last     time.Duration            // when the last block was released for the first time
-	intakes  []time.Duration          // that leaders' transactions took to be decided
+	batches  []time.Duration          // that leaders' transactions took to be decided
 	releases []time.Duration          // that leaders' blocks took to be released
 }
 
@@ -158,12 +158,12 @@ func (p *process) released(b ledger.Block) {
 }
 
 // votes notes that a member votes for another one.
-func (w *world) votes(voter, term, candidate uint64) {
+func (w *world) votes(voter, term, proposal uint64) {
 	key := [2]uint64{voter, term}
-	if before, there := w.book.votes[key]; there && before != candidate {
-		w.violate(OneVote, "%x votes for %x and %x in term %d", voter, before, candidate, term)
+	if before, there := w.book.votes[key]; there && before != proposal {
+		w.violate(OneVote, "%x votes for %x and %x in term %d", voter, before, proposal, term)
 	}
-	w.book.votes[key] = candidate
+	w.book.votes[key] = proposal
 }
 
 // promises notes what a message says of its sender's disk.
@@ -272,7 +272,7 @@ func (w *world) settled() bool {
 		}
 		s := m.process.member.Status()
 		applied[s.Applied] = true
-		if s.Applied != s.Last || s.Candidate {
+		if s.Applied != s.Last || s.Proposal {
 			return false
 		}
 	}

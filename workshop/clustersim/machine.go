@@ -33,8 +33,8 @@ const (
 	journalFile = "mempool.journal"
 )
 
-// cutting is when logs are cut here: often enough for a short run.
-var cutting = cluster.Cutting{Every: 40, Keep: 80}
+// compaction is when logs are cut here: often enough for a short run.
+var compaction = cluster.Compaction{Every: 40, Keep: 80}
 
 // machine is a disk and a clock, and the member that runs there while it is up.
 type machine struct {
@@ -263,20 +263,20 @@ func (p *process) openParts() (err error) {
 func (p *process) config() (cluster.Config, error) {
 	book, err := quarantine.Open(quarantine.Options{})
 	return cluster.Config{
-		Log:       p.log,
-		Ledger:    p.ledger,
-		Pool:      p.pool,
-		Clock:     p.times,
-		Picker:    sequencer.NewPicker(p.ledger, p.pool, book, hands{p}),
-		Producers: []types.PublicKey{p.keyOf().PublicKey()},
-		Sign:      p.sign,
-		Unable:    func() string { return p.unable },
-		BlockTime: blockTime,
-		OnBlock:   p.released,
-		OnIntake:  func(took time.Duration) { p.book.intakes = append(p.book.intakes, took) },
-		OnRelease: func(took time.Duration) { p.book.releases = append(p.book.releases, took) },
-		Cutting:   cutting,
-		Logger:    slog.New(slog.DiscardHandler),
+		Log:        p.log,
+		Ledger:     p.ledger,
+		Pool:       p.pool,
+		Clock:      p.times,
+		Picker:     sequencer.NewPicker(p.ledger, p.pool, book, hands{p}),
+		Producers:  []types.PublicKey{p.keyOf().PublicKey()},
+		Sign:       p.sign,
+		Unable:     func() string { return p.unable },
+		BlockTime:  blockTime,
+		OnBlock:    p.released,
+		OnTxBatch:  func(took time.Duration) { p.book.batches = append(p.book.batches, took) },
+		OnRelease:  func(took time.Duration) { p.book.releases = append(p.book.releases, took) },
+		Compaction: compaction,
+		Logger:     slog.New(slog.DiscardHandler),
 	}, err
 }
 

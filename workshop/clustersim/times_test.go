@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 )
 
-// A leader tells how long each of its blocks and intakes took to be decided, and a member when it last heard of one.
+// A leader tells how long each of its blocks and batches took to be decided, and a member when it last heard of one.
 func TestTimesOfDecisions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(Setup{Seed: 1, Members: 3})
@@ -30,10 +30,10 @@ func TestTimesOfDecisions(t *testing.T) {
 		if told, released := len(w.book.releases), len(w.book.released); told != released || told < 20 {
 			t.Errorf("of %d released blocks the times of %d were told", released, told)
 		}
-		if len(w.book.intakes) < 20 {
-			t.Errorf("of %d intakes the times were told", len(w.book.intakes))
+		if len(w.book.batches) < 20 {
+			t.Errorf("of %d batches the times were told", len(w.book.batches))
 		}
-		for _, took := range append(w.book.intakes, w.book.releases...) {
+		for _, took := range append(w.book.batches, w.book.releases...) {
 			if took <= 0 || took > time.Second { // without faults
 				t.Errorf("a decision took %v", took)
 			}

@@ -17,14 +17,14 @@ import (
 func (m *Member) apply() error {
 	for !m.applying.working && len(m.applying.messages) > 0 {
 		var err error
-		intakes, all := m.applying.intakes()
+		batches, all := m.applying.batches()
 		switch {
-		case len(intakes) == 0 || intakes[0].GetIndex() <= m.decisions.order.Applied():
+		case len(batches) == 0 || batches[0].GetIndex() <= m.decisions.machine.Applied():
 			err = m.applyEntry(m.current())
 		case all && m.mayHold():
 			return nil
 		default:
-			err = m.keep(intakes)
+			err = m.keep(batches)
 		}
 		if err != nil {
 			return err
@@ -35,7 +35,7 @@ func (m *Member) apply() error {
 
 // applyEntry applies an entry, or begins to.
 func (m *Member) applyEntry(e *raftpb.Entry) error {
-	if e.GetIndex() <= m.decisions.order.Applied() { // a snapshot came instead
+	if e.GetIndex() <= m.decisions.machine.Applied() { // a snapshot came instead
 		return m.pass()
 	}
 	var entry Entry
@@ -45,7 +45,7 @@ func (m *Member) applyEntry(e *raftpb.Entry) error {
 			return &Diverged{Index: e.GetIndex(), Err: err}
 		}
 	}
-	outcome, err := m.decisions.order.Apply(e.GetIndex(), entry)
+	outcome, err := m.decisions.machine.Apply(e.GetIndex(), entry)
 	if err != nil {
 		return &Diverged{Index: e.GetIndex(), Err: err}
 	}
@@ -54,7 +54,7 @@ func (m *Member) applyEntry(e *raftpb.Entry) error {
 		m.Clock.advance(1000 * entry.Header.Timestamp)
 		m.leading.proposed = false
 		if outcome == Decided {
-			if err := m.decided(m.decisions.order.Candidate()); err != nil {
+			if err := m.decided(m.decisions.machine.Proposal()); err != nil {
 				return err
 			}
 		}
@@ -72,7 +72,7 @@ func (m *Member) applyEntry(e *raftpb.Entry) error {
 	if err := m.applied(e); err != nil {
 		return err
 	}
-	if e.GetType() != raftpb.EntryType_EntryNormal && m.decisions.order.Candidate() == nil {
+	if e.GetType() != raftpb.EntryType_EntryNormal && m.decisions.machine.Proposal() == nil {
 		m.decisions.places = append(m.decisions.places, m.place())
 	}
 	return nil
@@ -104,10 +104,10 @@ func (m *Member) pass() error {
 	return nil
 }
 
-// decided begins to derive a candidate, unless this member has made it, or has it in the chain.
-func (m *Member) decided(decided *Candidate) error {
-	c := &candidate{Candidate: decided}
-	m.decisions.candidate = c
+// decided begins to derive a proposal, unless this member has made it, or has it in the chain.
+func (m *Member) decided(decided *Proposal) error {
+	c := &proposal{Proposal: decided}
+	m.decisions.proposal = c
 	if err := m.look(c); c.known || err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (m *Member) decided(decided *Candidate) error {
 			if !c.known {
 				c.draft = d
 			}
-			if m.decisions.candidate == c && m.applying.releasing != nil {
+			if m.decisions.proposal == c && m.applying.releasing != nil {
 				return m.release()
 			}
 			return nil
@@ -136,9 +136,9 @@ func (m *Member) decided(decided *Candidate) error {
 	return nil
 }
 
-// look notes whether the chain has a candidate: it was released before a start, or has come from another member with
+// look notes whether the chain has a proposal: it was released before a start, or has come from another member with
 // the blocks until a snapshot. No draft of it is of use then.
-func (m *Member) look(c *candidate) error {
+func (m *Member) look(c *proposal) error {
 	if c.known || c.Header.Height > m.Ledger.Tip().Header.Header.Height {
 		return nil
 	}
@@ -146,9 +146,9 @@ func (m *Member) look(c *candidate) error {
 	return m.checkKnown(c.Index, c.Header.Height, c.Header.Hash())
 }
 
-// derive executes a candidate and compares what that gives with its header.
-func (m *Member) derive(c *Candidate) (*ledger.Draft, error) {
-	received, err := ledger.ReceiveCandidate(c.Encoded, func(id types.TxID) *types.VerifiedTx {
+// derive executes a proposal and compares what that gives with its header.
+func (m *Member) derive(c *Proposal) (*ledger.Draft, error) {
+	received, err := ledger.ReceiveProposal(c.Encoded, func(id types.TxID) *types.VerifiedTx {
 		tx, _ := m.Pool.Get(id)
 		return tx
 	})
@@ -172,11 +172,11 @@ func (m *Member) checkKnown(index uint64, height types.Height, hash types.BlockH
 	return nil
 }
 
-// release makes the candidate the head, once it is derived.
+// release makes the proposal the head, once it is derived.
 func (m *Member) release() error {
-	c, r := m.decisions.candidate, *m.applying.releasing
+	c, r := m.decisions.proposal, *m.applying.releasing
 	if c == nil || c.Index != r.Index {
-		return fmt.Errorf("entry %d releases candidate %d, of which nothing is known", m.decisions.order.Applied(), r.Index)
+		return fmt.Errorf("entry %d releases proposal %d, of which nothing is known", m.decisions.machine.Applied(), r.Index)
 	}
 	if err := m.look(c); err != nil || c.draft == nil && !c.known {
 		return err
@@ -188,7 +188,7 @@ func (m *Member) release() error {
 			if err != nil {
 				return err
 			}
-			m.decisions.candidate = nil
+			m.decisions.proposal = nil
 			if err := m.applied(m.current()); err != nil {
 				return err
 			}
@@ -202,8 +202,8 @@ func (m *Member) release() error {
 	return nil
 }
 
-// append appends the candidate to the chain and tells the pool.
-func (m *Member) append(c *candidate, r Release) error {
+// append appends the proposal to the chain and tells the pool.
+func (m *Member) append(c *proposal, r Release) error {
 	if c.known {
 		return m.tellPool(r.Height)
 	}
@@ -243,12 +243,12 @@ type place struct {
 	conf *raftpb.ConfState
 }
 
-// place is that of the entry that was applied last, which left no candidate.
+// place is that of the entry that was applied last, which left no proposal.
 func (m *Member) place() place {
 	return place{
 		index: m.decisions.done,
 		Place: Place{
-			m.decisions.order.Head(), uint64(m.Clock.Now().UnixMilli()), slices.Clone(m.members.records),
+			m.decisions.machine.Head(), uint64(m.Clock.Now().UnixMilli()), slices.Clone(m.members.records),
 			slices.Clone(m.members.gone), m.members.former,
 		},
 		conf: m.members.conf,
@@ -268,14 +268,14 @@ func (p place) snapshot(log *raftlog.Log) (*raftpb.Snapshot, error) {
 	}, nil
 }
 
-// Cutting says when the log is cut. Zero values take their defaults.
-type Cutting struct {
+// Compaction says when the log is cut. Zero values take their defaults.
+type Compaction struct {
 	Every uint64 // entries: 1,024
 	Keep  uint64 // entries that are kept for those who are behind: 4,096
 	Bytes uint64 // beyond which fewer are kept, and twice of which whoever is behind is waited for no more: 64 MiB
 }
 
-func (c Cutting) withDefaults() Cutting {
+func (c Compaction) withDefaults() Compaction {
 	for _, f := range []struct {
 		field *uint64
 		value uint64
@@ -290,18 +290,18 @@ func (c Cutting) withDefaults() Cutting {
 // cut cuts the log where it is long, once the pool's journal has what was kept until then. The chain is on disk with
 // the cut itself, as their write-ahead log is one.
 func (m *Member) cut() {
-	if m.decisions.cutting || m.applying.working {
+	if m.decisions.compaction || m.applying.working {
 		return
 	}
 	at, long := m.cutAt()
 	if !long {
 		return
 	}
-	m.decisions.cutting = true
+	m.decisions.compaction = true
 	m.world.Do(Applier, func() Event {
 		err := m.Pool.SyncJournal()
 		return func(m *Member) error {
-			m.decisions.cutting = false
+			m.decisions.compaction = false
 			if first, _ := m.Log.FirstIndex(); err != nil || at.index < first {
 				return err
 			}
@@ -311,10 +311,10 @@ func (m *Member) cut() {
 	})
 }
 
-// cutAt is where the log is to be cut, if it is long: at a place that left no candidate. Raft hears that entries are
+// cutAt is where the log is to be cut, if it is long: at a place that left no proposal. Raft hears that entries are
 // applied once all of a message are. Before it votes for itself it reads those of which it has not heard.
 func (m *Member) cutAt() (at place, long bool) {
-	c := m.Cutting.withDefaults()
+	c := m.Compaction.withDefaults()
 	first, err := m.Log.FirstIndex()
 	applied := m.decisions.done
 	if err != nil || m.Log.Bytes() < c.Bytes && applied < first+c.Keep+c.Every {
@@ -355,11 +355,11 @@ func (m *Member) restart(s *raftpb.Snapshot) error {
 	if err != nil {
 		return &Diverged{Index: s.GetMetadata().GetIndex(), Err: err}
 	}
-	m.decisions.order = StartOrder(s.GetMetadata().GetIndex(), at.Head)
+	m.decisions.machine = StartStateMachine(s.GetMetadata().GetIndex(), at.Head)
 	m.decisions.done, m.decisions.term = s.GetMetadata().GetIndex(), s.GetMetadata().GetTerm()
 	m.members.conf, m.members.records = s.GetMetadata().GetConfState(), at.Members
 	m.members.gone, m.members.former = at.Gone, at.Former
-	m.decisions.candidate, m.applying.releasing, m.applying.working = nil, nil, false
+	m.decisions.proposal, m.applying.releasing, m.applying.working = nil, nil, false
 	m.decisions.places = nil
 	m.Clock.advance(at.Time)
 	m.sends.lost(m, m.decisions.done)

@@ -31,7 +31,7 @@ func TestCutLeavesWhatRaftReads(t *testing.T) {
 		log := soloLog(t)
 		commit := uint64(last)
 		rd := raft.Ready{HardState: &raftpb.HardState{Term: new(uint64(1)), Commit: &commit}}
-		m := &Member{Config: Config{Log: log, Cutting: Cutting{Every: 1, Keep: 10}}, decisions: decisions{done: last}}
+		m := &Member{Config: Config{Log: log, Compaction: Compaction{Every: 1, Keep: 10}}, decisions: decisions{done: last}}
 		for index := uint64(firstIndex + 1); index <= last; index++ {
 			rd.Entries = append(rd.Entries, &raftpb.Entry{Index: new(index), Term: new(uint64(1))})
 			m.decisions.places = append(m.decisions.places, place{index: index})
@@ -84,9 +84,9 @@ func (l *later) next(m *Member) error {
 	return event(m)
 }
 
-// TestFetchedCandidateIsReleased has a block come from another member between what is done for a candidate. The chain
+// TestFetchedProposalIsReleased has a block come from another member between what is done for a proposal. The chain
 // has it then, and there is nothing to derive and to append.
-func TestFetchedCandidateIsReleased(t *testing.T) {
+func TestFetchedProposalIsReleased(t *testing.T) {
 	for name, c := range map[string]struct {
 		step  int // before which the chain gets a block
 		other bool
@@ -115,10 +115,10 @@ func TestFetchedCandidateIsReleased(t *testing.T) {
 				return err
 			}
 			steps := []func() error{
-				func() error { return m.decided(&Candidate{1, Block{d.Header(), d.Encode()}}) },
+				func() error { return m.decided(&Proposal{1, Block{d.Header(), d.Encode()}}) },
 				func() error { return world.next(m) },
 				func() error {
-					r := release(t, "producer", *m.decisions.candidate.Candidate)
+					r := release(t, "producer", *m.decisions.proposal.Proposal)
 					m.applying.releasing = &r
 					return m.release()
 				},
@@ -134,8 +134,8 @@ func TestFetchedCandidateIsReleased(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || !m.decisions.candidate.known || m.decisions.candidate.draft != nil || len(world.work) != 1 {
-				t.Fatalf("known %t, %d to be done: %v", m.decisions.candidate.known, len(world.work), err)
+			if err != nil || !m.decisions.proposal.known || m.decisions.proposal.draft != nil || len(world.work) != 1 {
+				t.Fatalf("known %t, %d to be done: %v", m.decisions.proposal.known, len(world.work), err)
 			}
 			if world.work[0](); m.Pool.Height() != 1 || m.Ledger.Tip().Header.Header.Height != 1 {
 				t.Errorf("the pool is at %d, the chain at %d", m.Pool.Height(), m.Ledger.Tip().Header.Header.Height)
@@ -213,7 +213,7 @@ func TestSecondOpinion(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := m.decided(&Candidate{1, Block{d.Header(), d.Encode()}}); err != nil {
+			if err := m.decided(&Proposal{1, Block{d.Header(), d.Encode()}}); err != nil {
 				t.Fatal(err)
 			}
 			err = world.next(m)
@@ -221,7 +221,7 @@ func TestSecondOpinion(t *testing.T) {
 				t.Errorf("the engines were asked %d and %d times, want 1 and 1", first, second)
 			}
 			if c.agrees {
-				if draft := m.decisions.candidate.draft; err != nil || draft == nil || draft.Header() != d.Header() {
+				if draft := m.decisions.proposal.draft; err != nil || draft == nil || draft.Header() != d.Header() {
 					t.Errorf("got %+v, %v, want the draft that was decided", draft, err)
 				}
 				return

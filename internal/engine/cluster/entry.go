@@ -12,59 +12,59 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ErrEntry is the error of an entry that no member of this version writes. Whoever meets one stops before it: what it
-// means is not known, and leaving it out would make another log of it.
+// ErrEntry is an entry that no member of this version writes. A member stops before it: it cannot apply the entry, and to
+// skip it would be to follow another log.
 var ErrEntry = errors.New("the entry of the cluster's log is not known")
 
 // kind is the first byte of an entry.
 type kind uint8
 
 const (
-	kindIntake  kind = 1
+	kindTxBatch kind = 1
 	kindBlock   kind = 2
 	kindRelease kind = 3
 )
 
 // Bounds of entries, in bytes.
 const (
-	// MaxIntakeBytes is the most that the transactions of an Intake have together.
-	MaxIntakeBytes = 1 << 20
-	maxIntake      = MaxIntakeBytes / 100 // transactions: none is as short
+	// MaxTxBatchBytes bounds the transactions of a TxBatch together.
+	MaxTxBatchBytes = 1 << 20
+	maxTxBatch      = MaxTxBatchBytes / 100 // transactions: none is as short
 )
 
-// Entry is what an entry of the log says: an [Intake], a [Block] or a [Release].
+// Entry is an entry of the log: a [TxBatch], a [Block] or a [Release].
 type Entry interface{ encode() []byte }
 
-// Intake says that transactions were taken: they are acknowledged, and every member's pool has them.
-type Intake struct {
+// TxBatch has acknowledged transactions, which every member's pool takes.
+type TxBatch struct {
 	Time         uint64 // Unix milliseconds of the leader, by which they expire on every member
 	Transactions []*types.Tx
 }
 
-// Block says what a block is to be, the candidate for its height: its header is final and has no signature yet.
+// Block proposes a block. Its header is final and not signed yet.
 type Block struct {
 	Header  types.Header
 	Encoded []byte // bincode(Block) with a signature of zeros
 }
 
-// Release says that the candidate of an entry is the block.
+// Release has the signature of a proposal, which makes it the head.
 type Release struct {
-	Index     uint64 // of the candidate's entry
+	Index     uint64 // of the proposal's entry
 	Height    types.Height
 	Hash      types.BlockHash
 	Signature types.Signature
 }
 
-// Encode is an entry's data: its kind, and its fields in bincode.
+// Encode returns an entry's kind and its fields in bincode.
 func Encode(e Entry) []byte { return e.encode() }
 
-func (i Intake) encode() []byte {
+func (i TxBatch) encode() []byte {
 	size := 1 + 8 + 8
 	for _, tx := range i.Transactions {
 		size += 8 + len(tx.Encoded())
 	}
 	e := codec.NewEncoder(size)
-	e.U8(uint8(kindIntake))
+	e.U8(uint8(kindTxBatch))
 	e.U64(i.Time)
 	e.U64(uint64(len(i.Transactions)))
 	for _, tx := range i.Transactions {
@@ -96,8 +96,8 @@ func Decode(data []byte) (Entry, error) {
 	var entry Entry
 	var err error
 	switch k, body := kind(data[0]), data[1:]; k {
-	case kindIntake:
-		entry, err = decodeIntake(body)
+	case kindTxBatch:
+		entry, err = decodeTxBatch(body)
 	case kindBlock:
 		entry, err = decodeBlock(body)
 	case kindRelease:
@@ -111,17 +111,17 @@ func Decode(data []byte) (Entry, error) {
 	return entry, nil
 }
 
-func decodeIntake(body []byte) (Intake, error) {
+func decodeTxBatch(body []byte) (TxBatch, error) {
 	d := codec.NewDecoder(body)
-	i := Intake{Time: d.U64()}
-	n, size := d.Length(maxIntake, 8), 0
+	i := TxBatch{Time: d.U64()}
+	n, size := d.Length(maxTxBatch, 8), 0
 	for range n {
 		encoded := d.Bytes(types.MaxTransactionBytes)
 		if d.Err() != nil {
 			break
 		}
-		if size += len(encoded); size > MaxIntakeBytes {
-			return i, fmt.Errorf("%w: an intake of more than %d bytes", codec.ErrTooLong, MaxIntakeBytes)
+		if size += len(encoded); size > MaxTxBatchBytes {
+			return i, fmt.Errorf("%w: a batch of more than %d bytes", codec.ErrTooLong, MaxTxBatchBytes)
 		}
 		tx, err := types.DecodeTx(bytes.Clone(encoded))
 		if err != nil {

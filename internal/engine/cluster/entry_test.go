@@ -39,15 +39,15 @@ func payment(t testing.TB, nonce uint64) *types.Tx {
 	return types.NewTxs(signed)[0]
 }
 
-// block is a candidate after a block.
+// block is a proposal after a block.
 func block(t testing.TB, height types.Height, parent types.BlockHash, time uint64, txs ...*types.Tx) Block {
 	t.Helper()
 	h := types.Header{Height: height, Parent: parent, Timestamp: time, Producer: testKey(t, "producer").PublicKey()}
 	return Block{h, types.EncodeBlock(types.SignedHeader{Header: h}, txs)}
 }
 
-// release is the release of a candidate.
-func release(t testing.TB, signer string, c Candidate) Release {
+// release is the release of a proposal.
+func release(t testing.TB, signer string, c Proposal) Release {
 	t.Helper()
 	hash := c.Header.Hash()
 	signature, err := testKey(t, signer).Sign(hash[:], [32]byte{})
@@ -60,10 +60,10 @@ func release(t testing.TB, signer string, c Candidate) Release {
 func samples(t testing.TB) []Entry {
 	b := block(t, 5, types.BlockHash{3}, 7, payment(t, 0))
 	return []Entry{
-		Intake{Time: 1_700_000_000_123},
-		Intake{Time: 5, Transactions: []*types.Tx{payment(t, 0), payment(t, 1)}},
+		TxBatch{Time: 1_700_000_000_123},
+		TxBatch{Time: 5, Transactions: []*types.Tx{payment(t, 0), payment(t, 1)}},
 		b,
-		release(t, "producer", Candidate{77, b}),
+		release(t, "producer", Proposal{77, b}),
 	}
 }
 
@@ -96,21 +96,21 @@ func TestDecodeRefuses(t *testing.T) {
 	signed := bytes.Clone(Encode(all[2]))
 	signed[types.SignedHeaderBytes] = 1 // the last of the signature, after the kind
 	one := payment(t, 0)
-	many := Intake{Transactions: slices.Repeat([]*types.Tx{one}, MaxIntakeBytes/len(one.Encoded())+1)}
+	many := TxBatch{Transactions: slices.Repeat([]*types.Tx{one}, MaxTxBatchBytes/len(one.Encoded())+1)}
 	long := append(bytes.Clone(Encode(all[2])), make([]byte, types.MaxBlockBytes)...)
 	for name, tc := range map[string]struct {
 		data []byte
 		want error
 	}{
-		"nothing":                      {nil, ErrEntry},
-		"kind 0":                       {[]byte{0}, ErrEntry},
-		"a later version's kind":       {[]byte{4, 1, 2, 3}, ErrEntry},
-		"an intake with a byte more":   {append(bytes.Clone(Encode(all[1])), 0), codec.ErrTrailing},
-		"a release with a byte more":   {append(bytes.Clone(Encode(all[3])), 0), codec.ErrTrailing},
-		"an intake that is too long":   {Encode(many), codec.ErrTooLong},
-		"an intake of no transactions": {Encode(Intake{})[:9], ErrEntry},
-		"a block that is too long":     {long, codec.ErrTooLong},
-		"a block that is signed":       {signed, ErrEntry},
+		"nothing":                    {nil, ErrEntry},
+		"kind 0":                     {[]byte{0}, ErrEntry},
+		"a later version's kind":     {[]byte{4, 1, 2, 3}, ErrEntry},
+		"a batch with a byte more":   {append(bytes.Clone(Encode(all[1])), 0), codec.ErrTrailing},
+		"a release with a byte more": {append(bytes.Clone(Encode(all[3])), 0), codec.ErrTrailing},
+		"a batch that is too long":   {Encode(many), codec.ErrTooLong},
+		"a batch of no transactions": {Encode(TxBatch{})[:9], ErrEntry},
+		"a block that is too long":   {long, codec.ErrTooLong},
+		"a block that is signed":     {signed, ErrEntry},
 	} {
 		if _, err := Decode(tc.data); !errors.Is(err, ErrEntry) || !errors.Is(err, tc.want) {
 			t.Errorf("%s: %v", name, err)

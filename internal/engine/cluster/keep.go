@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Until when a follower's decided intakes wait for others. Its pool takes them together then, which verifies many
+// Until when a follower's decided batches wait for others. Its pool takes them together then, which verifies many
 // signatures for little more than half of what few cost each.
 const (
 	holdTime  = TickTime
@@ -25,13 +25,13 @@ func (a *applying) add(message *raftpb.Message, now time.Time) {
 	a.messages = append(a.messages, message)
 }
 
-// intakes are the decided intakes that are to be applied next. It tells whether nothing else is decided, and not so
+// batches are the decided batches that are to be applied next. It tells whether nothing else is decided, and not so
 // much that it should wait no more.
-func (a *applying) intakes() (next []*raftpb.Entry, all bool) {
+func (a *applying) batches() (next []*raftpb.Entry, all bool) {
 	size, from := 0, a.next
 	for _, message := range a.messages {
 		for _, e := range message.GetEntries()[from:] {
-			if size >= holdBytes || !isIntake(e) {
+			if size >= holdBytes || !isTxBatch(e) {
 				return next, false
 			}
 			next, size = append(next, e), size+len(e.GetData())
@@ -41,11 +41,11 @@ func (a *applying) intakes() (next []*raftpb.Entry, all bool) {
 	return next, size < holdBytes
 }
 
-func isIntake(e *raftpb.Entry) bool {
-	return e.GetType() == raftpb.EntryType_EntryNormal && len(e.GetData()) > 0 && kind(e.GetData()[0]) == kindIntake
+func isTxBatch(e *raftpb.Entry) bool {
+	return e.GetType() == raftpb.EntryType_EntryNormal && len(e.GetData()) > 0 && kind(e.GetData()[0]) == kindTxBatch
 }
 
-// mayHold tells whether decided intakes may wait: a follower's, of which nobody here waits to hear.
+// mayHold tells whether decided batches may wait: a follower's, of which nobody here waits to hear.
 func (m *Member) mayHold() bool {
 	return m.standing.soft.RaftState == raft.StateFollower && m.standing.soft.Lead != raft.None && m.catching == nil &&
 		len(m.sends.behind) == 0 && len(m.sends.flying) == 0 && m.world.Now().Sub(m.applying.since) < holdTime
@@ -59,7 +59,7 @@ func (m *Member) keep(entries []*raftpb.Entry) error {
 		var entry Entry
 		var err error
 		if p := m.sends.flying[e.GetIndex()]; p != nil && p.term == e.GetTerm() {
-			entry = p.intake
+			entry = p.batch
 			for _, s := range p.items {
 				verified[s.verified.ID()] = s.verified
 			}
@@ -67,14 +67,14 @@ func (m *Member) keep(entries []*raftpb.Entry) error {
 			entry, err = Decode(e.GetData())
 		}
 		if err == nil {
-			_, err = m.decisions.order.Apply(e.GetIndex(), entry)
+			_, err = m.decisions.machine.Apply(e.GetIndex(), entry)
 		}
 		if err != nil {
 			return &Diverged{Index: e.GetIndex(), Err: err}
 		}
-		intake := entry.(Intake)
-		m.Clock.advance(intake.Time)
-		decided[i] = mempool.Decided{Index: e.GetIndex(), At: m.Clock.Now(), Transactions: intake.Transactions}
+		batch := entry.(TxBatch)
+		m.Clock.advance(batch.Time)
+		decided[i] = mempool.Decided{Index: e.GetIndex(), At: m.Clock.Now(), Transactions: batch.Transactions}
 	}
 	m.applying.working = true
 	m.world.Do(Applier, func() Event {

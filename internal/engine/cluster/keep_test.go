@@ -22,9 +22,9 @@ func decidedOf(first uint64, bytes int, kinds ...kind) *raftpb.Message {
 	return message
 }
 
-// Intakes are gathered over messages until another entry comes, or they are much.
+// TxBatch are gathered over messages until another entry comes, or they are much.
 func TestDecidedIntakesAreGathered(t *testing.T) {
-	const in = kindIntake
+	const in = kindTxBatch
 	for _, c := range []struct {
 		name     string
 		messages []*raftpb.Message
@@ -40,7 +40,7 @@ func TestDecidedIntakesAreGathered(t *testing.T) {
 		{"just as much", []*raftpb.Message{decidedOf(3, holdBytes/2, in, in)}, 0, []uint64{3, 4}, false},
 	} {
 		a := applying{messages: c.messages, next: c.next}
-		got, all := a.intakes()
+		got, all := a.batches()
 		var indices []uint64
 		for _, e := range got {
 			indices = append(indices, e.GetIndex())
@@ -57,12 +57,12 @@ func TestDecidedIntakesAreGathered(t *testing.T) {
 	}
 }
 
-// A follower's intakes wait for others, but not for long, not while a caller here waits for one, and no leader's do.
+// A follower's batches wait for others, but not for long, not while a caller here waits for one, and no leader's do.
 func TestIntakesOfFollowersWait(t *testing.T) {
 	follower := func(change func(*Member)) *Member {
 		m := &Member{world: still{}}
 		m.standing.soft = raft.SoftState{RaftState: raft.StateFollower, Lead: 7}
-		m.applying.add(decidedOf(3, 9, kindIntake), m.world.Now())
+		m.applying.add(decidedOf(3, 9, kindTxBatch), m.world.Now())
 		change(m)
 		return m
 	}
@@ -75,7 +75,7 @@ func TestIntakesOfFollowersWait(t *testing.T) {
 		{"a leader", false, func(m *Member) { m.standing.soft.RaftState = raft.StateLeader }},
 		{"without a leader", false, func(m *Member) { m.standing.soft.Lead = raft.None }},
 		{"a caller waits", false, func(m *Member) { m.sends.behind = []*send{{}} }},
-		{"one that led has proposed", false, func(m *Member) { m.sends.flying = map[uint64]*proposal{3: {}} }},
+		{"one that led has proposed", false, func(m *Member) { m.sends.flying = map[uint64]*inflight{3: {}} }},
 		{"a snapshot has come", false, func(m *Member) { m.catching = new(catching) }},
 		{"for a tick", false, func(m *Member) { m.applying.since = m.world.Now().Add(-holdTime) }},
 		{"for nearly a tick", true, func(m *Member) { m.applying.since = m.world.Now().Add(-holdTime + time.Millisecond) }},

@@ -29,7 +29,7 @@ type leading struct {
 	proposed  bool          // a block is on its way to be applied
 	made      *ledger.Draft // that block
 	madeAt    time.Time
-	finishing uint64 // the candidate that is being signed, or whose Release is on its way
+	finishing uint64 // the proposal that is being signed, or whose Release is on its way
 	failed    refused
 
 	last      time.Time // when the last block was due; zero: this leader has made none, and one is due
@@ -47,8 +47,8 @@ type refused struct {
 	told   types.Height // the block of which the log was told
 }
 
-// lead does what a leader has to do now: it finishes the candidate, or else makes one. It never proposes a block beside
-// a candidate.
+// lead does what a leader has to do now: it finishes the proposal, or else makes one. It never proposes a block beside
+// a proposal.
 func (m *Member) lead() error {
 	if !m.leads() {
 		m.sends.giveBack()
@@ -67,7 +67,7 @@ func (m *Member) lead() error {
 	if m.Sign == nil {
 		return nil
 	}
-	if m.decisions.order.Candidate() != nil {
+	if m.decisions.machine.Proposal() != nil {
 		return m.finish()
 	}
 	return m.begin()
@@ -76,7 +76,7 @@ func (m *Member) lead() error {
 // begin begins the next block when it is due.
 func (m *Member) begin() error {
 	l, now, tip := &m.leading, m.world.Now(), m.Ledger.Tip()
-	if l.drafting || l.proposed || m.decisions.candidate != nil || tip.Hash != m.decisions.order.Head().Hash ||
+	if l.drafting || l.proposed || m.decisions.proposal != nil || tip.Hash != m.decisions.machine.Head().Hash ||
 		now.Sub(l.last) < m.BlockTime || m.barred() != "" || m.raw.BasicStatus().LeadTransferee != raft.None {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (m *Member) begin() error {
 		d, encoded, err := m.draft(at)
 		return func(m *Member) error {
 			l.drafting = false
-			if !m.leads() || m.standing.term != term || m.decisions.order.Candidate() != nil {
+			if !m.leads() || m.standing.term != term || m.decisions.machine.Proposal() != nil {
 				return nil // also of an error: the head may have become another one before
 			}
 			if err != nil {
@@ -117,7 +117,7 @@ func (m *Member) wait() (time.Duration, bool) {
 
 // makes tells whether a block is under way.
 func (m *Member) makes() bool {
-	return m.leading.drafting || m.leading.proposed || m.decisions.candidate != nil
+	return m.leading.drafting || m.leading.proposed || m.decisions.proposal != nil
 }
 
 // draft makes the block of a time, in Unix seconds.
@@ -130,9 +130,9 @@ func (m *Member) draft(at uint64) (*ledger.Draft, []byte, error) {
 	return d, d.Encode(), m.Picker.Judge(picked)
 }
 
-// finish signs the candidate of the applied log, once this member has come to the same block, and proposes its Release.
+// finish signs the proposal of the applied log, once this member has come to the same block, and proposes its Release.
 func (m *Member) finish() error {
-	c, l := m.decisions.candidate, &m.leading
+	c, l := m.decisions.proposal, &m.leading
 	if c == nil || l.finishing == c.Index {
 		return nil
 	}
@@ -162,7 +162,7 @@ func (m *Member) finish() error {
 				return nil
 			}
 			l.failed.err = nil
-			if !m.leads() || m.decisions.candidate != c {
+			if !m.leads() || m.decisions.proposal != c {
 				return nil
 			}
 			return m.proposeRelease(c, signature)
@@ -182,7 +182,7 @@ func (m *Member) sign(h types.Header) (types.Signature, error) {
 	return signature, err
 }
 
-func (m *Member) proposeRelease(c *candidate, signature types.Signature) error {
+func (m *Member) proposeRelease(c *proposal, signature types.Signature) error {
 	err := m.raw.Propose(Encode(Release{c.Index, c.Header.Height, c.Header.Hash(), signature}))
 	if errors.Is(err, raft.ErrProposalDropped) {
 		m.leading.finishing = 0

@@ -87,7 +87,7 @@ type Facts struct {
 }
 
 // Kinds has a bit for each kind of entry that this version knows.
-const Kinds uint32 = 1<<kindIntake | 1<<kindBlock | 1<<kindRelease
+const Kinds uint32 = 1<<kindTxBatch | 1<<kindBlock | 1<<kindRelease
 
 // Why transactions are not taken here.
 var (

@@ -55,11 +55,11 @@ type Config struct {
 	BlockTime time.Duration
 	// OnBlock, unless nil, is told of every block after the pool knows it. It must not wait.
 	OnBlock func(ledger.Block)
-	// OnIntake and OnRelease, unless nil, are told how long transactions and a block of this leader's took from their
+	// OnTxBatch and OnRelease, unless nil, are told how long transactions and a block of this leader's took from their
 	// proposal until they were decided and applied here. They must not wait.
-	OnIntake, OnRelease func(took time.Duration)
-	Cutting             Cutting
-	Logger              *slog.Logger
+	OnTxBatch, OnRelease func(took time.Duration)
+	Compaction           Compaction
+	Logger               *slog.Logger
 }
 
 // Diverged is the error of a member that did not come to what its cluster decided: it takes no further part.
@@ -83,7 +83,7 @@ var ErrRemoved = errors.New("this member was removed from the cluster")
 // Member is one machine of a cluster, as a function of what happens to it. That is one event after the other, on a
 // clock, a disk and a link that it is given. A [Service] runs one.
 //
-// Two things are never in question. A signature is made over nothing but the candidate of the applied log, by a leader
+// Two things are never in question. A signature is made over nothing but the proposal of the applied log, by a leader
 // that has applied all of the terms before its own. And nobody is told of an entry before it is on this disk.
 type Member struct {
 	Config
@@ -98,7 +98,7 @@ type Member struct {
 	applying  applying
 	members   membership
 	leading   leading   // production of blocks, and what else a leader does
-	sends     sends     // intake and acknowledgements
+	sends     sends     // batch and acknowledgements
 	catching  *catching // nil unless blocks are fetched from another member
 }
 
@@ -114,15 +114,15 @@ type standing struct {
 }
 
 // decisions are what the log came to until the last entry that is wholly applied. But for what this member has made of
-// the candidate they are a function of the log, the same on every member.
+// the proposal they are a function of the log, the same on every member.
 type decisions struct {
-	order     *Order // of the entry that is being applied, too
-	candidate *candidate
-	done      uint64 // the last entry that is wholly applied
-	doneAt    time.Time
-	term      uint64  // of that entry
-	places    []place // where the log may be cut, ascending
-	cutting   bool    // it is being cut: no other cut begins
+	machine    *StateMachine // of the entry that is being applied, too
+	proposal   *proposal
+	done       uint64 // the last entry that is wholly applied
+	doneAt     time.Time
+	term       uint64  // of that entry
+	places     []place // where the log may be cut, ascending
+	compaction bool    // it is being cut: no other cut begins
 }
 
 // applying are the decided entries that are not wholly applied. While something is done for one of them, or for a
@@ -131,8 +131,8 @@ type applying struct {
 	messages  []*raftpb.Message // each a MsgStorageApply
 	next      int               // in the entries of the first
 	since     time.Time         // when the first became the first
-	working   bool              // whether something is done for that entry, intakes from it on, or a snapshot
-	releasing *Release          // of that entry: it waits for the candidate to be derived
+	working   bool              // whether something is done for that entry, batches from it on, or a snapshot
+	releasing *Release          // of that entry: it waits for the proposal to be derived
 	// restarting says that raft has a snapshot that the member has not begun anew after: no event may see it so.
 	restarting bool
 }
@@ -155,9 +155,9 @@ type named struct {
 	until   uint64
 }
 
-// candidate is the block of the applied log that is not released yet, as this member has it.
-type candidate struct {
-	*Candidate
+// proposal is the block of the applied log that is not released yet, as this member has it.
+type proposal struct {
+	*Proposal
 	draft    *ledger.Draft // nil until it is derived
 	known    bool          // the chain has it already
 	proposed time.Time     // by this member; zero if another one has
@@ -191,7 +191,7 @@ func Open(c Config, w World) (*Member, error) {
 		world:     w,
 		self:      c.Log.Member().ID,
 		standing:  standing{term: hard.GetTerm(), lost: w.Now()}, // raft says only what changes
-		decisions: decisions{order: StartOrder(index, at.Head), done: index, doneAt: w.Now()},
+		decisions: decisions{machine: StartStateMachine(index, at.Head), done: index, doneAt: w.Now()},
 		members: membership{
 			conf:     snapshot.GetMetadata().GetConfState(),
 			records:  at.Members,
@@ -209,7 +209,7 @@ func Open(c Config, w World) (*Member, error) {
 		Kinds:   Kinds,
 		Pool:    c.Pool.Limits(),
 	}
-	m.sends.flying, m.sends.committed = make(map[uint64]*proposal), hard.GetCommit()
+	m.sends.flying, m.sends.committed = make(map[uint64]*inflight), hard.GetCommit()
 	m.leading.told = make(map[uint64]uint64)
 	if tip := c.Ledger.Tip(); tip.Header.Header.Height < at.Head.Height {
 		return nil, fmt.Errorf("%w: the chain ends at block %d, the log begins after block %d",
@@ -424,7 +424,7 @@ func (s *standing) note(message *raftpb.Message, now time.Time) {
 // handedOn is the context in which raft asks for votes for a member that leadership is handed on to.
 const handedOn = "CampaignTransfer"
 
-// spare tells whether a message says nothing but that intakes are committed for which no other member's caller waits:
+// spare tells whether a message says nothing but that batches are committed for which no other member's caller waits:
 // the next entries say so, too, or the next tick's heartbeat. What a message told a member last is noted.
 func (m *Member) spare(message *raftpb.Message) bool {
 	if message.GetType() != raftpb.MessageType_MsgApp {

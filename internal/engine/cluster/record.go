@@ -70,7 +70,7 @@ func decodeRecord(d *codec.Decoder) (r Record) {
 	return r
 }
 
-// Place is where the log may be cut: what it came to after an entry that left no candidate. A snapshot's data is its
+// Place is where the log may be cut: what it came to after an entry that left no proposal. A snapshot's data is its
 // encoding, and the chain is all else.
 type Place struct {
 	Head    Head

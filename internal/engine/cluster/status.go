@@ -25,7 +25,7 @@ type Status struct {
 	Last      uint64 // index of the last entry
 	Bytes     uint64 // of the log
 	Waiting   int    // sends that are under way
-	Candidate bool   // whether a block is decided and not released yet
+	Proposal  bool   // whether a block is decided and not released yet
 	Catching  bool   // whether blocks are fetched from another member
 	Peers     []Peer // all members, by ID; after a start also whom the log names until that is applied
 	Gone      []Gone
@@ -68,7 +68,7 @@ func (m *Member) Status() Status {
 		Last:      last,
 		Bytes:     m.Log.Bytes(),
 		Waiting:   m.sends.live.count,
-		Candidate: m.decisions.order.Candidate() != nil,
+		Proposal:  m.decisions.machine.Proposal() != nil,
 		Catching:  m.catching != nil,
 		Peers:     m.peers(),
 		Gone:      m.members.gone,

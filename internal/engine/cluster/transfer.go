@@ -61,7 +61,7 @@ func Transfer(to uint64, tell func(error)) Event {
 			tell(ErrChanging)
 			return nil
 		}
-		m.leading.passing = &passing{m.standing.term, to, m.decisions.order.Head().Height, m.world.Now().Add(patience), tell}
+		m.leading.passing = &passing{m.standing.term, to, m.decisions.machine.Head().Height, m.world.Now().Add(patience), tell}
 		return nil
 	}
 }
@@ -87,7 +87,7 @@ func (m *Member) between(after types.Height) bool {
 		return true
 	}
 	left := m.leading.last.Add(m.BlockTime).Sub(m.world.Now())
-	return !m.makes() && (m.decisions.order.Head().Height > after || left >= min(m.BlockTime/2, transferTime))
+	return !m.makes() && (m.decisions.machine.Head().Height > after || left >= min(m.BlockTime/2, transferTime))
 }
 
 // keepOn ends a wish that another leader is not to have heard of.

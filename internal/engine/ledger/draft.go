@@ -25,7 +25,7 @@ type Draft struct {
 // Header is the block's header, which is final.
 func (d *Draft) Header() types.Header { return d.result.Header }
 
-// Encode is bincode(Block) with a signature of zeros: what [ReceiveCandidate] takes.
+// Encode is bincode(Block) with a signature of zeros: what [ReceiveProposal] takes.
 func (d *Draft) Encode() []byte {
 	return types.EncodeBlock(types.SignedHeader{Header: d.result.Header}, d.result.Transactions)
 }
@@ -63,34 +63,34 @@ func (l *Ledger) draft(batch Batch) (*Draft, error) {
 	return d, nil
 }
 
-// Candidate is a block that its producer has decided on and not signed yet, as another node encoded it: its
-// transactions are those that its header commits to. Only [ReceiveCandidate] makes one.
-type Candidate struct{ block *Received }
+// Proposal is a block that its producer has decided on and not signed yet, as another node encoded it: its
+// transactions are those that its header commits to. Only [ReceiveProposal] makes one.
+type Proposal struct{ block *Received }
 
-// Header is the candidate's header.
-func (c *Candidate) Header() types.Header { return c.block.header.Header }
+// Header is the proposal's header.
+func (c *Proposal) Header() types.Header { return c.block.header.Header }
 
-// ReceiveCandidate decodes what [Draft.Encode] gives and verifies the signatures of its transactions on all cores. It
+// ReceiveProposal decodes what [Draft.Encode] gives and verifies the signatures of its transactions on all cores. It
 // leaves out those that known, by the transaction's hash, returns as verified already; known returns nil for others.
 // The error is [ErrAltered].
-func ReceiveCandidate(encoded []byte, known func(types.TxID) *types.VerifiedTx) (*Candidate, error) {
+func ReceiveProposal(encoded []byte, known func(types.TxID) *types.VerifiedTx) (*Proposal, error) {
 	b, err := open(encoded)
 	if err != nil {
 		return nil, err
 	}
 	if b.header.Signature != (types.Signature{}) {
-		return nil, fmt.Errorf("%w: candidate %d is signed", ErrAltered, b.header.Header.Height)
+		return nil, fmt.Errorf("%w: proposal %d is signed", ErrAltered, b.header.Header.Height)
 	}
 	verifySignatures([]*Received{b}, known)
 	if err := b.checkTransactions(); err != nil {
 		return nil, err
 	}
-	return &Candidate{b}, nil
+	return &Proposal{b}, nil
 }
 
-// Derive executes a candidate for the height after the head, and compares what that gives with its header. Errors are
+// Derive executes a proposal for the height after the head, and compares what that gives with its header. Errors are
 // those of [Ledger.Import], after each of which the ledger is what it was.
-func (l *Ledger) Derive(c *Candidate) (_ *Draft, err error) {
+func (l *Ledger) Derive(c *Proposal) (_ *Draft, err error) {
 	l.producing.Lock()
 	defer l.producing.Unlock()
 	if l.treeLost != nil {
@@ -130,7 +130,7 @@ func (l *Ledger) derive(after *Tip, b *Received, parent state.Reader, codes exec
 }
 
 // Release makes a draft the head, with its producer's signature, and does not wait until that is on disk. The caller
-// has the candidate and its signature there, in a log of the same database, and releases again what a crash took. The
+// has the proposal and its signature there, in a log of the same database, and releases again what a crash took. The
 // error is [ErrStale] or [ErrUnsigned], after which nothing has changed, or a fault of this node, as those of
 // [Ledger.Build].
 func (l *Ledger) Release(d *Draft, signature types.Signature) (Block, error) {
@@ -166,10 +166,10 @@ func (l *Ledger) Build(batch Batch, seal Seal) (Block, error) {
 	return l.seal(d, batch.Lock, seal)
 }
 
-// Complete makes a candidate the head that this node drafted before, perhaps before a crash, and that may have been
+// Complete makes a proposal the head that this node drafted before, perhaps before a crash, and that may have been
 // signed then. It derives the block, and then does what [Ledger.Build] does. Errors are those of [Ledger.Derive] and
 // [Ledger.Build].
-func (l *Ledger) Complete(c *Candidate, lock *signstate.State, seal Seal) (Block, error) {
+func (l *Ledger) Complete(c *Proposal, lock *signstate.State, seal Seal) (Block, error) {
 	d, err := l.Derive(c)
 	if err != nil {
 		return Block{}, err

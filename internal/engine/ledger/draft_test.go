@@ -37,7 +37,7 @@ func TestDraftDeriveRelease(t *testing.T) {
 		want := build(t, alone, txs...)
 		before := leader.Tip()
 		made := draft(t, leader, txs...)
-		derived := must(follower.Derive(must(ReceiveCandidate(made.Encode(), none))(t)))(t)
+		derived := must(follower.Derive(must(ReceiveProposal(made.Encode(), none))(t)))(t)
 		if made.Header() != want.Header.Header || derived.Header() != want.Header.Header {
 			t.Fatalf("drafted %+v, derived %+v, built %+v", made.Header(), derived.Header(), want.Header.Header)
 		}
@@ -97,13 +97,13 @@ func TestReleaseRefuses(t *testing.T) {
 	}
 }
 
-// A candidate whose signatures somebody vouches for is taken by their bytes, and not by its hash alone.
-func TestReceiveCandidate(t *testing.T) {
+// A proposal whose signatures somebody vouches for is taken by their bytes, and not by its hash alone.
+func TestReceiveProposal(t *testing.T) {
 	l := openLedger(t, testGenesis(t))
 	alice, bob := transfer(t, "alice", 0, types.Account{9}, 7), transfer(t, "bob", 0, types.Account{9}, 7)
 	made := draft(t, l, alice, bob)
 	asked := 0
-	c := must(ReceiveCandidate(made.Encode(), func(id types.TxID) *types.VerifiedTx {
+	c := must(ReceiveProposal(made.Encode(), func(id types.TxID) *types.VerifiedTx {
 		switch asked++; id {
 		case alice.ID():
 			return alice
@@ -127,7 +127,7 @@ func TestReceiveCandidate(t *testing.T) {
 		"with a byte more":       append(made.Encode(), 0),
 		"of another transaction": types.EncodeBlock(types.SignedHeader{Header: made.Header()}, []*types.Tx{alice.Tx()}),
 	} {
-		if _, err := ReceiveCandidate(encoded, none); !errors.Is(err, ErrAltered) {
+		if _, err := ReceiveProposal(encoded, none); !errors.Is(err, ErrAltered) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -158,7 +158,7 @@ func TestDeriveRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			block := must(types.DecodeBlock(made.Encode()))(t)
 			tc.change(&block)
-			c := must(ReceiveCandidate(block.Encode(), none))(t)
+			c := must(ReceiveProposal(block.Encode(), none))(t)
 			if _, err := follower.Derive(c); !errors.Is(err, tc.want) {
 				t.Errorf("it says %v, want %v", err, tc.want)
 			} else if errors.As(err, new(*InvalidBlock)) && !strings.Contains(err.Error(), "decided") {
@@ -170,7 +170,7 @@ func TestDeriveRefuses(t *testing.T) {
 			checkMemory(t, follower)
 		})
 	}
-	derived := must(follower.Derive(must(ReceiveCandidate(made.Encode(), none))(t)))(t)
+	derived := must(follower.Derive(must(ReceiveProposal(made.Encode(), none))(t)))(t)
 	must(follower.Release(derived, seal(t, "producer", made.Header())))(t)
 }
 
@@ -218,7 +218,7 @@ func TestReleaseAfterPowerCut(t *testing.T) {
 			if i == synced {
 				t.Error("a synced block is lost")
 			}
-			derived := must(again.Derive(must(ReceiveCandidate(encoded, none))(t)))(t)
+			derived := must(again.Derive(must(ReceiveProposal(encoded, none))(t)))(t)
 			must(again.Release(derived, signature))(t)
 		}
 		if again.Tip().Hash != made.Header().Hash() {

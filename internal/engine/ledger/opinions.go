@@ -76,7 +76,7 @@ func said(verdicts []Verdict) string {
 
 // InvalidBlock is the error of a block that the producer signed, or decided, and that is not what executing it gives.
 type InvalidBlock struct {
-	Claimed  types.SignedHeader // without a signature if it is a candidate's
+	Claimed  types.SignedHeader // without a signature if it is a proposal's
 	Derived  types.Header       // as execution gave it; the zero header where a transaction was not valid
 	Receipts []types.Receipt    // of the transactions that were executed
 	Writes   []types.Access     // of the block; nil where a transaction was not valid

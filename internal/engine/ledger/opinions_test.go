@@ -188,7 +188,7 @@ func TestOneExecutionCondemnsNobody(t *testing.T) {
 		candidate.Signature = types.Signature{}
 		for name, judged := range map[string]func() error{
 			"a candidate": func() error {
-				_, err := c.before.Derive(must(ReceiveCandidate(candidate.Encode(), nil))(t))
+				_, err := c.before.Derive(must(ReceiveProposal(candidate.Encode(), nil))(t))
 				return err
 			},
 			"at a trusted block": func() error {

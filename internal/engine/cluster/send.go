@@ -23,7 +23,7 @@ const (
 	// Bounds of the sends that are under way: how many, and their transactions' bytes.
 	maxSends     = 4096
 	maxSendBytes = 64 << 20
-	// maxFlying bounds the intakes that are not applied. One of these is not decided at a time: what comes meanwhile is
+	// maxFlying bounds the batches that are not applied. One of these is not decided at a time: what comes meanwhile is
 	// the next.
 	maxFlying = 4
 )
@@ -100,13 +100,13 @@ type item struct {
 	verified *types.VerifiedTx
 }
 
-// proposal is an intake on its way.
-type proposal struct {
-	at     time.Time
-	term   uint64
-	data   []byte
-	intake Intake
-	items  []item
+// inflight is a proposed batch that is not decided yet.
+type inflight struct {
+	at    time.Time
+	term  uint64
+	data  []byte
+	batch TxBatch
+	items []item
 }
 
 // sends are all that are under way.
@@ -116,8 +116,8 @@ type sends struct {
 	all       []*send // by their end; some may have ended
 	waiting   []*send // for a leader
 	queue     []item  // of a leader, to be proposed
-	proposed  []*proposal
-	flying    map[uint64]*proposal // by index
+	proposed  []*inflight
+	flying    map[uint64]*inflight // by index
 	last      uint64               // index of the last that this leader has proposed
 	committed uint64               // the last entry that is decided
 	behind    []*send              // wait until this member has applied what they are told of
@@ -168,7 +168,7 @@ func (m *Member) screen(s *send) {
 				return nil
 			}
 			s.results, s.open = make([]mempool.Result, len(screened)), 0
-			s.index = m.decisions.order.Applied() // what the pool knows may be of entries that are being applied
+			s.index = m.decisions.machine.Applied() // what the pool knows may be of entries that are being applied
 			for i, r := range screened {
 				s.results[i] = mempool.Result{Tx: r.Tx, Err: r.Err}
 				if r.Verified != nil {
@@ -204,16 +204,16 @@ func (m *Member) excused(s *send, r mempool.Result) error {
 func (s *sends) propose(m *Member) error {
 	if len(s.queue) > 0 && len(s.proposed) == 0 && s.last <= m.sends.committed && len(s.flying) < maxFlying {
 		n, size := 0, 0
-		for n < len(s.queue) && (n == 0 || size+len(s.queue[n].verified.Encoded()) <= MaxIntakeBytes) {
+		for n < len(s.queue) && (n == 0 || size+len(s.queue[n].verified.Encoded()) <= MaxTxBatchBytes) {
 			size += len(s.queue[n].verified.Encoded())
 			n++
 		}
-		p := &proposal{at: m.world.Now(), term: m.standing.term, items: s.queue[:n:n]}
-		p.intake.Time = uint64(max(0, m.fairTime().UnixMilli()))
+		p := &inflight{at: m.world.Now(), term: m.standing.term, items: s.queue[:n:n]}
+		p.batch.Time = uint64(max(0, m.fairTime().UnixMilli()))
 		for _, i := range p.items {
-			p.intake.Transactions = append(p.intake.Transactions, i.verified.Tx())
+			p.batch.Transactions = append(p.batch.Transactions, i.verified.Tx())
 		}
-		p.data = Encode(p.intake)
+		p.data = Encode(p.batch)
 		if err := m.raw.Propose(p.data); errors.Is(err, raft.ErrProposalDropped) {
 			return nil // too much is under way, or leadership is being handed on
 		} else if err != nil {
@@ -239,7 +239,7 @@ func (s *sends) placed(entries []*raftpb.Entry) {
 	}
 }
 
-// own tells whether the entries from one to another are intakes on their way of which this member's callers alone wait
+// own tells whether the entries from one to another are batches on their way of which this member's callers alone wait
 // to hear.
 func (s *sends) own(from, to uint64) bool {
 	for i := from; i <= to; i++ {
@@ -269,7 +269,7 @@ func (s *sends) retry(items []item) {
 	}
 }
 
-// kept notes what the pool said of a decided intake. If it says nothing, having had the intake from another member, the
+// kept notes what the pool said of a decided batch. If it says nothing, having had the batch from another member, the
 // sends wait for another try, which finds that their transactions are known.
 func (s *sends) kept(e *raftpb.Entry, results []mempool.Result) {
 	p := s.flying[e.GetIndex()]
@@ -298,8 +298,8 @@ func (s *sends) passed(m *Member, e *raftpb.Entry) {
 		delete(s.flying, e.GetIndex())
 		if p.term != e.GetTerm() {
 			s.retry(p.items)
-		} else if m.OnIntake != nil {
-			m.OnIntake(m.world.Now().Sub(p.at))
+		} else if m.OnTxBatch != nil {
+			m.OnTxBatch(m.world.Now().Sub(p.at))
 		}
 	}
 	s.tell(m)

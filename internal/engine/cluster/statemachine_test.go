@@ -14,19 +14,19 @@ var genesis = Head{0, types.BlockHash{0xee}}
 func TestOrder(t *testing.T) {
 	first := block(t, 1, genesis.Hash, 10)
 	second := block(t, 2, first.Header.Hash(), 11)
-	at := func(index uint64, b Block) Candidate { return Candidate{index, b} }
-	o := StartOrder(4, genesis)
+	at := func(index uint64, b Block) Proposal { return Proposal{index, b} }
+	o := StartStateMachine(4, genesis)
 	for i, step := range []struct {
 		entry Entry
 		want  Outcome
 	}{
 		5:  {nil, None},
-		6:  {release(t, "producer", at(5, first)), Stale}, // of no candidate
+		6:  {release(t, "producer", at(5, first)), Stale}, // of no proposal
 		7:  {block(t, 2, genesis.Hash, 10), Stale},        // of another height
 		8:  {block(t, 1, types.BlockHash{1}, 10), Stale},  // after another block
 		9:  {first, Decided},
-		10: {block(t, 1, genesis.Hash, 12), Stale}, // beside a candidate
-		11: {Intake{}, None},
+		10: {block(t, 1, genesis.Hash, 12), Stale}, // beside a proposal
+		11: {TxBatch{}, None},
 		12: {release(t, "producer", at(10, first)), Stale}, // of another entry
 		13: {release(t, "producer", at(9, first)), Released},
 		14: {release(t, "producer", at(9, first)), Stale}, // a second time
@@ -41,8 +41,8 @@ func TestOrder(t *testing.T) {
 		if err != nil || got != step.want {
 			t.Errorf("entry %d: %d, %v; want %d", i, got, err, step.want)
 		}
-		if c := o.Candidate(); (c != nil) != (i >= 9 && i < 13 || i == 16) {
-			t.Errorf("after entry %d the candidate is %+v", i, c)
+		if c := o.Proposal(); (c != nil) != (i >= 9 && i < 13 || i == 16) {
+			t.Errorf("after entry %d the proposal is %+v", i, c)
 		}
 	}
 	if want := (Head{2, second.Header.Hash()}); o.Head() != want || o.Applied() != 17 {
@@ -52,8 +52,8 @@ func TestOrder(t *testing.T) {
 
 func TestOrderRefuses(t *testing.T) {
 	first := block(t, 1, genesis.Hash, 10)
-	candidate := Candidate{5, first}
-	good := release(t, "producer", candidate)
+	proposal := Proposal{5, first}
+	good := release(t, "producer", proposal)
 	changed := func(change func(*Release)) Release {
 		r := good
 		change(&r)
@@ -63,23 +63,23 @@ func TestOrderRefuses(t *testing.T) {
 		"another height":    changed(func(r *Release) { r.Height++ }),
 		"another hash":      changed(func(r *Release) { r.Hash[0]++ }),
 		"another signature": changed(func(r *Release) { r.Signature[0]++ }),
-		"another signer":    release(t, "alice", candidate),
+		"another signer":    release(t, "alice", proposal),
 	} {
-		o := StartOrder(4, genesis)
+		o := StartStateMachine(4, genesis)
 		if _, err := o.Apply(5, first); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := o.Apply(6, r); !errors.Is(err, ErrForged) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if o.Head() != genesis || o.Candidate() == nil || o.Applied() != 5 {
+		if o.Head() != genesis || o.Proposal() == nil || o.Applied() != 5 {
 			t.Errorf("%s: the order has changed", name)
 		}
 		if got, err := o.Apply(6, good); err != nil || got != Released {
 			t.Errorf("%s: then the good one: %d, %v", name, got, err)
 		}
 	}
-	o := StartOrder(4, genesis)
+	o := StartStateMachine(4, genesis)
 	for _, index := range []uint64{0, 4, 6} {
 		if _, err := o.Apply(index, nil); err == nil {
 			t.Errorf("entry %d was applied after 4", index)
@@ -92,13 +92,13 @@ type machines struct {
 	t      *testing.T
 	dice   *rand.Rand
 	log    []Entry
-	orders []*Order
+	orders []*StateMachine
 	signed map[types.Height]types.BlockHash
 	double bool // whether two blocks of a height were signed
 	hasty  bool // the bug: a leader signs what it proposes
 }
 
-func (m *machines) sign(c Candidate) Release {
+func (m *machines) sign(c Proposal) Release {
 	r := release(m.t, "producer", c)
 	if hash, ok := m.signed[r.Height]; ok && hash != r.Hash {
 		m.double = true
@@ -108,14 +108,14 @@ func (m *machines) sign(c Candidate) Release {
 }
 
 // lead lets a member propose what its part of the log asks for: what it proposes is next in the log, or lost.
-func (m *machines) lead(o *Order) {
-	if c := o.Candidate(); c != nil {
+func (m *machines) lead(o *StateMachine) {
+	if c := o.Proposal(); c != nil {
 		m.propose(m.sign(*c))
 		return
 	}
 	b := block(m.t, o.Head().Height+1, o.Head().Hash, uint64(m.dice.IntN(1000)))
 	if m.hasty {
-		m.sign(Candidate{0, b})
+		m.sign(Proposal{0, b})
 	}
 	m.propose(b)
 }
@@ -135,7 +135,7 @@ func (m *machines) run(steps int) {
 	m.log = []Entry{nil}
 	m.signed = make(map[types.Height]types.BlockHash)
 	for range 3 {
-		m.orders = append(m.orders, StartOrder(0, genesis))
+		m.orders = append(m.orders, StartStateMachine(0, genesis))
 	}
 	for range steps {
 		o := m.orders[m.dice.IntN(len(m.orders))]
