@@ -29,6 +29,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/internal/p2p"
+	"github.com/cairn-chain/cairn/internal/role"
 	"github.com/cairn-chain/cairn/internal/server/provers"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 	"github.com/cairn-chain/cairn/internal/signer"
@@ -60,11 +61,12 @@ func newMember(t *testing.T, genesis types.Genesis, key *crypto.PrivateKey) *nod
 		t.Fatal(err)
 	}
 	n, err := node.New(dir, node.Config{
-		Chain:      datadir.Chain{Genesis: &genesis},
-		Production: node.Production{Key: node.LocalKey(*key), BlockTime: time.Second},
-		Serving:    node.Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
-		Cluster:    &node.Cluster{Addr: "127.0.0.1:0", MaxLag: 10},
-		Log:        slog.New(slog.DiscardHandler),
+		Chain: datadir.Chain{Genesis: &genesis},
+		Role: role.Member{
+			Production: role.Production{Key: role.LocalKey(*key), BlockTime: time.Second}, Addr: "127.0.0.1:0", MaxLag: 10,
+		},
+		Serving: node.Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
+		Log:     slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -89,9 +91,9 @@ func scrape(t *testing.T) map[string][]string {
 	}
 	n, err := node.New(dir, node.Config{
 		Chain: datadir.Chain{Genesis: &genesis},
-		Production: node.Production{
-			Key: node.LocalKey(development.Producer), BlockTime: 10 * time.Millisecond, Development: development,
-		},
+		Role: role.Solo{Production: role.Production{
+			Key: role.LocalKey(development.Producer), BlockTime: 10 * time.Millisecond, Development: development,
+		}},
 		Serving: node.Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
 		Log:     slog.New(slog.DiscardHandler),
 		OnBlock: func(types.SignedHeader, int) {
@@ -108,9 +110,10 @@ func scrape(t *testing.T) map[string][]string {
 		t.Fatal(err)
 	}
 	follower, err := node.New(dir, node.Config{
-		Mode:    api.ModeReplica,
-		Chain:   datadir.Chain{Genesis: &genesis},
-		Follow:  node.Follow{Upstreams: datadir.Upstreams{URLs: []string{n.RPCURL()}}},
+		Chain: datadir.Chain{Genesis: &genesis},
+		Role: role.Follow{
+			Following: role.Following{Upstreams: datadir.Upstreams{URLs: []string{n.RPCURL()}}}, Mode: api.ModeReplica,
+		},
 		Serving: node.Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
 		Log:     slog.New(slog.DiscardHandler),
 	})

@@ -11,7 +11,6 @@ import (
 	"github.com/cairn-chain/cairn/cli/argument"
 	"github.com/cairn-chain/cairn/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
-	"github.com/cairn-chain/cairn/internal/node"
 )
 
 // How a node that follows another begins.
@@ -70,7 +69,7 @@ func (s bootstrapSettings) trust(mode, verify string) (trust datadir.SnapshotTru
 
 // run fills the data directory from a snapshot where that is wanted and there is no chain.
 func (s bootstrapSettings) run(
-	command *cobra.Command, dir *datadir.Dir, config node.Config, trust datadir.SnapshotTrust,
+	command *cobra.Command, dir *datadir.Dir, config nodeConfig, trust datadir.SnapshotTrust,
 ) (err error) {
 	if s.Bootstrap == fromGenesis || dir.Genesis() != nil { // a later start
 		return nil
@@ -84,6 +83,6 @@ func (s bootstrapSettings) run(
 		config.Admin.Say(fmt.Sprintf("it fetches and imports a snapshot: %d of %d", done, total))
 		show(done, total)
 	}
-	_, err = dir.Bootstrap(command.Context(), config.Follow.Upstreams, trust, progress)
+	_, err = dir.Bootstrap(command.Context(), config.Upstreams, trust, progress)
 	return err
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/build"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/internal/role"
 	"github.com/cairn-chain/cairn/internal/server/explorer"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -115,12 +116,12 @@ func runDev(command *cobra.Command, settings devSettings) error {
 	n, err := node.New(data, node.Config{
 		Build: build.Read(),
 		Chain: datadir.Chain{Genesis: &genesis},
-		Production: node.Production{
-			Key:         node.LocalKey(development.Producer),
+		Role: role.Solo{Production: role.Production{
+			Key:         role.LocalKey(development.Producer),
 			BlockTime:   settings.BlockTime,
 			Development: development,
 			OnDebug:     lines.debug,
-		},
+		}},
 		Serving: serving,
 		Proofs:  proofs,
 		Files:   files,

@@ -21,7 +21,7 @@ import (
 	"github.com/cairn-chain/cairn/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/machine"
-	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/internal/role"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -114,7 +114,7 @@ func checkSettings(s nodeSettings, here place) finding {
 
 // followedChain is how the node follows others, nil where it follows none, and the hash of its chain's block 0, zero
 // where neither settings nor data directory tell it.
-func (s nodeSettings) followedChain(here place) (*node.Follow, types.BlockHash, error) {
+func (s nodeSettings) followedChain(here place) (*role.Following, types.BlockHash, error) {
 	var chain types.BlockHash
 	if len(s.Upstream) == 0 && s.Mode == string(api.ModePrimary) {
 		return nil, chain, nil
@@ -167,7 +167,7 @@ func checkUpstreams(ctx context.Context, s nodeSettings, here place) []finding {
 	return findings
 }
 
-func checkUpstream(ctx context.Context, follow node.Follow, url string, chain types.BlockHash) finding {
+func checkUpstream(ctx context.Context, follow role.Following, url string, chain types.BlockHash) finding {
 	ctx, cancel := context.WithTimeout(ctx, upstreamPatience)
 	defer cancel()
 	name := "upstream " + url

@@ -13,6 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/cli/output"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/internal/role"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -40,18 +41,18 @@ type followSettings struct {
 }
 
 // config checks the settings.
-func (s followSettings) config() (node.Follow, error) {
+func (s followSettings) config() (role.Following, error) {
 	if len(s.Upstream) == 0 {
-		return node.Follow{}, output.Usage(errors.New("a replica or an archive needs an --upstream"))
+		return role.Following{}, output.Usage(errors.New("a replica or an archive needs an --upstream"))
 	}
 	for _, upstream := range s.Upstream {
 		if !strings.HasPrefix(upstream, "http://") && !strings.HasPrefix(upstream, "https://") {
-			return node.Follow{}, output.Usage(fmt.Errorf(
+			return role.Following{}, output.Usage(fmt.Errorf(
 				"--upstream: %q is no http or https URL, such as http://127.0.0.1:8777", upstream,
 			))
 		}
 	}
-	f := node.Follow{
+	f := role.Following{
 		Upstreams: datadir.Upstreams{URLs: s.Upstream, KeyFile: s.UpstreamKeyFile, CAFile: s.UpstreamCAFile},
 		Refuse:    !s.Forward,
 		MaxLag:    s.MaxLag,

@@ -144,7 +144,7 @@ func runNode(command *cobra.Command, settings nodeSettings) error {
 	}
 	files, stop := watchedFiles(log)
 	defer stop()
-	dir, nodeConfig, err := settings.begin(command, trust, trusted, files, log)
+	dir, config, err := settings.begin(command, trust, trusted, files, log)
 	if command.Context().Err() != nil && errors.Is(err, context.Canceled) {
 		log.Warn("ended as asked, before there was a chain", "error", err)
 		return nil
@@ -152,12 +152,12 @@ func runNode(command *cobra.Command, settings nodeSettings) error {
 	if err != nil {
 		return err
 	}
-	nodeConfig.Admin.Say("it loads the chain")
-	n, err := node.New(dir, nodeConfig)
+	config.Admin.Say("it loads the chain")
+	n, err := node.New(dir, config.Config)
 	if err != nil {
 		return err
 	}
-	hash, err := datadir.GenesisHash(*nodeConfig.Chain.Genesis)
+	hash, err := datadir.GenesisHash(*config.Chain.Genesis)
 	if err != nil {
 		return errors.Join(err, n.Close())
 	}
@@ -167,7 +167,7 @@ func runNode(command *cobra.Command, settings nodeSettings) error {
 		ChainID     uint64 `json:"chainId"`
 		GenesisHash string `json:"genesisHash"`
 		DataDir     string `json:"dataDir"`
-	}{n.RPCURL(), n.Admin().URL, nodeConfig.Chain.Genesis.ChainID, hash.String(), settings.DataDir}
+	}{n.RPCURL(), n.Admin().URL, config.Chain.Genesis.ChainID, hash.String(), settings.DataDir}
 	announce(cli.PrinterOf(command), log, result, func(t *output.Text) {
 		t.Fields(output.Field{Name: "JSON-RPC", Value: result.RPC}, output.Field{Name: "health", Value: result.Admin +
 			"/health"},
@@ -197,7 +197,7 @@ func (s nodeSettings) provers() []string {
 // that comes from others.
 func (s nodeSettings) begin(
 	command *cobra.Command, trust datadir.SnapshotTrust, trusted *datadir.Trusted, files *reload.Set, log *slog.Logger,
-) (_ *datadir.Dir, _ node.Config, err error) {
+) (_ *datadir.Dir, _ nodeConfig, err error) {
 	options, config, err := s.config(log)
 	if err != nil {
 		return nil, config, err
@@ -205,7 +205,8 @@ func (s nodeSettings) begin(
 	if err := shareFiles(&options, &config.Serving, log); err != nil {
 		return nil, config, err
 	}
-	config.Files, config.Follow.Files = files, files
+	config.Files, config.Upstreams.Files = files, files
+	config.Role = s.role(config)
 	if config.Admin, err = node.ListenAdmin(s.AdminAddr, s.AdminHost, config.Build, log); err != nil {
 		return nil, config, err
 	}
@@ -234,13 +235,13 @@ func (s nodeSettings) begin(
 	if err := s.bootstrapSettings.run(command, dir, config, trust); err != nil {
 		return nil, config, err
 	}
-	if config.Cluster != nil {
+	if config.member {
 		if err := joinCluster(command.Context(), dir, config); err != nil {
 			return nil, config, err
 		}
 	}
 	if trusted != nil {
-		err = dir.StartAt(command.Context(), config.Chain, *trusted, config.Follow.Upstreams, config.Proofs.Bits)
+		err = dir.StartAt(command.Context(), config.Chain, *trusted, config.Upstreams, config.Proofs.Bits)
 	}
 	return dir, config, adviseArchive(err)
 }

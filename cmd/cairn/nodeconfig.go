@@ -16,34 +16,39 @@ import (
 	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/internal/role"
 	"github.com/cairn-chain/cairn/types"
 )
 
+// nodeConfig is the configuration of a node, whose role is not chosen yet, and what that is made of.
+type nodeConfig struct {
+	node.Config
+	role.Production
+	role.Following
+	nextKey sequencer.Signer // of the next producer; nil without one
+	member  bool             // of a cluster
+}
+
 // config checks the settings and reads the files that they name. Of the chain's genesis it says that there will be one.
-func (s nodeSettings) config(log *slog.Logger) (options datadir.Options, config node.Config, err error) {
+func (s nodeSettings) config(log *slog.Logger) (options datadir.Options, config nodeConfig, err error) {
 	options = s.options(log)
-	config = node.Config{
-		Build:       build.Read(),
-		Mode:        api.Mode(s.Mode),
-		Production:  node.Production{LockDir: s.lockDir(), BlockTime: s.BlockTime},
-		SyncJournal: s.Journal == "sync",
-		Log:         log,
-	}
+	config.Config = node.Config{Build: build.Read(), SyncJournal: s.Journal == "sync", Log: log}
+	config.LockDir, config.BlockTime = s.lockDir(), s.BlockTime
 	config.Snapshots.Interval, config.Snapshots.Count = s.Snapshots, int(s.SnapshotsOf)
 	config.Traces.Endpoint, config.Traces.Every = s.OTLP, s.TraceEvery
 	if err := s.check(); err != nil {
 		return options, config, err
 	}
-	if config.Follow, err = s.chain(); err != nil {
+	if config.Following, err = s.chain(); err != nil {
 		return options, config, err
 	}
-	if config.Cluster, err = s.cluster(); err != nil {
+	if config.member, err = s.isMember(); err != nil {
 		return options, config, err
 	}
-	if config.Key, err = s.key(config.Cluster != nil); err != nil {
+	if config.Key, err = s.key(config.member); err != nil {
 		return options, config, err
 	}
-	if config.NextKey, err = s.nextKey(config); err != nil {
+	if config.nextKey, err = s.next(config); err != nil {
 		return options, config, err
 	}
 	if options.Stateless && (config.Key != nil || s.Snapshots > 0) {
@@ -56,6 +61,22 @@ func (s nodeSettings) config(log *slog.Logger) (options datadir.Options, config 
 	s.contractSettings.set(&options, &config.Serving)
 	config.Proofs, err = s.proofSettings.set(&options, s.provers(), config.Key != nil, log, s.LogFormat)
 	return options, config, err
+}
+
+// role is what the node is to its chain. Nothing else asks.
+func (s nodeSettings) role(c nodeConfig) role.Config {
+	mode := api.Mode(s.Mode)
+	switch {
+	case c.member:
+		return role.Member{
+			Production: c.Production, NextKey: c.nextKey, Addr: s.ClusterAddr, MaxLag: s.MaxLag, HandOn: c.Upstreams,
+		}
+	case c.Key == nil:
+		return role.Follow{Following: c.Following, Mode: mode}
+	case len(s.Upstream) == 0:
+		return role.Solo{Production: c.Production}
+	}
+	return role.Turns{Production: c.Production, Following: c.Following, Mode: mode}
 }
 
 // options are those of the data directory.
@@ -77,7 +98,7 @@ func (s nodeSettings) options(log *slog.Logger) datadir.Options {
 
 // chain is what the node needs to follow its chain. It says why there is no telling which chain that is, as far as that
 // shows before the data directory is opened.
-func (s nodeSettings) chain() (follow node.Follow, err error) {
+func (s nodeSettings) chain() (follow role.Following, err error) {
 	if len(s.Upstream) > 0 || s.Mode != string(api.ModePrimary) {
 		if follow, err = s.followSettings.config(); err != nil {
 			return follow, err
@@ -106,7 +127,7 @@ func (s nodeSettings) chain() (follow node.Follow, err error) {
 
 // genesis is that of the node's chain: of the chain in the data directory, or else of the file, or else from the
 // upstreams. A file that is named must be of the chain in the directory.
-func (s nodeSettings) genesis(ctx context.Context, config node.Config, dir *datadir.Dir) (*types.Genesis, error) {
+func (s nodeSettings) genesis(ctx context.Context, config nodeConfig, dir *datadir.Dir) (*types.Genesis, error) {
 	wanted, err := s.genesisHash()
 	if err != nil {
 		return nil, err
@@ -125,7 +146,7 @@ func (s nodeSettings) genesis(ctx context.Context, config node.Config, dir *data
 	if err := s.mayFetch(wanted); err != nil {
 		return nil, err
 	}
-	fetched, err := config.Follow.Genesis(ctx, *wanted, config.Log)
+	fetched, err := config.Upstreams.Genesis(ctx, *wanted, config.Log)
 	return &fetched, err
 }
 
@@ -183,15 +204,15 @@ func (s nodeSettings) key(member bool) (sequencer.Signer, error) {
 	case err != nil:
 		return nil, emergency.BadKey(path, err.Error(), err)
 	}
-	return node.LocalKey(key), nil
+	return role.LocalKey(key), nil
 }
 
-// nextKey is the key of the next producer, nil where none is named.
-func (s nodeSettings) nextKey(config node.Config) (sequencer.Signer, error) {
+// next is the key of the next producer, nil where none is named.
+func (s nodeSettings) next(config nodeConfig) (sequencer.Signer, error) {
 	switch {
 	case s.NextKey == "":
 		return nil, nil
-	case config.Cluster == nil:
+	case !config.member:
 		return nil, output.Usage(errors.New("--next-protocol-key is for a member of a cluster: a node alone follows the " +
 			"producer with the new key as its --protocol-key, until cairn promote"))
 	case config.Key == nil || s.Signer != "":
@@ -201,7 +222,7 @@ func (s nodeSettings) nextKey(config node.Config) (sequencer.Signer, error) {
 	if err != nil {
 		return nil, output.Usage(fmt.Errorf("--next-protocol-key: %w", err))
 	}
-	return node.LocalKey(key), nil
+	return role.LocalKey(key), nil
 }
 
 // noKey says that there is no producer's key where it was looked for.
@@ -209,25 +230,23 @@ func (s nodeSettings) noKey(path string) error {
 	return emergency.BadKey(path, "there is no such file", nil)
 }
 
-// cluster is how the node is a member of a cluster, nil if its directory is of none.
-func (s nodeSettings) cluster() (*node.Cluster, error) {
-	member, err := datadir.IsMember(s.DataDir)
+// isMember tells whether the node is a member of a cluster: its directory says so.
+func (s nodeSettings) isMember() (member bool, err error) {
+	member, err = datadir.IsMember(s.DataDir)
 	switch {
 	case err != nil:
-		return nil, err
 	case !member && s.ClusterAddr != "":
-		return nil, output.Usage(fmt.Errorf("%s is of no cluster: --cluster-addr is for a directory that "+
+		err = output.Usage(fmt.Errorf("%s is of no cluster: --cluster-addr is for a directory that "+
 			"`cairn cluster init` or `cairn cluster join` made a member's", s.DataDir))
 	case !member:
-		return nil, nil
 	case s.ClusterAddr == "":
-		return nil, output.Usage(fmt.Errorf("%s is of a cluster: --cluster-addr HOST:PORT is needed", s.DataDir))
+		err = output.Usage(fmt.Errorf("%s is of a cluster: --cluster-addr HOST:PORT is needed", s.DataDir))
 	case s.BlockTime <= 0:
-		return nil, output.Usage(errors.New("a cluster makes its blocks at an interval: --block-time is over 0"))
+		err = output.Usage(errors.New("a cluster makes its blocks at an interval: --block-time is over 0"))
 	case s.Mode != string(api.ModePrimary) || s.Verify != verifyExecute:
-		return nil, output.Usage(errors.New("a member of a cluster is a primary: --mode and --verify are not for it"))
+		err = output.Usage(errors.New("a member of a cluster is a primary: --mode and --verify are not for it"))
 	}
-	return &node.Cluster{Addr: s.ClusterAddr, MaxLag: s.MaxLag}, nil
+	return member, err
 }
 
 func (s nodeSettings) keyPath() string {

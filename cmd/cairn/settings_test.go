@@ -22,6 +22,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/config"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/internal/role"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -228,10 +229,10 @@ func TestGenesisOfDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	n, err := node.New(d, node.Config{
-		Chain:      datadir.Chain{Genesis: &genesis},
-		Production: node.Production{Key: node.LocalKey(key)},
-		Serving:    node.Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
-		Log:        slog.New(slog.DiscardHandler),
+		Chain:   datadir.Chain{Genesis: &genesis},
+		Role:    role.Solo{Production: role.Production{Key: role.LocalKey(key)}},
+		Serving: node.Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
+		Log:     slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -256,7 +257,7 @@ func TestGenesisOfDirectory(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	got, err := settings.genesis(t.Context(), node.Config{}, d)
+	got, err := settings.genesis(t.Context(), nodeConfig{}, d)
 	if err != nil || got.Digest() != genesis.Digest() {
 		t.Errorf("genesis %v, %v", got, err)
 	}
@@ -265,7 +266,7 @@ func TestGenesisOfDirectory(t *testing.T) {
 		t.Errorf("without a key: %v", err)
 	}
 	settings.GenesisHash = "0x" + strings.Repeat("1", 64)
-	if _, err := settings.genesis(t.Context(), node.Config{}, d); err == nil ||
+	if _, err := settings.genesis(t.Context(), nodeConfig{}, d); err == nil ||
 		!strings.Contains(err.Error(), "--genesis-hash") {
 		t.Errorf("another chain is wanted: %v", err)
 	}

@@ -3,6 +3,7 @@ package accept
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"sync"
@@ -15,6 +16,20 @@ const (
 	leastPause = 5 * time.Millisecond
 	mostPause  = time.Second
 )
+
+// Listen listens on an address that a flag sets, and is [Patient].
+func Listen(address, flag string, log *slog.Logger) (net.Listener, error) {
+	listener, err := net.Listen("tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf(
+			"%s %s is in use by another program, perhaps another node: end that, or choose another address", flag, address,
+		)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	return Patient(listener, log), nil
+}
 
 // patient is a listener that [Patient] made.
 type patient struct {

@@ -158,6 +158,12 @@ var rows = map[string][]string{
 	"internal/datadir": {"api", "client", "crypto", "types", "wallet", "internal/emergency", "internal/engine/...",
 		"internal/machine", "internal/p2p",
 		"internal/protocol/...", "internal/reload", "internal/secret", "internal/storage/...", "internal/upstream"},
+	// What a node is to its chain, as the node, an operator and other members ask it.
+	"internal/role": {"api", "crypto", "jsonrpc", "types", "internal/accept", "internal/datadir", "internal/emergency",
+		"internal/engine/...", "internal/machine", "internal/p2p", "internal/protocol/blockproof",
+		"internal/protocol/exec", "internal/protocol/fees", "internal/protocol/params", "internal/server/admin",
+		"internal/server/members", "internal/server/rpc", "internal/server/telemetry", "internal/signer",
+		"internal/storage/chain", "internal/storage/raftlog"},
 	"internal/node": {"..."},
 	"kit/loadgen":   {"contracts", "client", "api", "types", "crypto", "crypto/bip340"},
 	"cli": {"kit/bindings", "internal/build", "internal/contractsource", "kit/contractbuild", "abi", "proof",
@@ -171,7 +177,7 @@ var rows = map[string][]string{
 	"cli/terminal": {},
 	"cmd/cairn": {"internal/accept", "internal/build", "internal/datadir", "internal/emergency", "internal/logs",
 		"internal/machine",
-		"internal/node",
+		"internal/node", "internal/role",
 		"internal/p2p", "internal/engine/parallel", "internal/engine/proving", "internal/engine/sequencer",
 		"internal/server/explorer",
 		"internal/server/admin", "internal/server/front", "internal/server/members", "internal/server/provers",
@@ -276,7 +282,7 @@ var testRows = map[string][]string{
 	"contracts/rust": {"abi", "kit/conformance", "kit/contracttest", "kit/contracttest/fuzz", "crypto",
 		"crypto/bip340", "crypto/foreign", "internal/protocol/vm", "types"},
 	"contracts/assemblyscript": {"types", "crypto", "internal/engine/wasm", "internal/protocol/..."},
-	"deploy": {"api", "crypto", "internal/build", "internal/datadir", "internal/p2p", "internal/node",
+	"deploy": {"api", "crypto", "internal/build", "internal/datadir", "internal/p2p", "internal/node", "internal/role",
 		"internal/server/provers", "internal/server/telemetry", "internal/signer", "types"},
 	// what the storage finds wrong, of which a message is made
 	"cmd/cairn": {"internal/engine/mempool/journal", "internal/storage/chain", "internal/storage/kv",
@@ -300,14 +306,14 @@ var testRows = map[string][]string{
 	// the other ends of a subscription and of a proof
 	"internal/server/rpc": {"crypto", "internal/proof/poseidon", "internal/testkit/openrpc",
 		"internal/testkit/wasmgen", "client", "internal/server/push", "internal/storage/kv", "proof/view"},
-	"internal/server/telemetry": {"api", "internal/datadir", "internal/node"},
+	"internal/server/telemetry": {"api", "internal/datadir", "internal/node", "internal/role"},
 	"internal/server/snapshots": {"client", "crypto", "types", "internal/engine/ledger", "internal/protocol/params",
 		"internal/storage/...", "internal/upstream"},
 	"internal/server/sources": {"client"},
 	"internal/server/provers": {"crypto", "internal/engine/ledger", "internal/protocol/params",
 		"internal/storage/..."},
 	"internal/engine/snapshot": {"crypto"},
-	"internal/datadir":         {"internal/node", "internal/testkit/wasmgen"}, // a chain to do things with
+	"internal/datadir":         {"internal/node", "internal/role", "internal/testkit/wasmgen"}, // a chain to do things with
 }
 
 // deterministic packages have no clock, I/O, goroutine, float or randomness: what they compute is consensus, or the
@@ -353,11 +359,11 @@ var bannedNames = []string{"util", "utils", "common", "helper", "helpers", "misc
 
 // sharedModules are the modules that more than one package may import, and which; any other has one importing package.
 var sharedModules = map[string][]string{
-	"github.com/coder/websocket": {"client", "internal/server/push"},           // the two ends
-	"golang.org/x/sync/errgroup": {"internal/engine/replica", "internal/node"}, // goroutines that end together
+	"github.com/coder/websocket": {"client", "internal/server/push"},                            // the two ends
+	"golang.org/x/sync/errgroup": {"internal/engine/replica", "internal/node", "internal/role"}, // goroutines that end together
 	// The log of a cluster, what keeps it, and what carries and simulates its messages.
 	"go.etcd.io/raft/v3": {"internal/engine/cluster", "internal/storage/raftlog"},
-	"go.etcd.io/raft/v3/raftpb": {"workshop/provoke", "internal/engine/cluster", "internal/node", "internal/p2p",
+	"go.etcd.io/raft/v3/raftpb": {"workshop/provoke", "internal/engine/cluster", "internal/p2p", "internal/role",
 		"internal/storage/raftlog", "workshop/clustersim"},
 	"google.golang.org/protobuf/proto": {"internal/engine/cluster", "internal/p2p", "internal/storage/raftlog",
 		"workshop/clustersim"},

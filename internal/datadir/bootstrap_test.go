@@ -19,6 +19,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/engine/snapshot"
 	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/internal/role"
 )
 
 func check(t *testing.T, err error) {
@@ -42,10 +43,12 @@ func runDevelopmentWith(t *testing.T, dir string, options datadir.Options) (n *n
 	d, err := datadir.Open(dir, options)
 	check(t, err)
 	n, err = node.New(d, node.Config{
-		Chain:      datadir.Chain{Genesis: &genesis},
-		Production: node.Production{Key: node.LocalKey(development.Producer), BlockTime: -1, Development: development},
-		Serving:    node.Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
-		Log:        slog.New(slog.DiscardHandler),
+		Chain: datadir.Chain{Genesis: &genesis},
+		Role: role.Solo{Production: role.Production{
+			Key: role.LocalKey(development.Producer), BlockTime: -1, Development: development,
+		}},
+		Serving: node.Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
+		Log:     slog.New(slog.DiscardHandler),
 	})
 	check(t, err)
 	ctx, stop := context.WithCancel(t.Context())

@@ -15,6 +15,7 @@ import (
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/internal/role"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -27,10 +28,10 @@ func produce(t *testing.T, dir string, genesis types.Genesis, key crypto.Private
 	defer stop()
 	made := 0
 	n, err := node.New(d, node.Config{
-		Chain:      datadir.Chain{Genesis: &genesis},
-		Production: node.Production{Key: node.LocalKey(key), BlockTime: time.Millisecond},
-		Serving:    node.Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
-		Log:        slog.New(slog.DiscardHandler),
+		Chain:   datadir.Chain{Genesis: &genesis},
+		Role:    role.Solo{Production: role.Production{Key: role.LocalKey(key), BlockTime: time.Millisecond}},
+		Serving: node.Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
+		Log:     slog.New(slog.DiscardHandler),
 		OnBlock: func(types.SignedHeader, int) {
 			if made++; made == 3 {
 				stop()

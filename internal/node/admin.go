@@ -10,13 +10,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cairn-chain/cairn/internal/accept"
 	"github.com/cairn-chain/cairn/internal/build"
 	"github.com/cairn-chain/cairn/internal/logs"
 	"github.com/cairn-chain/cairn/internal/machine"
 	"github.com/cairn-chain/cairn/internal/reload"
 	"github.com/cairn-chain/cairn/internal/server/admin"
 	"github.com/cairn-chain/cairn/internal/server/front"
-	"github.com/cairn-chain/cairn/internal/server/members"
 	"github.com/cairn-chain/cairn/internal/server/provers"
 	"github.com/cairn-chain/cairn/internal/server/sources"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
@@ -31,11 +31,19 @@ func (n *Node) adminConfig() admin.Config {
 		Parts:   append(provers.Routes(n.queue), sources.Publishing(n.sources)),
 		Token:   n.adminToken,
 	}
-	if n.member != nil {
-		config.Leads = n.member.leads
-		config.Parts = append(config.Parts, members.Routes(operator{n.member})...)
-	}
+	n.role.Administer(&config)
 	return config
+}
+
+// openAdmin serves the admin address, unless that is served already.
+func (n *Node) openAdmin() (err error) {
+	if n.admin = n.config.Admin; n.admin == nil {
+		n.admin, err = ListenAdmin(n.config.AdminAddr, nil, n.config.Build, n.config.Log)
+	}
+	if err == nil {
+		n.opened("the admin address", func() error { n.admin.Close(); return nil })
+	}
+	return err
 }
 
 // openToken reads the admin token, and makes one where none is named.
@@ -73,7 +81,7 @@ type Admin struct {
 // ListenAdmin serves an address: that the process lives, its own metrics, and that it is not ready as it starts. hosts
 // are names that the address answers to beside local ones. The caller closes it.
 func ListenAdmin(address string, hosts []string, info build.Info, log *slog.Logger) (*Admin, error) {
-	listener, err := listen(address, "--admin-addr", log)
+	listener, err := accept.Listen(address, "--admin-addr", log)
 	if err != nil {
 		return nil, err
 	}
@@ -144,6 +152,6 @@ func (a *Admin) Close() { _ = a.server.Close() } // nobody waits for an answer a
 
 // ready tells whether the node may be sent traffic, or else why not.
 func (n *Node) ready() (bool, string) {
-	c := n.condition()
-	return c.ready, c.reason
+	c := n.role.Condition()
+	return c.Ready, c.Reason
 }

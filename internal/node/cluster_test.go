@@ -11,6 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/engine/cluster"
+	"github.com/cairn-chain/cairn/internal/role"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -45,11 +46,14 @@ func TestMemberIsNotReadyWhileAnotherKeyProduces(t *testing.T) {
 		t.Fatal(err)
 	}
 	n, err := New(dir, Config{
-		Chain:      datadir.Chain{Genesis: &genesis},
-		Production: Production{Key: LocalKey(development.Producer), BlockTime: time.Second},
-		Serving:    Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
-		Cluster:    &Cluster{Addr: "127.0.0.1:0", MaxLag: 10},
-		Log:        slog.New(slog.DiscardHandler),
+		Chain: datadir.Chain{Genesis: &genesis},
+		Role: role.Member{
+			Production: role.Production{Key: role.LocalKey(development.Producer), BlockTime: time.Second},
+			Addr:       "127.0.0.1:0",
+			MaxLag:     10,
+		},
+		Serving: Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
+		Log:     slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +61,7 @@ func TestMemberIsNotReadyWhileAnotherKeyProduces(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- n.Run(ctx) }()
-	for !n.member.service.Status().Leads {
+	for n.role.Mode() != api.ModePrimary {
 		select {
 		case <-time.After(time.Millisecond):
 		case err := <-ended:
@@ -78,7 +82,7 @@ func TestMemberIsNotReadyWhileAnotherKeyProduces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	results := n.member.service.AddMany(ctx, [][]byte{transfer.Encode()}, "a client")
+	results := n.role.AddMany(ctx, [][]byte{transfer.Encode()}, "a client")
 	if !errors.Is(results[0].Err, cluster.ErrHolds) {
 		t.Errorf("a transaction that would wait in vain: %v", results[0].Err)
 	}

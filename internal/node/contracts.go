@@ -14,14 +14,20 @@ const viewMemory = 64 << 20
 // openEngines opens what runs the chain's contracts in blocks, what runs them otherwise, and what runs those of
 // simulated deploys. A call that is not sent costs nothing, so it must not take from blocks what they keep in memory.
 func (n *Node) openEngines() (err error) {
+	const name = "what runs contracts"
 	if n.engine, err = n.dir.Engine(); err != nil {
 		return err
 	}
+	n.opened(name, n.engine.Close)
 	if n.views, err = n.engine.Beside(wasm.Options{Bytes: viewMemory, Idle: 128, Log: n.config.Log}); err != nil {
 		return err
 	}
-	n.trials, err = wasm.New(wasm.Options{Codes: 16, Fresh: true, Log: n.config.Log})
-	return err
+	n.opened(name, n.views.Close)
+	if n.trials, err = wasm.New(wasm.Options{Codes: 16, Fresh: true, Log: n.config.Log}); err != nil {
+		return err
+	}
+	n.opened(name, n.trials.Close)
+	return nil
 }
 
 // noting makes an engine for one trace. It compiles what it runs in a form that blocks do not run. So it keeps nothing,

@@ -13,15 +13,20 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/internal/role"
+	"github.com/cairn-chain/cairn/internal/storage/signstate"
 	"github.com/cairn-chain/cairn/types"
 )
 
 // network is a new network's producer, which makes blocks when asked to, as it is started again and again.
 type network struct {
 	Config
+	role.Production
+	role.Following
 	dir string
 	key crypto.PrivateKey // the producer's
 }
@@ -35,12 +40,27 @@ func newNetwork(t *testing.T) network {
 		Network: types.Regtest, ChainID: 7, Time: 1_700_000_000, Key: key,
 	})
 	check(t, err)
-	return network{dir: dir, key: key, Config: Config{
-		Chain:      datadir.Chain{Genesis: &genesis},
-		Production: Production{Key: LocalKey(key), BlockTime: sequencer.Manual},
-		Serving:    Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
-		Log:        slog.New(slog.DiscardHandler),
-	}}
+	return network{
+		dir:        dir,
+		key:        key,
+		Production: role.Production{Key: role.LocalKey(key), BlockTime: sequencer.Manual},
+		Config: Config{
+			Chain:   datadir.Chain{Genesis: &genesis},
+			Serving: Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
+			Log:     slog.New(slog.DiscardHandler),
+		},
+	}
+}
+
+// role is that of a primary with a key, which follows at times if it has upstreams, and of a replica without.
+func (c network) role() role.Config {
+	switch {
+	case c.Key == nil:
+		return role.Follow{Following: c.Following, Mode: api.ModeReplica}
+	case len(c.URLs) == 0:
+		return role.Solo{Production: c.Production}
+	}
+	return role.Turns{Production: c.Production, Following: c.Following, Mode: api.ModePrimary}
 }
 
 // open makes a node.
@@ -48,8 +68,20 @@ func (c network) open(t *testing.T) (*Node, error) {
 	t.Helper()
 	dir, err := datadir.Open(c.dir, datadir.Options{})
 	check(t, err)
+	c.Config.Role = c.role()
 	return New(dir, c.Config)
 }
+
+// maker is a role with a producer's key.
+type maker interface {
+	role.Role
+	Mine(ctx context.Context, count uint64) error
+	SetNextBlockTime(unix uint64) error
+	Status() sequencer.Status
+}
+
+// makerOf is the role of a node with a producer's key.
+func makerOf(n *Node) maker { return n.role.(maker) }
 
 // run runs a node until end is called.
 func (c network) run(t *testing.T) (n *Node, end func()) {
@@ -71,15 +103,15 @@ func (c network) made(t *testing.T, blocks uint64) types.SignedHeader {
 	t.Helper()
 	n, end := c.run(t)
 	defer end()
-	check(t, n.sequencer.Mine(t.Context(), blocks))
+	check(t, makerOf(n).Mine(t.Context(), blocks))
 	return n.store.Head()
 }
 
 // following is a replica of a node, in a directory of its own.
 func (c network) following(t *testing.T, of *Node) network {
 	t.Helper()
-	c.dir, c.Key, c.Mode = t.TempDir(), nil, "replica"
-	c.Follow.URLs = []string{of.RPCURL()}
+	c.dir, c.Key = t.TempDir(), nil
+	c.URLs = []string{of.RPCURL()}
 	return c
 }
 
@@ -104,6 +136,18 @@ func (c network) lockPath(t *testing.T, in string) string {
 	check(t, err)
 	key := c.Key.PublicKey()
 	return filepath.Join(in, fmt.Sprintf("signed-%x-%x", key[:4], hash[:8]))
+}
+
+// held is the block that the lock of the key holds in the directory.
+func (c network) held(t *testing.T) signstate.Block {
+	t.Helper()
+	dir, err := datadir.OpenChain(c.dir, datadir.Options{})
+	check(t, err)
+	lock, err := dir.KeyLock(c.Key.PublicKey(), c.LockDir)
+	check(t, err)
+	check(t, lock.Close())
+	check(t, dir.Close())
+	return lock.Last()
 }
 
 // refused is what a node says that does not start because blocks are lost.
@@ -169,11 +213,11 @@ func TestOtherChainOfTheSameKeyIsRefused(t *testing.T) {
 	other := config
 	other.LockDir = t.TempDir()
 	n, end := other.run(t)
-	check(t, n.sequencer.SetNextBlockTime(1_800_000_000))
-	check(t, n.sequencer.Mine(t.Context(), 3))
+	check(t, makerOf(n).SetNextBlockTime(1_800_000_000))
+	check(t, makerOf(n).Mine(t.Context(), 3))
 	end()
 	for _, upstreams := range [][]string{nil, {"http://127.0.0.1:1"}} {
-		config.Follow.URLs = upstreams
+		config.URLs = upstreams
 		if said := config.refused(t); !strings.Contains(said, "block 2, ") || !strings.Contains(said, "another one") {
 			t.Errorf("it says %q", said)
 		}
@@ -193,31 +237,31 @@ func TestLostBlocksComeFromAReplica(t *testing.T) {
 			following := config.following(t, primary)
 			replica, endReplica := following.run(t)
 			defer func() { endReplica() }()
-			check(t, primary.sequencer.Mine(t.Context(), uint64(had)-3))
+			check(t, makerOf(primary).Mine(t.Context(), uint64(had)-3))
 			check(t, replica.store.WaitHeight(t.Context(), had))
 			if had < 5 {
 				endReplica() // what comes now it does not hear of
 			}
-			check(t, primary.sequencer.Mine(t.Context(), 5-uint64(had)))
+			check(t, makerOf(primary).Mine(t.Context(), 5-uint64(had)))
 			signed := primary.store.Head()
 			end()
 			replace(t, db, older)
 			if had < 5 {
-				following.Follow.URLs = []string{"http://127.0.0.1:1"}
+				following.URLs = []string{"http://127.0.0.1:1"}
 				replica, endReplica = following.run(t)
 			}
-			config.Follow.URLs = []string{replica.RPCURL()}
+			config.URLs = []string{replica.RPCURL()}
 			again, end := config.run(t)
 			defer end()
 			check(t, again.store.WaitHeight(t.Context(), had))
 			if had < 5 {
-				if status := again.sequencer.Status(); status.State != sequencer.Holding ||
+				if status := makerOf(again).Status(); status.State != sequencer.Holding ||
 					!strings.Contains(status.Reason, signed.Header.Hash().String()) {
 					t.Errorf("%+v", status)
 				}
 				return
 			}
-			check(t, again.sequencer.Mine(t.Context(), 1)) // which waits for its turn
+			check(t, makerOf(again).Mine(t.Context(), 1)) // which waits for its turn
 			header, err := again.store.Header(5)
 			if err != nil || header != signed || again.store.Head().Header.Height != 6 {
 				t.Errorf("block 5 is %s (%v), the head %d", header.Header.Hash(), err, again.store.Head().Header.Height)
@@ -238,10 +282,10 @@ func TestLockIsRaisedAtTheStart(t *testing.T) {
 	check(t, os.WriteFile(lock, before, 0o600)) // as a crash between block and lock leaves it
 	n, err := config.open(t)
 	check(t, err)
-	if last := n.keyLock.Last(); last.Height != 3 || last.Hash != head.Header.Hash() {
+	check(t, n.Close())
+	if last := config.held(t); last.Height != 3 || last.Hash != head.Header.Hash() {
 		t.Errorf("it holds %+v", last)
 	}
-	check(t, n.Close())
 }
 
 // promote tells a directory that no other node has its key any more.
@@ -257,10 +301,10 @@ func (c network) promote(t *testing.T) {
 func holds(t *testing.T, n *Node) {
 	t.Helper()
 	const want = "another node signed block"
-	if status := n.sequencer.Status(); status.State != sequencer.Holding || !strings.Contains(status.Reason, want) {
+	if status := makerOf(n).Status(); status.State != sequencer.Holding || !strings.Contains(status.Reason, want) {
 		t.Errorf("the sequencer: %+v, not %q", status, want)
 	}
-	if state, reason := (self{n}).State(); state != "holding" || !strings.Contains(reason, want) {
+	if state, reason := n.role.State(); state != "holding" || !strings.Contains(reason, want) {
 		t.Errorf("it tells %s, %q", state, reason)
 	}
 	if ready, reason := n.ready(); ready || !strings.Contains(reason, want) {
@@ -289,18 +333,18 @@ func TestKeyUsedElsewhereHolds(t *testing.T) {
 				replace(t, filepath.Join(config.dir, "db"), filepath.Join(copied.dir, "db"))
 			default:
 				second, end := copied.run(t)
-				check(t, second.sequencer.Mine(t.Context(), blocks))
+				check(t, makerOf(second).Mine(t.Context(), blocks))
 				following := config
-				following.Follow.URLs = []string{second.RPCURL()}
+				following.URLs = []string{second.RPCURL()}
 				if name == "followed, from a replica" {
 					replica, endReplica := config.following(t, second).run(t)
 					defer endReplica()
 					check(t, replica.store.WaitHeight(t.Context(), 3+types.Height(blocks)))
-					following.Follow.URLs = []string{replica.RPCURL()}
+					following.URLs = []string{replica.RPCURL()}
 				}
 				n, endFollowing := following.run(t)
 				if blocks == 0 {
-					for n.keyLock.Conflict() == 0 && n.replica.Status().Silence > maxSilence {
+					for n.role.Following().SyncStatus().PrimaryHeight == nil {
 						runtime.Gosched() // until it has heard of the other
 					}
 				}
@@ -312,7 +356,7 @@ func TestKeyUsedElsewhereHolds(t *testing.T) {
 			n, end := config.run(t)
 			defer end()
 			holds(t, n)
-			if err := n.sequencer.Mine(t.Context(), 1); !errors.Is(err, sequencer.ErrNotProducing) {
+			if err := makerOf(n).Mine(t.Context(), 1); !errors.Is(err, sequencer.ErrNotProducing) {
 				t.Errorf("asked for a block it says %v", err)
 			}
 			head := n.store.Head().Header.Height
@@ -334,7 +378,7 @@ func TestMissingLockIsNotGoneOnWithout(t *testing.T) {
 		lock := config.lockPath(t, config.dir)
 		check(t, os.Remove(lock))
 		following := config
-		following.Follow.URLs = upstreams
+		following.URLs = upstreams
 		for range 2 { // the first start makes none
 			_, err := following.open(t)
 			if !errors.Is(err, datadir.ErrUnrecorded) || !strings.HasPrefix(err.Error(), "there is no record of what this key "+
@@ -355,13 +399,13 @@ func TestNewKeyNeedsNoLock(t *testing.T) {
 	config.made(t, 3)
 	key, err := crypto.GenerateKey(rand.Reader)
 	check(t, err)
-	config.Key = LocalKey(key)
+	config.Key = role.LocalKey(key)
 	n, err := config.open(t)
 	check(t, err)
-	if last := n.keyLock.Last(); last.Height != 3 {
+	check(t, n.Close())
+	if last := config.held(t); last.Height != 3 {
 		t.Errorf("its lock holds block %d, want the head, 3", last.Height)
 	}
-	check(t, n.Close())
 }
 
 // A development chain is taken back at will: nothing is locked.

@@ -1,138 +1,118 @@
 package node
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
-	"log/slog"
-	"net"
 	"runtime"
-	"syscall"
 
-	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/accept"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 	"github.com/cairn-chain/cairn/internal/engine/proving"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
 	"github.com/cairn-chain/cairn/internal/reload"
+	"github.com/cairn-chain/cairn/internal/role"
 	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/server/push"
 	"github.com/cairn-chain/cairn/internal/server/rpc"
 	"github.com/cairn-chain/cairn/internal/server/sources"
-	"github.com/cairn-chain/cairn/types"
 )
 
 // New makes a node of a data directory, which it closes from now on, and opens the listeners. [Node.Run] does the rest;
 // a node that is not run must be closed.
 func New(dir *datadir.Dir, config Config) (_ *Node, err error) {
-	config.Mode = cmp.Or(config.Mode, api.ModePrimary)
 	if config.Files == nil {
 		config.Files = reload.NewSet(config.Log)
 	}
-	n := &Node{config: config, dir: dir, servers: servers{admin: config.Admin}}
+	n := &Node{config: config, dir: dir, pending: push.NewPending(), admission: admission.New(runtime.GOMAXPROCS(0))}
+	n.opened("the database", dir.Close)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.Close())
 		}
 	}()
-	if n.store, err = dir.Store(); err != nil {
-		return nil, err
-	}
-	n.queue = proving.NewQueue(n.store, config.Proofs.Bits, config.Proofs.Lengths...)
-	if n.book, err = dir.Book(); err != nil {
-		return nil, err
-	}
-	if err := n.openToken(); err != nil {
-		return nil, err
-	}
-	if err := n.openEngines(); err != nil {
-		return nil, err
-	}
-	if err := n.openLedger(); err != nil {
-		return nil, err
-	}
-	if err := n.openKeyLock(); err != nil {
-		return nil, err
-	}
-	if err := n.openSigner(); err != nil {
-		return nil, err
-	}
-	if err := n.openMember(); err != nil {
-		return nil, err
-	}
-	if err := n.openPool(); err != nil {
-		return nil, err
-	}
-	if n.telemetry, err = n.newTelemetry(); err != nil {
-		return nil, err
-	}
-	n.sources = sources.OpenDirectory(dir.Sources())
-	if n.snapshots, err = dir.Snapshots(); err != nil {
-		return nil, err
-	}
-	if err := n.newEngine(); err != nil {
-		return nil, err
-	}
-	n.admission = admission.New(runtime.GOMAXPROCS(0))
-	n.ledger.Working(n.admission.Reserve)
-	if n.rpc, err = n.newRPCServer(); err != nil {
-		return nil, err
-	}
-	n.push = n.newPush()
-	if n.front, err = n.newFront(); err != nil {
-		return nil, err
-	}
-	if n.listener, err = listen(config.RPCAddr, "--rpc-addr", config.Log); err != nil {
-		return nil, err
-	}
-	if n.admin == nil {
-		n.admin, err = ListenAdmin(config.AdminAddr, nil, config.Build, config.Log)
-	}
-	return n, err
-}
-
-// keeps reports whether the node keeps what it hands on until that is in a block. Without a state it cannot.
-func (n *Node) keeps() bool {
-	return len(n.config.Follow.URLs) > 0 && !n.config.Follow.Refuse && n.maker != nil
-}
-
-// openPool opens the pool of pending transactions, with what makes it last if this node may make blocks of them, or has
-// to send them again.
-func (n *Node) openPool() (err error) {
-	n.pending = push.NewPending()
-	options := mempool.Options{SyncJournal: n.config.SyncJournal, Log: n.config.Log, OnAccepted: n.pending.Add}
-	if n.maker != nil && n.config.Key != nil {
-		options.Admit = n.admit
-	}
-	if n.member != nil {
-		options.Moment, options.Cluster = n.member.clock.Now, n.member.log.Member().Cluster
-		options.HeadAt = func(h types.Height) (mempool.Head, error) { return mempool.HeadAt(n.maker, h) }
-	}
-	if n.config.Key != nil || n.member != nil || n.keeps() {
-		options.Journal = n.dir.Journal()
-	}
-	if n.config.Key != nil {
-		if n.note, err = n.dir.Note(); err != nil {
-			return err
+	// Each needs what those before it opened.
+	for _, open := range []func() error{
+		n.openAdmin, n.openChain, n.openToken, n.openEngines, n.openTelemetry, n.openRole, n.openServers,
+	} {
+		if err := open(); err != nil {
+			return nil, err
 		}
 	}
-	n.pool, err = mempool.New(options, mempool.HeadOf(n.ledger))
+	return n, nil
+}
+
+// openChain opens what is in the data directory beside the state.
+func (n *Node) openChain() (err error) {
+	if n.store, err = n.dir.Store(); err != nil {
+		return err
+	}
+	n.queue = proving.NewQueue(n.store, n.config.Proofs.Bits, n.config.Proofs.Lengths...)
+	n.sources = sources.OpenDirectory(n.dir.Sources())
+	if n.snapshots, err = n.dir.Snapshots(); err != nil {
+		return err
+	}
+	n.book, err = n.dir.Book()
 	return err
 }
 
-// listen listens on an address that the flag sets.
-func listen(address, flag string, log *slog.Logger) (net.Listener, error) {
-	listener, err := net.Listen("tcp", address)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf(
-			"%s %s is in use by another program, perhaps another node: end that, or choose another address", flag, address,
-		)
+// openRole opens the chain's state, and what gives it its blocks.
+func (n *Node) openRole() (err error) {
+	parts := role.Parts{
+		Dir:       n.dir,
+		Store:     n.store,
+		Book:      n.book,
+		Proofs:    n.queue,
+		Relay:     n.config.Proofs.Relay,
+		Unproven:  n.config.Proofs.Off,
+		Telemetry: n.telemetry,
+		Mempool: mempool.Options{
+			SyncJournal: n.config.SyncJournal, Log: n.config.Log, OnAccepted: n.pending.Add,
+		},
+		Program: n.config.Build.Version,
+		Public:  n.told,
+		Enter:   n.stage.enter,
+		Log:     n.config.Log,
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", flag, err)
+	if n.dir.Options().Stateless {
+		l, err := n.dir.Stateless(n.config.Chain, n.book, n.engine, n.config.Proofs.Bits)
+		if err != nil {
+			return err
+		}
+		n.ledger, parts.Importer = l, replica.Stateless(l, len(n.config.Proofs.Lengths) > 0)
+	} else {
+		l, err := n.dir.Ledger(n.config.Chain, n.book, n.engine)
+		if err != nil {
+			return err
+		}
+		n.ledger, parts.Maker, parts.Importer = l, l, replica.Executing(l)
 	}
-	return accept.Patient(listener, log), nil
+	n.ledger.Working(n.admission.Reserve)
+	parts.Ledger = n.ledger
+	if n.role, err = n.config.Role.Open(parts); err != nil {
+		return err
+	}
+	n.opened("", n.role.Close)
+	return nil
+}
+
+// openServers makes what others reach, and listens.
+func (n *Node) openServers() (err error) {
+	if n.rpc, err = n.newRPCServer(); err != nil {
+		return err
+	}
+	n.push = n.newPush()
+	if n.front, err = n.newFront(); err != nil {
+		return err
+	}
+	n.registerMetrics()
+	if n.listener, err = accept.Listen(n.config.RPCAddr, "--rpc-addr", n.config.Log); err != nil {
+		return err
+	}
+	n.opened("connections", func() error {
+		_ = n.listener.Close() // Serve has closed it already where the node ran
+		return nil
+	})
+	return nil
 }
 
 // tipLedger is the chain's tip, with its state or without.
@@ -141,22 +121,4 @@ type tipLedger interface {
 	mempool.Chain
 	TreeSize() int
 	Working(func(begins bool))
-}
-
-// openLedger opens the chain that the configuration asks for.
-func (n *Node) openLedger() error {
-	if n.dir.Options().Stateless {
-		l, err := n.dir.Stateless(n.config.Chain, n.book, n.engine, n.config.Proofs.Bits)
-		if err != nil {
-			return err
-		}
-		n.ledger, n.importer = l, replica.Stateless(l, len(n.config.Proofs.Lengths) > 0)
-		return nil
-	}
-	l, err := n.dir.Ledger(n.config.Chain, n.book, n.engine)
-	if err != nil {
-		return err
-	}
-	n.ledger, n.maker, n.importer = l, l, replica.Executing(l)
-	return nil
 }

@@ -5,9 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/cairn-chain/cairn/internal/engine/pause"
+	"github.com/cairn-chain/cairn/internal/role"
 	"github.com/cairn-chain/cairn/internal/server/admin"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
@@ -46,44 +45,17 @@ func (n *Node) prove(ctx context.Context) error {
 		return nil
 	}
 	for ctx.Err() == nil {
-		over := func() bool { return proofs.Relay && !n.produces.Load() } // others prove while it follows
+		over := func() bool { return proofs.Relay && n.role.Follows() } // others prove while it follows
 		if over() {
 			_ = pause.For(ctx, proverPause) // the loop looks at the context
 			continue
 		}
-		err := runUntil(ctx, func(ctx context.Context) error { return proofs.Prove(ctx, n.Admin()) }, over)
+		err := role.RunUntil(ctx, func(ctx context.Context) error { return proofs.Prove(ctx, n.Admin()) }, over)
 		if ctx.Err() != nil || over() {
 			continue
 		}
 		n.config.Log.Warn("the prover ended and is started again", "error", err)
 		_ = pause.For(ctx, restartProver) // as above
-	}
-	return nil
-}
-
-// relay takes proofs from upstreams until ctx ends.
-func (n *Node) relay(ctx context.Context) error {
-	if !n.config.Proofs.Relay || n.replica == nil {
-		return nil
-	}
-	for ctx.Err() == nil {
-		if n.produces.Load() {
-			_ = pause.For(ctx, proverPause) // the loop looks at the context
-			continue
-		}
-		err := runUntil(ctx, func(ctx context.Context) error {
-			group, relaying := errgroup.WithContext(ctx)
-			group.Go(func() error { return n.replica.RelayProofs(relaying, n.queue) })
-			group.Go(func() error { return n.replica.RelayRanges(relaying, n.queue) })
-			if err := group.Wait(); ctx.Err() == nil {
-				return err
-			}
-			return nil // it was told to end
-		}, n.produces.Load)
-		if err != nil {
-			return err
-		}
-		n.queue.Await(nil)
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func TestSetAside(t *testing.T) {
 	}
 	mine := func(transactions int) {
 		t.Helper()
-		check(t, n.sequencer.Mine(t.Context(), 1))
+		check(t, makerOf(n).Mine(t.Context(), 1))
 		block, err := n.store.Block(n.store.Head().Header.Height)
 		check(t, err)
 		if got := len(block.Transactions); got != transactions {

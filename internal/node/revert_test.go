@@ -8,6 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/datadir"
+	"github.com/cairn-chain/cairn/internal/role"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -27,10 +28,12 @@ func runDevelopment(t *testing.T, dir string) (n *Node, end func()) {
 	d, err := datadir.Open(dir, datadir.Options{})
 	check(t, err)
 	n, err = New(d, Config{
-		Chain:      datadir.Chain{Genesis: &genesis},
-		Production: Production{Key: LocalKey(development.Producer), BlockTime: -1, Development: development},
-		Serving:    Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
-		Log:        slog.New(slog.DiscardHandler),
+		Chain: datadir.Chain{Genesis: &genesis},
+		Role: role.Solo{Production: role.Production{
+			Key: role.LocalKey(development.Producer), BlockTime: -1, Development: development,
+		}},
+		Serving: Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
+		Log:     slog.New(slog.DiscardHandler),
 	})
 	check(t, err)
 	ctx, stop := context.WithCancel(t.Context())
@@ -62,17 +65,17 @@ func TestRevertedTransactionsStayAwayAfterARestart(t *testing.T) {
 	check(t, err)
 	fund() // waits for a block
 	check(t, dev.Revert(t.Context(), snapshot))
-	if count := n.pool.Stats().Count; count != 0 {
+	if count := n.role.Pool().Stats().Count; count != 0 {
 		t.Errorf("%d transactions are pending", count)
 	}
 	c.Close()
 	end()
 	n, end = runDevelopment(t, dir)
 	defer end()
-	if count := n.pool.Stats().Count; count != 0 {
+	if count := n.role.Pool().Stats().Count; count != 0 {
 		t.Errorf("%d transactions are pending after a start", count)
 	}
-	check(t, n.sequencer.Mine(t.Context(), 1))
+	check(t, makerOf(n).Mine(t.Context(), 1))
 	if head := n.store.Head().Header; head.Height != 1 || head.GasUsed != 0 {
 		t.Errorf("block %d has used %d gas", head.Height, head.GasUsed)
 	}

@@ -9,36 +9,29 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
-	"github.com/cairn-chain/cairn/crypto"
-	"github.com/cairn-chain/cairn/internal/engine/ledger"
-	"github.com/cairn-chain/cairn/internal/engine/mempool"
-	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/engine/snapshot"
-	"github.com/cairn-chain/cairn/internal/protocol/fees"
-	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/internal/server/front"
 	"github.com/cairn-chain/cairn/internal/server/rpc"
 	"github.com/cairn-chain/cairn/jsonrpc"
-	"github.com/cairn-chain/cairn/types"
 )
 
 func (n *Node) newRPCServer() (*rpc.Server, error) {
 	config := rpc.Config{
 		Chain:   n.store,
 		Ledger:  n.ledger,
-		Pool:    n.pool,
-		Sender:  n.sends(),
-		Node:    self{n},
+		Pool:    n.role.Pool(),
+		Sender:  n.role,
+		Node:    n.role,
 		Proofs:  n.queue,
 		Engines: rpc.Engines{Views: n.book.Deny(n.views), Trials: n.book.Deny(n.trials), Noting: n.noting},
 		About:   rpc.About{Build: n.config.Build},
 		ViewGas: n.config.ViewGas,
 
+		Developer: n.role.Developer(),
 		Admission: n.admission,
 		Limits: jsonrpc.Options{
 			Incident: logIncidents(n.config.Log),
@@ -53,11 +46,6 @@ func (n *Node) newRPCServer() (*rpc.Server, error) {
 	}
 	if n.dir.Options().Stateless {
 		config.About.Verification = api.VerificationStateless
-	}
-	if n.config.Development != nil {
-		config.Developer = &developer{
-			Solo: n.sequencer, ledger: n.maker, pool: n.pool, treasury: n.config.Development.Treasury,
-		}
 	}
 	return rpc.New(config)
 }
@@ -107,6 +95,16 @@ func logIncidents(log *slog.Logger) func(context.Context, string, error) string 
 	}
 }
 
+// told is an error as a client is told it that sent a transaction to another member of the cluster.
+func (n *Node) told(ctx context.Context, err error) *jsonrpc.Error {
+	var told *jsonrpc.Error
+	if !errors.As(n.rpc.Public(err), &told) {
+		incident := logIncidents(n.config.Log)(ctx, "a transaction that another member handed on", err)
+		told = jsonrpc.NewError(jsonrpc.CodeInternal, "Internal error", "incident", incident)
+	}
+	return told
+}
+
 // offers are the node's snapshots, of which a development chain makes one when it is asked for.
 type offers struct {
 	*snapshot.Directory
@@ -115,7 +113,7 @@ type offers struct {
 
 // Demand implements [rpc.Snapshots]. If files cannot be made, for lack of room for instance, the answer goes without.
 func (o offers) Demand(ctx context.Context) (m snapshot.Manifest, ok bool, err error) {
-	if o.node.config.Development == nil {
+	if o.node.role.Developer() == nil {
 		return m, false, nil
 	}
 	m, err = o.Directory.Demand(ctx, o.node.store, uint64(time.Now().Unix()), o.node.keptSnapshots())
@@ -126,42 +124,4 @@ func (o offers) Demand(ctx context.Context) (m snapshot.Manifest, ok bool, err e
 		return m, false, nil
 	}
 	return m, err == nil, err
-}
-
-// developer changes a development chain.
-type developer struct {
-	*sequencer.Solo
-	ledger   *ledger.Ledger
-	pool     *mempool.Pool
-	treasury crypto.PrivateKey
-
-	funding sync.Mutex // one transfer of the treasury at a time: each takes the next nonce
-}
-
-// Fund sends a transfer from the treasury like anyone else's: nothing changes the state behind the protocol's back.
-func (d *developer) Fund(ctx context.Context, to types.Account, amount types.Amount) (types.TxID, error) {
-	d.funding.Lock()
-	defer d.funding.Unlock()
-	sender := types.Account(d.treasury.PublicKey())
-	nonce, err := d.pool.NextNonce(sender)
-	if err != nil {
-		return types.TxID{}, err
-	}
-	tip := d.ledger.Tip()
-	payload := types.Transfer{To: to, Amount: amount}
-	tx := types.Transaction{
-		Version:              types.TransactionVersion,
-		ChainID:              tip.Env.ChainID,
-		Sender:               sender,
-		Nonce:                nonce,
-		GasLimit:             fees.IntrinsicGas(payload) + params.Schedule1.NewAccount,
-		MaxFeePerGas:         tip.Parameters.MaxBaseFee,
-		MaxPriorityFeePerGas: 1,
-		Payload:              payload,
-	}
-	signed, err := types.Sign(tx, d.treasury, [32]byte{})
-	if err != nil {
-		return types.TxID{}, err
-	}
-	return d.pool.Add(ctx, signed.Encode(), "")
 }

@@ -18,13 +18,12 @@ func (n *Node) Run(ctx context.Context) error {
 	group.Go(func() error { return n.admin.Wait(running) })
 	producing, stopProducing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopProducing()
-	group.Go(func() error { return n.runEngine(producing) })
+	group.Go(func() error { return n.role.Run(producing) })
 	group.Go(func() error { return n.prune(producing) })
 	group.Go(func() error { return n.keepSnapshots(producing) })
 	group.Go(func() error { return n.announce(producing) })
 	group.Go(func() error { return n.tellChanges(producing) })
 	group.Go(func() error { return n.prove(running) })
-	group.Go(func() error { return n.relay(running) })
 	group.Go(func() error { return n.watchDisk(running) })
 	group.Go(func() error {
 		<-running.Done()
@@ -82,10 +81,7 @@ func (n *Node) stop(stopProducing func()) error {
 	defer stopProducing()
 	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
-	if n.member != nil {
-		n.stage.enter("another member to lead")
-		n.member.handOver(ctx)
-	}
+	n.role.HandOver(ctx)
 	n.stage.enter("connections")
 	n.front.Drain()
 	if err := n.push.Shutdown(ctx); err != nil {

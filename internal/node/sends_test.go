@@ -54,7 +54,7 @@ func TestProducerThatMakesNoBlocksRefusesSends(t *testing.T) {
 			p := config.Chain.Genesis.Parameters
 			c.change(&p)
 			check(t, send(0, types.Configure{Parameters: p}))
-			check(t, n.sequencer.Mine(t.Context(), 1))
+			check(t, makerOf(n).Mine(t.Context(), 1))
 
 			err = send(1, types.Transfer{To: types.Account{9}, Amount: 1})
 			var refused *client.Error
@@ -64,7 +64,7 @@ func TestProducerThatMakesNoBlocksRefusesSends(t *testing.T) {
 			if cause, given := refused.Data["cause"]; given != (name == "halted") || given && cause != replica.UnknownVersion {
 				t.Errorf("it says %+v", refused.Data)
 			}
-			if count := n.pool.Stats().Count; count != 0 {
+			if count := n.role.Pool().Stats().Count; count != 0 {
 				t.Errorf("%d transactions wait", count)
 			}
 			if ready, reason := n.ready(); ready || !strings.Contains(reason, c.reason) {

@@ -2,40 +2,29 @@ package node
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/ledger"
-	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/machine"
+	"github.com/cairn-chain/cairn/internal/role"
 	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/server/front"
 	"github.com/cairn-chain/cairn/internal/server/push"
-	"github.com/cairn-chain/cairn/internal/server/rpc"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/jsonrpc"
-	"github.com/cairn-chain/cairn/types"
 )
 
-// The phases of making a block, in their order.
-const (
-	phaseExecute = "execute"
-	phaseTree    = "tree"
-	phaseSeal    = "seal"
-	phaseAppend  = "append"
-)
-
-// newTelemetry makes what observes the node. Its parts are there already; the RPC server is not.
-func (n *Node) newTelemetry() (*telemetry.Telemetry, error) {
+// openTelemetry makes what observes the node.
+func (n *Node) openTelemetry() (err error) {
 	config := telemetry.Config{
 		Build: n.config.Build,
 		Codes: []int{
 			jsonrpc.CodeParse, jsonrpc.CodeInvalidRequest, jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams,
 			jsonrpc.CodeInternal,
 		},
-		Phases: []string{phaseExecute, phaseTree, phaseSeal, phaseAppend}, Log: n.config.Log,
+		Phases: role.Phases(), Log: n.config.Log,
 		Traces: telemetry.Traces{
 			Endpoint: n.config.Traces.Endpoint, Every: n.config.Traces.Every, ChainID: n.store.Genesis().ChainID,
 		},
@@ -46,84 +35,40 @@ func (n *Node) newTelemetry() (*telemetry.Telemetry, error) {
 			config.Codes = append(config.Codes, e.Code)
 		}
 	}
-	t, err := telemetry.New(config)
-	if err != nil {
-		return nil, err
+	if n.telemetry, err = telemetry.New(config); err != nil {
+		return err
 	}
+	n.opened("the collector of traces", n.closeTelemetry)
+	return nil
+}
+
+// registerMetrics has the metrics of the node's parts read whenever they are asked for. The role has registered its own.
+func (n *Node) registerMetrics() {
+	t := n.telemetry
 	telemetry.Register(t, n.ledger.Tip, tipMetrics()...)
 	telemetry.Register(t, func() *Node { return n }, nodeMetrics()...)
-	telemetry.Register(t, func() *Node { return n }, signerMetrics()...)
 	telemetry.Register(t, func() *Node { return n }, proofMetrics()...)
-	telemetry.Register(t, n.pool.Stats, poolMetrics()...)
+	telemetry.Register(t, n.role.Pool().Stats, poolMetrics()...)
 	telemetry.Register(t, n.engineStats, engineMetrics()...)
 	telemetry.Register(t, n.views.Stats, viewMetrics()...)
-	telemetry.Register(t, func() rpc.Stats { return n.rpc.Stats() }, simulationMetrics()...)
+	telemetry.Register(t, n.rpc.Stats, simulationMetrics()...)
 	telemetry.Register(t, n.dir.Metrics, storeMetrics()...)
-	telemetry.Register(t, func() front.Stats { return n.front.Stats() }, frontMetrics()...)
-	telemetry.Register(t, func() admission.Stats { return n.admission.Stats() }, admissionMetrics()...)
-	telemetry.Register(t, func() push.Stats { return n.push.Stats() }, pushMetrics()...)
+	telemetry.Register(t, n.front.Stats, frontMetrics()...)
+	telemetry.Register(t, n.admission.Stats, admissionMetrics()...)
+	telemetry.Register(t, n.push.Stats, pushMetrics()...)
 	if n.dir.Path() != "" {
 		telemetry.Register(t, n.disk, diskMetrics()...)
 	}
-	return t, nil
 }
 
 // closeTelemetry sends the last traces. A collector that is away is no reason to fail.
-func (n *Node) closeTelemetry() {
+func (n *Node) closeTelemetry() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	if err := n.telemetry.Close(ctx); err != nil {
 		n.config.Log.Warn("traces are lost", "error", err)
 	}
-}
-
-// observeBlocks is a sequencer.Solo's OnBlock.
-func observeBlocks(t *telemetry.Telemetry, blockTime func() time.Duration) func(ledger.Block) {
-	var last time.Time
-	return func(b ledger.Block) {
-		timings := b.Timings
-		observed := telemetry.Block{
-			Height: uint64(b.Header.Header.Height), Transactions: len(b.Included), Gas: uint64(b.Header.Header.GasUsed),
-			Start: timings.Start,
-			Phases: []telemetry.Phase{
-				{Name: phaseExecute, Took: timings.Execute}, {Name: phaseTree, Took: timings.Tree},
-				{Name: phaseSeal, Took: timings.Seal}, {Name: phaseAppend, Took: timings.Append},
-			},
-		}
-		if interval := blockTime(); interval > 0 && !last.IsZero() {
-			observed.Late = max(0, timings.Start.Sub(last)-interval)
-		}
-		last = timings.Start
-		t.Block(observed)
-	}
-}
-
-// overdueCounts are the transactions that were stopped while a block was made with them.
-type overdueCounts struct{ dropped, deferred atomic.Uint64 }
-
-// observeLeftOut is a sequencer.Solo's OnLeftOut.
-func (n *Node) observeLeftOut(l sequencer.LeftOut) {
-	signed := l.Tx.Signed()
-	log := n.config.Log.With(
-		"transaction", l.Tx.ID(), "sender", signed.Sender, "height", n.ledger.Tip().Header.Header.Height,
-	)
-	if call, ok := signed.Payload.(types.Call); ok {
-		log = log.With("contract", call.Contract, "function", call.Function)
-	}
-	switch l.Fate {
-	case sequencer.Overran:
-		n.overdue.dropped.Add(1)
-		log.Warn(
-			"a transaction was dropped: it took far longer than its gas says; its sender and the code that it calls wait",
-		)
-	case sequencer.LoadFull:
-		log.Debug("a transaction comes again in the next block: this one can load no further code")
-	case sequencer.Faulty:
-		log.Error("a transaction was dropped: the engine failed on it", "error", l.Err)
-	default:
-		n.overdue.deferred.Add(1)
-		log.Info("a transaction was stopped when its time was over, and comes again with more")
-	}
+	return nil
 }
 
 func tipMetrics() []telemetry.Metric[*ledger.Tip] {
@@ -151,38 +96,8 @@ func tipMetrics() []telemetry.Metric[*ledger.Tip] {
 
 func nodeMetrics() []telemetry.Metric[*Node] {
 	return []telemetry.Metric[*Node]{
-		telemetry.Gauges("node_state", "1 for what the node is doing about new blocks, 0 for what it is not.", "state", func(
-			n *Node,
-		) map[string]int {
-			states := make(map[string]int)
-			for _, s := range []api.SyncState{
-				api.StateProducing, api.StateSyncing, api.StateFollowing, api.StateHolding, api.StateHalted,
-			} {
-				states[string(s)] = 0
-			}
-			state, _ := self{n}.State()
-			states[string(state)] = 1
-			return states
-		}),
 		telemetry.Counter("store_dropped_total", "Proofs and witnesses that were dropped because the disk had damaged them.",
 			func(n *Node) uint64 { return n.store.Dropped() }),
-		telemetry.Gauge("key_used_elsewhere", "1 once another node is known to have signed blocks with this node's key.",
-			func(n *Node) int { return oneIf(n.elsewhere() != "" || n.member != nil && n.member.haunted()) }),
-		telemetry.Gauge("block_interval_seconds", "Time between blocks that is set; 0 where blocks are made on demand.", func(
-			n *Node,
-		) float64 {
-			switch {
-			case n.member != nil:
-				return n.member.blockTime().Seconds()
-			case !n.produces.Load():
-				return 0
-			}
-			return max(0, n.sequencer.BlockTime().Seconds())
-		}),
-		telemetry.Counters("block_overdue_total", "Transactions that were stopped because their block's time was over, by "+
-			"what became of them.", "fate", func(n *Node) map[string]uint64 {
-			return map[string]uint64{"dropped": n.overdue.dropped.Load(), "deferred": n.overdue.deferred.Load()}
-		}),
 		telemetry.Counter(
 			"engine_faults_total",
 			"Calls of contracts that the engine failed on, in blocks and in views, and blocks with a wrong result.",

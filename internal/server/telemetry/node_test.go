@@ -21,6 +21,7 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/node"
+	"github.com/cairn-chain/cairn/internal/role"
 )
 
 // TestNodeExportsTraces runs a node that is told of a collector. When it has ended it has exported a span for each
@@ -94,10 +95,12 @@ func newNode(t *testing.T, endpoint string) *node.Node {
 		t.Fatal(err)
 	}
 	config := node.Config{
-		Chain:      datadir.Chain{Genesis: &genesis},
-		Production: node.Production{Key: node.LocalKey(development.Producer), BlockTime: time.Hour, Development: development},
-		Serving:    node.Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
-		Log:        slog.New(slog.DiscardHandler),
+		Chain: datadir.Chain{Genesis: &genesis},
+		Role: role.Solo{Production: role.Production{
+			Key: role.LocalKey(development.Producer), BlockTime: time.Hour, Development: development,
+		}},
+		Serving: node.Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
+		Log:     slog.New(slog.DiscardHandler),
 	}
 	config.Traces.Endpoint, config.Traces.Every = endpoint, 1
 	n, err := node.New(dir, config)

@@ -1,4 +1,4 @@
-package node
+package role
 
 import (
 	"context"
@@ -12,27 +12,45 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/internal/accept"
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/emergency"
 	"github.com/cairn-chain/cairn/internal/engine/cluster"
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/engine/pause"
 	"github.com/cairn-chain/cairn/internal/engine/replica"
 	"github.com/cairn-chain/cairn/internal/engine/sequencer"
 	"github.com/cairn-chain/cairn/internal/machine"
 	"github.com/cairn-chain/cairn/internal/p2p"
+	"github.com/cairn-chain/cairn/internal/server/admin"
+	"github.com/cairn-chain/cairn/internal/server/members"
+	"github.com/cairn-chain/cairn/internal/server/rpc"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 	"github.com/cairn-chain/cairn/internal/storage/raftlog"
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Cluster is how a node is a member of a cluster.
-type Cluster struct {
-	Addr   string // where the other members reach this one
-	MaxLag uint64 // blocks behind beyond which the node is not ready
+// Member is a node that is one of the machines of a cluster.
+type Member struct {
+	Production                   // without a key it votes, and hands leadership on
+	NextKey    sequencer.Signer  // of the next producer, nil where none is coming
+	Addr       string            // where the other members reach this one
+	MaxLag     uint64            // blocks behind beyond which the node is not ready
+	HandOn     datadir.Upstreams // who gets what is pending once the chain names another producer; may have no URL
 }
 
-// member is a node's part in its cluster.
+// Open implements [Config].
+func (c Member) Open(parts Parts) (Role, error) {
+	m := &member{
+		base: &base{Parts: parts}, config: c, refused: make(chan error, 1), met: make(map[uint64]bool),
+	}
+	return opened(m, m.open())
+}
+
+// member is a [Member] that is open. Other members ask it as a [p2p.Handler], an operator as a [members.Cluster].
 type member struct {
-	node      *Node
+	*base
+	config    Member
 	identity  p2p.Identity
 	boot      uint64
 	log       *raftlog.Log
@@ -54,76 +72,95 @@ type memberKey struct {
 	lock *datadir.KeyLock
 }
 
-// openMember opens the log of a member, before the pool, which goes by the log's time.
-func (n *Node) openMember() (err error) {
-	if n.config.Cluster == nil {
-		return nil
-	}
-	m := &member{node: n, refused: make(chan error, 1), met: make(map[uint64]bool)}
-	n.member = m
-	if m.identity, m.boot, err = n.dir.Identity(); err != nil {
+// open opens the log before the pool, which goes by the log's time.
+func (m *member) open() error {
+	if err := m.openLog(); err != nil {
 		return err
 	}
-	if m.log, err = n.dir.MemberLog(); err != nil {
+	if err := m.openKeys(); err != nil {
 		return err
 	}
-	if m.clock, err = cluster.OpenClock(m.log); err != nil {
+	m.Mempool.Moment, m.Mempool.Cluster = m.clock.Now, m.log.Member().Cluster
+	m.Mempool.HeadAt = func(h types.Height) (mempool.Head, error) { return mempool.HeadAt(m.Maker, h) }
+	m.Mempool.Journal = m.Dir.Journal()
+	if err := m.openPool(); err != nil {
 		return err
 	}
-	for _, key := range []sequencer.Signer{n.config.Key, n.config.NextKey} {
+	if err := m.openService(); err != nil {
+		return err
+	}
+	m.leases = newLeases(m.identity.Pin().Member(), m.alive)
+	m.Proofs.Share(m.mayProve)
+	telemetry.Register(m.Telemetry, func() *member { return m }, clusterMetrics()...)
+	return nil
+}
+
+func (m *member) openLog() (err error) {
+	if m.identity, m.boot, err = m.Dir.Identity(); err != nil {
+		return err
+	}
+	if m.log, err = m.Dir.MemberLog(); err != nil {
+		return err
+	}
+	m.clock, err = cluster.OpenClock(m.log)
+	return err
+}
+
+// openKeys opens the keys' locks. Other members sign with the keys, too: the cluster decides what the locks hold.
+func (m *member) openKeys() error {
+	for _, key := range []sequencer.Signer{m.config.Key, m.config.NextKey} {
 		if key == nil {
 			continue
 		}
-		lock, err := n.dir.KeyLock(key.PublicKey(), n.config.LockDir)
+		lock, err := m.Dir.KeyLock(key.PublicKey(), m.config.LockDir)
 		if err != nil {
 			return err
 		}
 		lock.Share()
 		m.keys = append(m.keys, memberKey{key, lock})
 	}
-	return nil
+	if m.config.Key == nil {
+		return nil
+	}
+	return m.signs(m.config.Key)
 }
 
-// newMember makes what runs a member.
-func (n *Node) newMember() (err error) {
-	m := n.member
+// openService makes what runs the member, and listens.
+func (m *member) openService() (err error) {
 	config := cluster.Config{
 		Log:       m.log,
-		Ledger:    n.maker,
-		Pool:      n.pool,
+		Ledger:    m.Maker,
+		Pool:      m.pool,
 		Clock:     m.clock,
-		Picker:    sequencer.NewPicker(n.maker, n.pool, n.book, systemClock{}),
-		BlockTime: n.config.BlockTime,
-		OnBlock:   observeBlocks(n.telemetry, m.blockTime),
-		OnTxBatch: n.telemetry.Histogram("cluster_commit_seconds",
+		Picker:    sequencer.NewPicker(m.Maker, m.pool, m.Book, systemClock{}),
+		BlockTime: m.config.BlockTime,
+		OnBlock:   observeBlocks(m.Telemetry, m.interval),
+		OnTxBatch: m.Telemetry.Histogram("cluster_commit_seconds",
 			"Time from the proposal of transactions by this leader until they were decided and applied here."),
-		OnRelease: n.telemetry.Histogram("cluster_release_seconds",
+		OnRelease: m.Telemetry.Histogram("cluster_release_seconds",
 			"Time from the proposal of a block by this leader until it was decided, signed and released here."),
-		Logger: n.config.Log,
+		Unable: m.unable,
+		Logger: m.Log,
 	}
-	config.Picker.OnLeftOut, config.Picker.OnDebug, config.Picker.Note = n.observeLeftOut, n.config.OnDebug, n.note
+	m.observe(config.Picker, m.config.OnDebug)
 	for _, key := range m.keys {
 		config.Producers, config.Sign = append(config.Producers, key.PublicKey()), m.sign
 	}
-	config.Unable = n.unable
 	if m.service, err = cluster.NewService(config); err != nil {
 		return err
 	}
 	m.link = p2p.New(p2p.Config{
 		Identity: m.identity,
-		Handler:  memberHandler{m},
+		Handler:  m,
 		Hello:    m.hello,
 		Required: cluster.Kinds,
 		Past: func() ([]cluster.Gone, []cluster.Former) {
 			status := m.service.Status()
 			return status.Gone, status.Former
 		},
-		Log: n.config.Log,
+		Log: m.Log,
 	})
-	m.leases = newLeases(m.identity.Pin().Member(), m.alive)
-	n.queue.Share(m.mayProve)
-	telemetry.Register(n.telemetry, func() *member { return m }, clusterMetrics()...)
-	m.listener, err = listen(n.config.Cluster.Addr, "--cluster-addr", n.config.Log)
+	m.listener, err = accept.Listen(m.config.Addr, "--cluster-addr", m.Log)
 	return err
 }
 
@@ -149,30 +186,30 @@ func (m *member) sign(h types.Header) (types.Signature, error) {
 const leastFree = 16 << 20
 
 // unable is why this machine cannot make blocks, empty if it can.
-func (n *Node) unable() string {
-	if reason := n.unsigned(); reason != "" {
+func (m *member) unable() string {
+	if reason := m.unsigned(); reason != "" {
 		return reason
 	}
-	if n.pool.Failing() != nil { // the log says why
+	if m.pool.Failing() != nil { // the log says why
 		return "the mempool's journal cannot be written"
 	}
-	if size, free, err := machine.Disk(n.dir.Path()); err == nil && size > 0 && free < leastFree {
+	if size, free, err := machine.Disk(m.Dir.Path()); err == nil && size > 0 && free < leastFree {
 		return "the disk is full"
 	}
 	return ""
 }
 
-// blockTime is the interval between the blocks that this node makes, 0 while another one does.
-func (m *member) blockTime() time.Duration {
+// interval is the time between the blocks that this node makes, 0 while another one does.
+func (m *member) interval() time.Duration {
 	if !m.service.Status().Leads {
 		return 0
 	}
-	return m.node.config.BlockTime
+	return m.config.BlockTime
 }
 
 // hello is what the member says of itself when it connects.
 func (m *member) hello() p2p.Hello {
-	facts, tip := m.service.Facts(), m.node.ledger.Tip()
+	facts, tip := m.service.Facts(), m.Ledger.Tip()
 	return p2p.Hello{
 		Height:    tip.Header.Header.Height,
 		Producer:  tip.Parameters.Producer,
@@ -183,16 +220,16 @@ func (m *member) hello() p2p.Hello {
 		LastIndex: facts.Last,
 		Kinds:     facts.Kinds,
 		Pool:      facts.Pool,
-		Program:   m.node.config.Build.Version,
+		Program:   m.Program,
 	}
 }
 
 // membersInterval is the time between two looks at whether the members are others.
 const membersInterval = 50 * time.Millisecond
 
-// run takes part in the cluster until ctx ends. A member that came to something else than the others goes on serving
+// Run takes part in the cluster until ctx ends. A member that came to something else than the others goes on serving
 // what it has, and takes no further part.
-func (m *member) run(ctx context.Context) error {
+func (m *member) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	ended := make(chan struct{})
 	m.link.SetPeers(peersOf(m.service.Status())) // before one of them comes
@@ -201,11 +238,11 @@ func (m *member) run(ctx context.Context) error {
 		defer close(ended)
 		err := m.service.Run(ctx, memberLink{m.link})
 		if errors.Is(err, cluster.ErrRemoved) {
-			return m.end(&p2p.Refusal{Cause: p2p.CauseRemoved, Told: true, Height: m.node.store.Head().Header.Height})
+			return m.end(&p2p.Refusal{Cause: p2p.CauseRemoved, Told: true, Height: m.Store.Head().Header.Height})
 		}
 		if diverged := new(cluster.Diverged); errors.As(err, &diverged) {
 			m.diverged.Store(diverged)
-			m.node.config.Log.Error("this member takes no further part", "error", emergency.Disagreed(err.Error(), err))
+			m.Log.Error("this member takes no further part", "error", emergency.Disagreed(err.Error(), err))
 			return m.keepEvidence(diverged)
 		}
 		return err
@@ -246,16 +283,16 @@ func (m *member) end(r *p2p.Refusal) error {
 	if r.Cause != p2p.CauseRemoved && r.Cause != p2p.CauseRecovered {
 		return r
 	}
-	return errors.Join(r, m.node.dir.EndMember(r.Error()))
+	return errors.Join(r, m.Dir.EndMember(r.Error()))
 }
 
 // keepEvidence keeps what an operator may compare with the other members.
 func (m *member) keepEvidence(d *cluster.Diverged) error {
-	path := m.node.dir.HaltFile()
+	path := m.Dir.HaltFile()
 	if path == "" {
 		return nil
 	}
-	height := m.node.store.Head().Header.Height + 1
+	height := m.Store.Head().Header.Height + 1
 	if err := replica.Disagreed(d, height, d.Block).Write(path); err != nil {
 		return fmt.Errorf("keep the evidence of a member that came to something else: %w", err)
 	}
@@ -270,13 +307,14 @@ func peersOf(s cluster.Status) []p2p.Peer {
 	return peers
 }
 
-// handOver has another member lead before this one stops, if it leads: a planned stop is to be noticed by nobody.
-func (m *member) handOver(ctx context.Context) {
+// HandOver has another member lead before this one stops, if it leads: a planned stop is to be noticed by nobody.
+func (m *member) HandOver(ctx context.Context) {
+	m.Enter("another member to lead")
 	if status := m.service.Status(); !status.Leads || len(status.Peers) < 2 {
 		return
 	}
 	if err := m.transfer(ctx, 0); err != nil {
-		m.node.config.Log.Warn("leadership was not handed on before the end", "error", err)
+		m.Log.Warn("leadership was not handed on before the end", "error", err)
 	}
 }
 
@@ -304,9 +342,9 @@ func (m *member) transfer(ctx context.Context, to uint64) error {
 
 var errNotTransferred = errors.New("no other member leads yet: look at cairn cluster status")
 
-// close closes what openMember and newMember opened; run has ended.
-func (m *member) close() error {
-	var errs []error
+// Close implements [Role].
+func (m *member) Close() error {
+	errs := []error{m.close()}
 	if m.link != nil {
 		m.link.Close()
 	}
@@ -324,7 +362,7 @@ func (m *member) close() error {
 
 // behind is how many blocks another member has that this one has not.
 func (m *member) behind() uint64 {
-	head := m.node.store.Head().Header.Height
+	head := m.Store.Head().Header.Height
 	highest := head
 	for _, p := range m.link.Peers() {
 		highest = max(highest, p.Report.Height)
@@ -332,31 +370,31 @@ func (m *member) behind() uint64 {
 	return uint64(highest - head)
 }
 
-// condition is what the member does about new blocks. It is ready if it leads, or hears a leader and is near enough to
+// Condition is what the member does about new blocks. It is ready if it leads, or hears a leader and is near enough to
 // it to be asked.
-func (m *member) condition() condition {
+func (m *member) Condition() Condition {
 	status, behind := m.service.Status(), m.behind()
 	diverged := m.diverged.Load()
 	switch {
 	case diverged != nil:
-		return condition{api.StateHalted, emergency.Disagreed(diverged.Error(), diverged).Error(), false}
+		return Condition{api.StateHalted, emergency.Disagreed(diverged.Error(), diverged).Error(), false}
 	case status.Leads && status.Holding != "":
-		return condition{api.StateHolding, status.Holding, false}
+		return Condition{api.StateHolding, status.Holding, false}
 	case status.Leads:
-		return condition{api.StateProducing, "", true}
+		return Condition{api.StateProducing, "", true}
 	case status.Leader == 0:
-		return condition{api.StateSyncing, emergency.NoLeader(m.quorum().verdict()).Error(), false}
-	case behind > m.node.config.Cluster.MaxLag:
-		most := m.node.config.Cluster.MaxLag
-		return condition{api.StateSyncing, fmt.Sprintf("%d blocks behind, at most %d are allowed", behind, most), false}
+		return Condition{api.StateSyncing, emergency.NoLeader(m.quorum().verdict()).Error(), false}
+	case behind > m.config.MaxLag:
+		most := m.config.MaxLag
+		return Condition{api.StateSyncing, fmt.Sprintf("%d blocks behind, at most %d are allowed", behind, most), false}
 	case status.Barred != "" && len(m.keys) > 0: // who has no key votes, as others produce
-		return condition{api.StateFollowing, status.Barred, false}
+		return Condition{api.StateFollowing, status.Barred, false}
 	case behind > 1:
-		return condition{api.StateSyncing, "", true}
+		return Condition{api.StateSyncing, "", true}
 	case len(m.keys) > 0: // it may have a reason not to lead
-		return condition{api.StateFollowing, status.Unfit, true}
+		return Condition{api.StateFollowing, status.Unfit, true}
 	}
-	return condition{api.StateFollowing, "", true}
+	return Condition{api.StateFollowing, "", true}
 }
 
 // quorum is how many voters there are, are reached with this member, and are needed.
@@ -383,6 +421,12 @@ func (q quorum) verdict() string {
 		return counted + ": no blocks are made"
 	}
 	return counted
+}
+
+// Administer implements [Role].
+func (m *member) Administer(config *admin.Config) {
+	config.Leads = m.leads
+	config.Parts = append(config.Parts, members.Routes(m)...)
 }
 
 // leads tells whether this member leads, for who asks for the leader alone.
@@ -413,10 +457,7 @@ func (m *member) Mode() api.Mode {
 }
 
 // State is what the member does about new blocks, and why not.
-func (m *member) State() (api.SyncState, string) {
-	c := m.condition()
-	return c.state, c.reason
-}
+func (m *member) State() (api.SyncState, string) { return m.Condition().told() }
 
 // PeerCount is the number of members that are reached.
 func (m *member) PeerCount() (count uint64) {
@@ -431,7 +472,7 @@ func (m *member) PeerCount() (count uint64) {
 // SyncStatus is how far a member is that does not lead.
 func (m *member) SyncStatus() api.SyncStatus {
 	state, reason := m.State()
-	head, behind := m.node.store.Head().Header.Height, m.behind()
+	head, behind := m.Store.Head().Header.Height, m.behind()
 	status := api.SyncStatus{
 		Synced:      behind == 0 && m.service.Status().Leader != 0,
 		LocalHeight: head,
@@ -445,6 +486,27 @@ func (m *member) SyncStatus() api.SyncStatus {
 		status.Reason = &reason
 	}
 	return status
+}
+
+// Following implements [rpc.Node].
+func (m *member) Following() rpc.Following {
+	if m.service.Status().Leads {
+		return nil
+	}
+	return m
+}
+
+// ProducerKey implements [rpc.Node].
+func (m *member) ProducerKey() (types.PublicKey, bool) {
+	if m.config.Key == nil {
+		return types.PublicKey{}, false
+	}
+	return m.config.Key.PublicKey(), true
+}
+
+// AddMany implements [rpc.Sender].
+func (m *member) AddMany(ctx context.Context, encoded [][]byte, source string) []mempool.Result {
+	return m.service.AddMany(ctx, encoded, source)
 }
 
 // Primary is where the leader's JSON-RPC is, if its record says so, or its name.
@@ -476,4 +538,38 @@ func (m *member) Cluster() *api.Cluster {
 		c.Members[i] = api.ClusterMember{Name: p.Name, URL: p.RPC, Voter: p.Voter}
 	}
 	return c
+}
+
+// handOn hands what is pending on to the producer after this cluster, which the upstreams are or lead to. Once the
+// chain names another key, no block of the cluster's will have it. Each member does so, as but one may be left.
+func (m *member) handOn(ctx context.Context) error {
+	if len(m.config.HandOn.URLs) == 0 || m.config.Key == nil {
+		return nil // who has no key cannot tell whose turn it is
+	}
+	sources, err := m.config.HandOn.Sources()
+	if err != nil {
+		return err
+	}
+	holds := func() bool { return m.service.Status().Barred != "" }
+	replica.HandOn(ctx, m.pool, sources, holds, m.Log)
+	for _, s := range sources {
+		s.Close()
+	}
+	return nil
+}
+
+// probeInterval is the time between two attempts to reach a signer that failed when this member led.
+const probeInterval = 5 * time.Second
+
+// probeSigner has a member that does not lead notice that the signer is back, until ctx ends.
+func (m *member) probeSigner(ctx context.Context) error {
+	if m.signer == nil {
+		return nil
+	}
+	for pause.For(ctx, probeInterval) == nil {
+		if !m.service.Status().Leads {
+			m.signer.Probe(ctx)
+		}
+	}
+	return nil
 }

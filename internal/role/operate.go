@@ -1,4 +1,4 @@
-package node
+package role
 
 import (
 	"context"
@@ -12,20 +12,19 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// operator is what an operator's commands do with a member: a members.Cluster.
-type operator struct{ *member }
+// What follows makes the member a [members.Cluster].
 
 // Status is what the member knows of its cluster.
-func (o operator) Status() members.Status {
-	status, peers := o.service.Status(), o.link.Peers()
-	state, reason := o.State()
-	q := o.quorum()
+func (m *member) Status() members.Status {
+	status, peers := m.service.Status(), m.link.Peers()
+	state, reason := m.State()
+	q := m.quorum()
 	s := members.Status{
-		Verdict:  o.verdict(),
+		Verdict:  m.verdict(),
 		Voters:   q.voters,
 		Reached:  q.reached,
 		Needed:   q.needed,
-		Cluster:  fmt.Sprintf("%x", o.log.Member().Cluster),
+		Cluster:  fmt.Sprintf("%x", m.log.Member().Cluster),
 		Self:     nameOf(status, status.ID),
 		State:    string(state),
 		Reason:   reason,
@@ -34,11 +33,11 @@ func (o operator) Status() members.Status {
 		Applied:  status.Applied,
 		Last:     status.Last,
 		LogBytes: status.Bytes,
-		Height:   uint64(o.node.store.Head().Header.Height),
+		Height:   uint64(m.Store.Head().Header.Height),
 		Members:  make([]members.Member, len(status.Peers)),
 	}
 	for i, p := range status.Peers {
-		m := members.Member{
+		listed := members.Member{
 			ID:      fmt.Sprintf("%x", p.ID),
 			Name:    p.Name,
 			Address: p.Address,
@@ -48,18 +47,18 @@ func (o operator) Status() members.Status {
 			Key:     p.Keyed,
 		}
 		if p.ID == status.ID {
-			m.Reached, m.Reported, m.Applied = true, true, status.Applied
-			m.Starts, m.Unfit, m.Program = startsOf(o.boot), status.Unfit, o.node.config.Build.Version
+			listed.Reached, listed.Reported, listed.Applied = true, true, status.Applied
+			listed.Starts, listed.Unfit, listed.Program = startsOf(m.boot), status.Unfit, m.Program
 		} else {
 			known := peers[p.ID]
-			m.Reached, m.Fault, m.ClockOffsetMS = known.Connected, known.Fault, known.Offset.Milliseconds()
-			m.Reported, m.Applied = known.Reported(), known.Report.Applied
-			m.Starts, m.Unfit, m.Program = startsOf(known.Hello.Boot), known.Report.Unfit, known.Hello.Program
+			listed.Reached, listed.Fault, listed.ClockOffsetMS = known.Connected, known.Fault, known.Offset.Milliseconds()
+			listed.Reported, listed.Applied = known.Reported(), known.Report.Applied
+			listed.Starts, listed.Unfit, listed.Program = startsOf(known.Hello.Boot), known.Report.Unfit, known.Hello.Program
 		}
-		if m.Reported {
-			m.Lag = status.Last - min(status.Last, m.Applied)
+		if listed.Reported {
+			listed.Lag = status.Last - min(status.Last, listed.Applied)
 		}
-		s.Members[i] = m
+		s.Members[i] = listed
 	}
 	return s
 }
@@ -68,8 +67,8 @@ func (o operator) Status() members.Status {
 func startsOf(boot uint64) uint64 { return boot - min(boot, 1) }
 
 // verdict is what there is to say of the cluster first: whether blocks are made, and what keeps them.
-func (o operator) verdict() string {
-	status, q := o.service.Status(), o.quorum()
+func (m *member) verdict() string {
+	status, q := m.service.Status(), m.quorum()
 	verdict := q.verdict()
 	switch leader := nameOf(status, status.Leader); {
 	case q.reached < q.needed:
@@ -77,8 +76,8 @@ func (o operator) verdict() string {
 		verdict += ": no leader is heard of, no blocks are made"
 	case status.Leads && status.Holding != "":
 		verdict += ": no blocks are made, " + status.Holding
-	case !status.Leads && o.link.Peers()[status.Leader].Report.Unfit != "":
-		verdict += fmt.Sprintf(": %s leads and says: %s", leader, o.link.Peers()[status.Leader].Report.Unfit)
+	case !status.Leads && m.link.Peers()[status.Leader].Report.Unfit != "":
+		verdict += fmt.Sprintf(": %s leads and says: %s", leader, m.link.Peers()[status.Leader].Report.Unfit)
 	default:
 		verdict += fmt.Sprintf(": %s makes the blocks", leader)
 	}
@@ -86,15 +85,15 @@ func (o operator) verdict() string {
 }
 
 // Add adds a member.
-func (o operator) Add(ctx context.Context, a members.Addition) error {
+func (m *member) Add(ctx context.Context, a members.Addition) error {
 	pin, err := p2p.ParsePin(a.Pin)
 	if err != nil {
 		return err
 	}
-	if err := o.checkProducer(a); err != nil {
+	if err := m.checkProducer(a); err != nil {
 		return err
 	}
-	return o.leading(o.service.Add(ctx, cluster.Record{
+	return m.leading(m.service.Add(ctx, cluster.Record{
 		ID:      pin.Member(),
 		Name:    a.Name,
 		Address: a.Address,
@@ -105,7 +104,7 @@ func (o operator) Add(ctx context.Context, a members.Addition) error {
 }
 
 // checkProducer refuses a member with the key of another producer than the chain's, where it says which it has.
-func (o operator) checkProducer(a members.Addition) error {
+func (m *member) checkProducer(a members.Addition) error {
 	if a.Producer == "" {
 		return nil
 	}
@@ -113,39 +112,39 @@ func (o operator) checkProducer(a members.Addition) error {
 	if err := found.UnmarshalText([]byte(a.Producer)); err != nil {
 		return fmt.Errorf("the producer's key: %w", err)
 	}
-	if is := o.node.ledger.Tip().Parameters.Producer; found != is {
+	if is := m.Ledger.Tip().Parameters.Producer; found != is {
 		return fmt.Errorf("%s was not added: %w", a.Name, emergency.WrongProducerKey(is, found))
 	}
 	return nil
 }
 
 // Remove removes a member.
-func (o operator) Remove(ctx context.Context, name string) error {
-	id, err := o.named(name)
+func (m *member) Remove(ctx context.Context, name string) error {
+	id, err := m.named(name)
 	if err != nil {
 		return err
 	}
-	return o.leading(o.service.Remove(ctx, id))
+	return m.leading(m.service.Remove(ctx, id))
 }
 
 // Transfer makes a member the leader; of no name: the one that has most of the log.
-func (o operator) Transfer(ctx context.Context, name string) error {
+func (m *member) Transfer(ctx context.Context, name string) error {
 	var id uint64
 	if name != "" {
 		var err error
-		if id, err = o.named(name); err != nil {
+		if id, err = m.named(name); err != nil {
 			return err
 		}
 	}
-	if status := o.service.Status(); status.Leads && id == status.ID {
+	if status := m.service.Status(); status.Leads && id == status.ID {
 		return nil
 	}
-	return o.leading(o.transfer(ctx, id))
+	return m.leading(m.transfer(ctx, id))
 }
 
 // named is the id of a member of a name.
-func (o operator) named(name string) (uint64, error) {
-	for _, p := range o.service.Status().Peers {
+func (m *member) named(name string) (uint64, error) {
+	for _, p := range m.service.Status().Peers {
 		if p.Name == name {
 			return p.ID, nil
 		}
@@ -154,11 +153,11 @@ func (o operator) named(name string) (uint64, error) {
 }
 
 // leading says of a change that only a leader makes who that is.
-func (o operator) leading(err error) error {
+func (m *member) leading(err error) error {
 	if err == nil {
 		return nil
 	}
-	status := o.service.Status()
+	status := m.service.Status()
 	switch leader := nameOf(status, status.Leader); {
 	case status.Leads || !errors.Is(err, cluster.ErrNotLeader):
 		return err

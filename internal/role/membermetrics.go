@@ -1,4 +1,4 @@
-package node
+package role
 
 import (
 	"sync/atomic"
@@ -33,8 +33,8 @@ func (m *member) spare() int {
 // hauntTime is how long a member of what the cluster was before it was recovered counts as one that runs, after it came.
 const hauntTime = 10 * time.Minute
 
-// haunted tells whether the disk of a former member runs, with the producer's key.
-func (m *member) haunted() bool {
+// usedElsewhere tells whether the disk of a former member runs, with the producer's key.
+func (m *member) usedElsewhere() bool {
 	last := m.link.LastRefused(p2p.CauseRecovered)
 	return !last.IsZero() && time.Since(last) < hauntTime
 }

@@ -1,4 +1,4 @@
-package node
+package role
 
 import (
 	"bytes"
@@ -23,11 +23,11 @@ import (
 )
 
 // memberLink is the link as the engine asks it: a cluster.Link.
-type memberLink struct{ link *p2p.Link }
+type memberLink struct{ *p2p.Link }
 
 func (l memberLink) Send(messages []*raftpb.Message) {
 	for _, m := range messages {
-		l.link.Send(m)
+		l.Link.Send(m)
 	}
 }
 
@@ -47,7 +47,7 @@ func (l memberLink) Forward(ctx context.Context, to uint64, encoded [][]byte) (a
 			size += len(encoded[n])
 			n++
 		}
-		taken, err := l.link.Take(ctx, to, encoded[:n])
+		taken, err := l.Take(ctx, to, encoded[:n])
 		if err != nil {
 			return all, err
 		}
@@ -90,12 +90,8 @@ func refusalOf(r p2p.Result) error {
 	return told
 }
 
-func (l memberLink) Blocks(ctx context.Context, of uint64, from, to types.Height) ([][]byte, error) {
-	return l.link.Blocks(ctx, of, from, to)
-}
-
 func (l memberLink) Pending(ctx context.Context, of uint64) (cluster.Pending, error) {
-	got, err := l.link.Pending(ctx, of)
+	got, err := l.Link.Pending(ctx, of)
 	if err != nil {
 		return cluster.Pending{}, err
 	}
@@ -106,13 +102,9 @@ func (l memberLink) Pending(ctx context.Context, of uint64) (cluster.Pending, er
 	return p, nil
 }
 
-func (l memberLink) Offsets() (others map[uint64]time.Duration, own time.Duration) {
-	return l.link.Offsets()
-}
-
 func (l memberLink) Unfit() map[uint64]string {
 	unfit := make(map[uint64]string)
-	for id, p := range l.link.Peers() {
+	for id, p := range l.Peers() {
 		if p.Report.Unfit != "" {
 			unfit[id] = p.Report.Unfit
 		}
@@ -120,22 +112,21 @@ func (l memberLink) Unfit() map[uint64]string {
 	return unfit
 }
 
-// memberHandler is the member as other members ask it: a p2p.Handler.
-type memberHandler struct{ *member }
+// What follows makes the member a [p2p.Handler].
 
-func (h memberHandler) Deliver(m *raftpb.Message) { h.service.Deliver(m) }
-func (h memberHandler) Unreachable(id uint64)     { h.service.Unreachable(id) }
+func (m *member) Deliver(message *raftpb.Message) { m.service.Deliver(message) }
+func (m *member) Unreachable(id uint64)           { m.service.Unreachable(id) }
 
 // Refused has the member end, once.
-func (h memberHandler) Refused(by p2p.Peer, r *p2p.Refusal) {
+func (m *member) Refused(by p2p.Peer, r *p2p.Refusal) {
 	select {
-	case h.refused <- fmt.Errorf("%s refuses this member: %w", by.Name, h.end(r)):
+	case m.refused <- fmt.Errorf("%s refuses this member: %w", by.Name, m.end(r)):
 	default:
 	}
 }
 
-func (h memberHandler) Take(ctx context.Context, from uint64, encoded [][]byte) p2p.Taken {
-	answer := h.service.Serve(ctx, "member "+strconv.FormatUint(from, 16), encoded)
+func (m *member) Take(ctx context.Context, from uint64, encoded [][]byte) p2p.Taken {
+	answer := m.service.Serve(ctx, "member "+strconv.FormatUint(from, 16), encoded)
 	switch {
 	case errors.Is(answer.Refused, cluster.ErrBusy):
 		return p2p.Taken{Refused: busy}
@@ -146,21 +137,17 @@ func (h memberHandler) Take(ctx context.Context, from uint64, encoded [][]byte) 
 	}
 	taken := p2p.Taken{Index: answer.Index, Results: make([]p2p.Result, len(answer.Results))}
 	for i, err := range answer.Results {
-		taken.Results[i] = h.resultOf(ctx, err)
+		taken.Results[i] = m.resultOf(ctx, err)
 	}
 	return taken
 }
 
 // resultOf is an error as a client is told it.
-func (h memberHandler) resultOf(ctx context.Context, err error) p2p.Result {
+func (m *member) resultOf(ctx context.Context, err error) p2p.Result {
 	if err == nil {
 		return p2p.Result{}
 	}
-	var told *jsonrpc.Error
-	if !errors.As(h.node.rpc.Public(err), &told) {
-		incident := logIncidents(h.node.config.Log)(ctx, "a transaction that another member handed on", err)
-		told = jsonrpc.NewError(jsonrpc.CodeInternal, "Internal error", "incident", incident)
-	}
+	told := m.Public(ctx, err)
 	data, err := json.Marshal(told.Data)
 	if err != nil {
 		data = nil // numbers and strings; there is no such error
@@ -168,12 +155,12 @@ func (h memberHandler) resultOf(ctx context.Context, err error) p2p.Result {
 	return p2p.Result{Code: int32(told.Code), Message: told.Message, Data: data}
 }
 
-func (h memberHandler) Blocks(from, to types.Height) ([][]byte, error) {
-	return h.service.ServeBlocks(from, to)
+func (m *member) Blocks(from, to types.Height) ([][]byte, error) {
+	return m.service.ServeBlocks(from, to)
 }
 
-func (h memberHandler) Pending() (p2p.Pending, error) {
-	pending, err := h.service.ServePending()
+func (m *member) Pending() (p2p.Pending, error) {
+	pending, err := m.service.ServePending()
 	p := p2p.Pending{Applied: pending.Applied, Height: pending.Head.Height, Hash: pending.Head.Hash}
 	for _, tx := range pending.Transactions {
 		p.Times, p.Transactions = append(p.Times, tx.Time), append(p.Transactions, tx.Encoded)
@@ -181,13 +168,13 @@ func (h memberHandler) Pending() (p2p.Pending, error) {
 	return p, err
 }
 
-func (h memberHandler) Lease(member uint64, height types.Height) bool {
-	return h.service.Status().Leads && h.grantProof(member, blockproof.Span(height))
+func (m *member) Lease(member uint64, height types.Height) bool {
+	return m.service.Status().Leads && m.grantProof(member, blockproof.Span(height))
 }
 
-func (h memberHandler) Proof(of []types.Height) (types.Height, []byte, error) {
+func (m *member) Proof(of []types.Height) (types.Height, []byte, error) {
 	for _, height := range of {
-		proof, err := h.node.proofOf(blockproof.Span(height))
+		proof, err := m.proofOf(blockproof.Span(height))
 		if err == nil {
 			return height, proof, nil
 		}
@@ -199,21 +186,21 @@ func (h memberHandler) Proof(of []types.Height) (types.Height, []byte, error) {
 }
 
 // Members are the members' records, as a place of the log without a block.
-func (h memberHandler) Members() []byte {
+func (m *member) Members() []byte {
 	var place cluster.Place
-	for _, p := range h.service.Status().Peers {
+	for _, p := range m.service.Status().Peers {
 		place.Members = append(place.Members, p.Record)
 	}
 	return place.Encode()
 }
 
-func (h memberHandler) Report() p2p.Report {
+func (m *member) Report() p2p.Report {
 	return p2p.Report{
 		Wall:    uint64(time.Now().UnixMilli()),
-		Applied: h.service.Status().Applied,
-		Height:  h.node.store.Head().Header.Height,
-		Boot:    h.boot,
-		Program: h.node.config.Build.Version,
-		Unfit:   h.service.Status().Unfit,
+		Applied: m.service.Status().Applied,
+		Height:  m.Store.Head().Header.Height,
+		Boot:    m.boot,
+		Program: m.Program,
+		Unfit:   m.service.Status().Unfit,
 	}
 }

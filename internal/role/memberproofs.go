@@ -1,4 +1,4 @@
-package node
+package role
 
 import (
 	"context"
@@ -33,18 +33,18 @@ func (m *member) mayProve(ctx context.Context, span blockproof.Span) (bool, erro
 // grantProof tells whether a member may prove a block, or a span of several, as this one leads. One whose proof is here
 // already is not proven again: that member has it soon, too.
 func (m *member) grantProof(to uint64, span blockproof.Span) bool {
-	_, err := m.node.proofOf(span)
-	head, keep := m.node.store.Head().Header.Height, m.node.store.ProofRetention()
+	_, err := m.proofOf(span)
+	head, keep := m.Store.Head().Header.Height, m.Store.ProofRetention()
 	old := keep > 0 && span.Last()+keep*span.Blocks() <= head // others do without it
 	return err != nil && m.leases.grant(to, types.Height(span), old, time.Now())
 }
 
 // proofOf is the proof of a block, or of a span of several.
-func (n *Node) proofOf(span blockproof.Span) ([]byte, error) {
+func (m *member) proofOf(span blockproof.Span) ([]byte, error) {
 	if span.Log() > 0 {
-		return n.store.RangeProof(span)
+		return m.Store.RangeProof(span)
 	}
-	return n.store.Proof(span.Last())
+	return m.Store.Proof(span.Last())
 }
 
 // alive tells whether a member can be reached, and as which start of it.
@@ -58,10 +58,10 @@ func (m *member) alive(id uint64) (boot uint64, is bool) {
 
 // gatherProofs takes proofs from the other members until ctx ends.
 func (m *member) gatherProofs(ctx context.Context) error {
-	if m.node.config.Proofs.Off {
+	if m.Unproven {
 		return nil
 	}
-	err := m.node.queue.Gather(ctx, m.proofSources, m.node.config.Log)
+	err := m.Proofs.Gather(ctx, m.proofSources, m.Log)
 	if err != nil && !errors.Is(err, chain.ErrClosed) {
 		return fmt.Errorf("proofs of other members: %w", err)
 	}

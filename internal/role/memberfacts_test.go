@@ -1,0 +1,39 @@
+package role
+
+import (
+	"testing"
+	"time"
+
+	"github.com/cairn-chain/cairn/internal/engine/cluster"
+)
+
+// The log says who leads, and how that came about as this member saw it.
+func TestLeaderIsTold(t *testing.T) {
+	status := cluster.Status{ID: 3, Term: 7, Leader: 2}
+	for id, name := range map[uint64]string{1: "a", 2: "b", 3: "c"} {
+		status.Peers = append(status.Peers, cluster.Peer{Record: cluster.Record{ID: id, Name: name}})
+	}
+	for want, change := range map[string]cluster.Change{
+		"b leads now, term 7":                                       {},
+		"b leads now, term 7: no word of a for 0.5 s":               {From: 1, Silent: 540 * time.Millisecond},
+		"b leads now, term 7: a handed leadership on":               {From: 1, Silent: time.Millisecond, Handed: true},
+		"b leads now, term 7: the others had not heard this member": {From: 3, Silent: 2 * time.Second},
+	} {
+		status.Change = change
+		if got := new(member).leaderFact(status).Text; got != want {
+			t.Errorf("%+v: %q, want %q", change, got, want)
+		}
+	}
+}
+
+// What a cluster needs for blocks is counted, not left to the reader.
+func TestVerdict(t *testing.T) {
+	for want, q := range map[string]quorum{
+		"2 of 5 voters reached, 3 needed: no blocks are made": {5, 2, 3},
+		"3 of 5 voters reached, 3 needed":                     {5, 3, 3},
+	} {
+		if got := q.verdict(); got != want {
+			t.Errorf("%+v: %q, want %q", q, got, want)
+		}
+	}
+}

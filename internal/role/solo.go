@@ -1,0 +1,179 @@
+package role
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/cairn-chain/cairn/api"
+	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/datadir"
+	"github.com/cairn-chain/cairn/internal/engine/ledger"
+	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/engine/replica"
+	"github.com/cairn-chain/cairn/internal/engine/sequencer"
+	"github.com/cairn-chain/cairn/internal/protocol/fees"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
+	"github.com/cairn-chain/cairn/internal/server/rpc"
+	"github.com/cairn-chain/cairn/jsonrpc"
+	"github.com/cairn-chain/cairn/types"
+)
+
+// LocalKey is a producer's key that this process has itself.
+func LocalKey(key crypto.PrivateKey) sequencer.Signer { return sequencer.Local(key) }
+
+// Production is how a node makes blocks.
+type Production struct {
+	Key         sequencer.Signer // [LocalKey], or a *signer.Client; a member may have none, and vote only
+	LockDir     string           // where what Key signed is remembered; empty: the data directory
+	BlockTime   time.Duration    // sequencer.Instant, sequencer.Manual, or the interval
+	Development *datadir.Development
+
+	// OnDebug, unless nil, is told what contracts say with the host function debug while this node makes a block. It must
+	// not wait.
+	OnDebug ledger.Debug
+}
+
+// Solo is a node that makes the blocks of its chain, and has no upstream.
+type Solo struct{ Production }
+
+// Open implements [Config].
+func (c Solo) Open(parts Parts) (Role, error) {
+	s := &solo{base: &base{Parts: parts}, config: c.Production}
+	err := s.open(false)
+	if err == nil && s.Status().State != sequencer.Producing {
+		s.Log.Warn("this node makes no blocks", "reason", s.Status().Reason)
+	}
+	return opened(s, err)
+}
+
+// solo is a [Solo] that is open, or what makes the blocks in a [Turns].
+type solo struct {
+	*base
+	*sequencer.Solo
+	config  Production
+	lock    *datadir.KeyLock // nil of a development chain, which is taken back at will, and in memory
+	funding sync.Mutex       // one transfer of the treasury at a time: each takes the next nonce
+}
+
+// open opens what makes the blocks. Where the chain lacks blocks that the key signed, mayLack tells whether they may
+// come yet.
+func (s *solo) open(mayLack bool) error {
+	if err := s.openLock(mayLack); err != nil {
+		return err
+	}
+	if err := s.signs(s.config.Key); err != nil {
+		return err
+	}
+	if err := s.openPool(); err != nil {
+		return err
+	}
+	s.Solo = sequencer.New(s.Maker, s.pool, s.Book, s.config.Key, systemClock{}, s.config.BlockTime)
+	s.OnBlock = observeBlocks(s.Telemetry, s.BlockTime)
+	s.observe(s.Picker, s.config.OnDebug)
+	if s.config.Development != nil {
+		s.Continue()
+	}
+	if s.lock != nil {
+		s.LockWith(s.lock.State)
+	}
+	if s.signer != nil {
+		s.AskSigner(s.Dir.Unsigned(), s.Log)
+	}
+	return nil
+}
+
+// Close implements [Role].
+func (s *solo) Close() error {
+	err := s.close()
+	if s.lock != nil {
+		err = errors.Join(err, s.lock.Close())
+	}
+	return err
+}
+
+func (s *solo) usedElsewhere() bool { return s.elsewhere() != "" }
+
+func (s *solo) interval() time.Duration { return max(0, s.BlockTime()) }
+
+// ProducerKey implements [rpc.Node].
+func (s *solo) ProducerKey() (types.PublicKey, bool) { return s.config.Key.PublicKey(), true }
+
+// Mode implements [rpc.Node].
+func (s *solo) Mode() api.Mode { return api.ModePrimary }
+
+// State implements [rpc.Node].
+func (s *solo) State() (api.SyncState, string) { return s.Condition().told() }
+
+// Condition implements [Role].
+func (s *solo) Condition() Condition {
+	status := s.Status()
+	c := Condition{api.SyncState(status.State), status.Reason, status.State == sequencer.Producing}
+	switch unsigned := s.unsigned(); {
+	case !c.Ready:
+	case unsigned != "":
+		c = Condition{api.StateHolding, unsigned, false}
+	case s.pool.Failing() != nil: // the log says why
+		c.Reason, c.Ready = "transactions are refused: the mempool's journal cannot be written", false
+	}
+	return c
+}
+
+// Facts implements [Role].
+func (s *solo) Facts() []Fact { return s.Condition().facts() }
+
+// AddMany takes transactions while the node makes blocks. Where no block can have them it refuses them: what is
+// acknowledged would wait in vain.
+func (s *solo) AddMany(ctx context.Context, encoded [][]byte, source string) []mempool.Result {
+	err := api.ErrReadOnly // another node produces, and which is not known here
+	switch s.Status().State {
+	case sequencer.Producing:
+		return s.pool.AddMany(ctx, encoded, source)
+	case sequencer.Halted:
+		err = jsonrpc.NewError(api.CodeHalted, api.ErrHalted.Message, "reason", api.ErrHalted.Data["reason"],
+			"cause", replica.UnknownVersion, "height", s.Store.Head().Header.Height)
+	}
+	results := make([]mempool.Result, len(encoded))
+	for i := range results {
+		results[i].Err = err
+	}
+	return results
+}
+
+// Developer implements [Role].
+func (s *solo) Developer() rpc.Developer {
+	if s.config.Development == nil {
+		return nil
+	}
+	return s
+}
+
+// Fund sends a transfer from the treasury like anyone else's: nothing changes the state behind the protocol's back.
+func (s *solo) Fund(ctx context.Context, to types.Account, amount types.Amount) (types.TxID, error) {
+	s.funding.Lock()
+	defer s.funding.Unlock()
+	treasury := s.config.Development.Treasury
+	sender := types.Account(treasury.PublicKey())
+	nonce, err := s.pool.NextNonce(sender)
+	if err != nil {
+		return types.TxID{}, err
+	}
+	tip := s.Maker.Tip()
+	payload := types.Transfer{To: to, Amount: amount}
+	tx := types.Transaction{
+		Version:              types.TransactionVersion,
+		ChainID:              tip.Env.ChainID,
+		Sender:               sender,
+		Nonce:                nonce,
+		GasLimit:             fees.IntrinsicGas(payload) + params.Schedule1.NewAccount,
+		MaxFeePerGas:         tip.Parameters.MaxBaseFee,
+		MaxPriorityFeePerGas: 1,
+		Payload:              payload,
+	}
+	signed, err := types.Sign(tx, treasury, [32]byte{})
+	if err != nil {
+		return types.TxID{}, err
+	}
+	return s.pool.Add(ctx, signed.Encode(), "")
+}
