@@ -36,6 +36,10 @@ func TestStorageErrorsAreExplained(t *testing.T) {
 			continue
 		}
 		checkEmergency(t, err.Error(), e)
+		// Room may come, and a disk may answer again. Damage stays.
+		if final := !errors.As(err, new(syscall.Errno)); e.Final != final {
+			t.Errorf("%v: got final %t, want %t", err, e.Final, final)
+		}
 	}
 	if other := errors.New("other"); datadir.Explain("./d", other) != other || datadir.Explain("./d", nil) != nil {
 		t.Error("another error is changed")

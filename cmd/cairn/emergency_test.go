@@ -49,6 +49,7 @@ var emergencies = map[string]any{
 	"EndedMember":        emergency.EndedMember,
 	"EngineFailed":       emergency.EngineFailed,
 	"Equivocated":        emergency.Equivocated,
+	"Exposed":            emergency.Exposed,
 	"ForgottenMember":    emergency.ForgottenMember,
 	"MissingJournal":     emergency.MissingJournal,
 	"MoveUnfinished":     emergency.MoveUnfinished,
@@ -90,6 +91,22 @@ func TestEmergencies(t *testing.T) {
 	for name, message := range emergencies {
 		for _, e := range sayAll(message) {
 			checkEmergency(t, name, e)
+		}
+	}
+}
+
+// A restart does not mend a file of the node's own: whatever ends a node for damage to one is final. The others are lines
+// of the log, or of commands that nothing starts again.
+func TestDamageIsFinal(t *testing.T) {
+	logged := []string{"DamagedTable", "DamagedJournal", "DamagedExport", "DamagedBackup"}
+	for name, message := range emergencies {
+		if !strings.HasPrefix(name, "Damaged") || slices.Contains(logged, name) {
+			continue
+		}
+		for _, e := range sayAll(message) {
+			if !e.Final {
+				t.Errorf("%s: got %q, not final, so that a service is started for ever", name, e)
+			}
 		}
 	}
 }

@@ -105,11 +105,12 @@ func (d *Dir) readPlace() (p place, err error) {
 		return p, err
 	}
 	file, record, err := slots.Open(kv.FS{}, path, placeSize, laterPlace)
-	if errors.Is(err, fs.ErrNotExist) {
-		return p, fmt.Errorf("%w: %s", ErrNoMember, d.path)
-	}
-	if errors.Is(err, slots.ErrDamaged) {
+	member, _ := IsMember(d.path) // what cannot be told is none
+	switch {
+	case errors.Is(err, slots.ErrDamaged), errors.Is(err, fs.ErrNotExist) && member:
 		return p, emergency.DamagedPlace(path, err)
+	case errors.Is(err, fs.ErrNotExist):
+		return p, fmt.Errorf("%w: %s", ErrNoMember, d.path)
 	}
 	if err != nil {
 		return p, err
@@ -144,42 +145,41 @@ func (d *Dir) readIdentity() (identity p2p.Identity, p place, err error) {
 	if p, err = d.readPlace(); err != nil {
 		return identity, p, err
 	}
-	if identity, err = readMemberKey(d.file(memberKeyFile)); err != nil {
-		return identity, p, err
+	identity, err = readMemberKey(d.file(memberKeyFile))
+	if got := identity.Pin().Member(); err == nil && got != p.member {
+		err = emergency.DamagedPlace(d.file(memberKeyFile), fmt.Errorf(
+			"it is the key of member %x, and the directory that of member %x", got, p.member))
 	}
-	if got := identity.Pin().Member(); got != p.member {
-		return identity, p, fmt.Errorf("%s is the key of member %x, the directory that of member %x",
-			d.file(memberKeyFile), got, p.member)
-	}
-	return identity, p, nil
+	return identity, p, err
 }
 
 func readMemberKey(path string) (identity p2p.Identity, err error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return identity, err
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return identity, fmt.Errorf("others can read %s: chmod 600 it", path)
+	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
+		return identity, emergency.Exposed(path)
 	}
 	key, err := readBounded(path, 1<<10)
-	if err != nil {
+	if errors.Is(err, fs.ErrPermission) {
 		return identity, err
 	}
-	if identity, err = p2p.ReadIdentity(key); err != nil {
-		err = fmt.Errorf("%s: %w", path, err)
+	if err == nil {
+		identity, err = p2p.ReadIdentity(key)
+	}
+	if err != nil {
+		err = emergency.DamagedPlace(path, err)
 	}
 	return identity, err
 }
 
-// IsMember tells whether a data directory is that of a cluster's member, or of one that is about to join.
+// IsMember tells whether a data directory is that of a cluster's member, or of one that is about to join. Who lost one of
+// its files is none alone.
 func IsMember(path string) (bool, error) {
 	if path == "" {
 		return false, nil
 	}
-	_, err := os.Stat((&Dir{path: path}).file(memberIDFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+	for _, name := range []string{memberIDFile, votesFile} {
+		if _, err := os.Stat((&Dir{path: path}).file(name)); !errors.Is(err, fs.ErrNotExist) {
+			return err == nil, err
+		}
 	}
-	return err == nil, err
+	return false, nil
 }

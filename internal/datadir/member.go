@@ -107,11 +107,12 @@ func (d *Dir) joining() (p2p.Peer, error) {
 		return p2p.Peer{}, err
 	}
 	var j join
-	if err := json.Unmarshal(content, &j); err != nil {
-		return p2p.Peer{}, fmt.Errorf("%s: %w", d.file(joinFile), err)
+	err = json.Unmarshal(content, &j)
+	pin, pinErr := p2p.ParsePin(j.Pin)
+	if err = errors.Join(err, pinErr); err != nil {
+		return p2p.Peer{}, emergency.DamagedPlace(d.file(joinFile), err)
 	}
-	pin, err := p2p.ParsePin(j.Pin)
-	return p2p.Peer{Address: j.Peer, Pin: pin}, err
+	return p2p.Peer{Address: j.Peer, Pin: pin}, nil
 }
 
 // notMember refuses a directory that is of a cluster, or had begun to be and has a log.

@@ -17,6 +17,7 @@ func DamagedDatabase(dir string, member bool, cause error) *Emergency {
 		Lost: acknowledged,
 		Next: fmt.Sprintf("Run `cairn db check --data-dir %s`, which names what is damaged, and restore a copy, or fetch the "+
 			"chain from another node into an empty directory", dir),
+		Final: true,
 		Cause: cause,
 	}
 	if member {
@@ -60,6 +61,7 @@ func DamagedSignState(dir, lock string, head types.Height, cause error) *Emergen
 		Next: fmt.Sprintf("Move %s away. If a replica has a later block, start with `cairn node --data-dir %s --upstream URL` "+
 			"of that one; if none has, run `cairn promote --from-dead --data-dir %s --protocol-key FILE --replica URL`",
 			lock, dir, dir),
+		Final: true,
 		Cause: cause,
 	}
 }
@@ -71,6 +73,7 @@ func DamagedQuarantine(path string, cause error) *Emergency {
 		Lost: "the list of quarantined codes, and of senders and codes that wait, is lost; the chain is not affected",
 		Next: "Move the file away and start the node, which then has an empty quarantine; `cairn quarantine list --data-dir DIR` " +
 			"shows what it has",
+		Final: true,
 		Cause: cause,
 	}
 }
@@ -82,6 +85,7 @@ func DamagedUnsigned(path string, cause error) *Emergency {
 		Lost: "that block is lost if the signer has signed it, and its transactions wait in the journal",
 		Next: "Move the file away and start the node. Where the signer then refuses the next block, it has signed the one that " +
 			"is lost: stop it and run `cairn signer unlock --data-dir DIR`, once nobody has that block",
+		Final: true,
 		Cause: cause,
 	}
 }
@@ -93,17 +97,19 @@ func DamagedEvidence(path string, cause error) *Emergency {
 		Lost: "nothing of the chain is lost, and what the node found is in its log of that time",
 		Next: "Move the file away and start the node: it comes to the same block again, and halts again if that is still so. " +
 			"docs/operators.md#when-a-replica-halts says what to compare then",
+		Final: true,
 		Cause: cause,
 	}
 }
 
-// DamagedPlace is told of the file by which a member's directory is known, which is damaged.
+// DamagedPlace is told of a file by which a member is known, its key or that of its directory, which is missing or
+// damaged.
 func DamagedPlace(path string, cause error) *Emergency {
 	return &Emergency{
-		What: fmt.Sprintf("%s, by which a member knows its directory, is damaged: %v", path, cause),
-		Lost: heldByOthers,
-		Next: replaceMember,
-
+		What:  fmt.Sprintf("%s, by which a member is known, is missing or damaged: %v", path, cause),
+		Lost:  heldByOthers,
+		Next:  replaceMember,
+		Final: true,
 		Cause: cause,
 	}
 }
@@ -114,9 +120,9 @@ func DamagedPromises(dir string, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("what the member in %s promised to its cluster is damaged: %v. A member that forgets "+
 			"its vote could give a second one", dir, cause),
-		Lost: "nothing is lost, as the others have all that was decided",
-		Next: replaceMember,
-
+		Lost:  "nothing is lost, as the others have all that was decided",
+		Next:  replaceMember,
+		Final: true,
 		Cause: cause,
 	}
 }
@@ -128,6 +134,7 @@ func CopiedMember(dir string, cause error) *Emergency {
 			"promised to the others since then would be forgotten", dir),
 		Lost:  "nothing is lost, as the others have what the member had",
 		Next:  "Never restore a member: remove it with `cairn cluster remove NAME`, and " + begin,
+		Final: true,
 		Cause: cause,
 	}
 }
@@ -139,6 +146,7 @@ func OtherJournal(dir, path string, cause error) *Emergency {
 		Lost: "acknowledged transactions that wait in it are lost unless the version that wrote it puts them into blocks",
 		Next: fmt.Sprintf("Run that version until nothing is pending, which `cairn mempool` shows; or move the file away and "+
 			"start again without what it holds: `cairn node --data-dir %s`", dir),
+		Final: true,
 		Cause: cause,
 	}
 }

@@ -38,6 +38,16 @@ func Unreadable(path string, self int, cause error) *Emergency {
 	}
 }
 
+// Exposed is told of a file with a secret that others than its owner may read.
+func Exposed(path string) *Emergency {
+	return &Emergency{
+		What:  fmt.Sprintf("others than its owner may read %s", path),
+		Lost:  "nothing is lost unless somebody read it",
+		Next:  fmt.Sprintf("Give it back its mode, `chmod 600 %s`: docs/operators.md#the-data-directory", path),
+		Final: true,
+	}
+}
+
 // Abandoned is told of a node that did not end in time: waited is what it waited for.
 func Abandoned(waited string, cause error) *Emergency {
 	return &Emergency{

@@ -69,10 +69,10 @@ func SignerFailed(cause error) *Emergency {
 // SignerLockLost is told of a signer whose sign state is missing or damaged: what the key signed is not known.
 func SignerLockLost(dir string, cause error) *Emergency {
 	return &Emergency{
-		What: fmt.Sprint(cause),
-		Lost: "nothing of the chain is lost, but which block the key signed last is not known here",
-		Next: fmt.Sprintf("If nobody has a block that your nodes lack: `cairn signer unlock --data-dir %s`", dir),
-
+		What:  fmt.Sprint(cause),
+		Lost:  "nothing of the chain is lost, but which block the key signed last is not known here",
+		Next:  fmt.Sprintf("If nobody has a block that your nodes lack: `cairn signer unlock --data-dir %s`", dir),
+		Final: true,
 		Cause: cause,
 	}
 }

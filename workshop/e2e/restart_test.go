@@ -137,7 +137,8 @@ func TestOtherGenesisIsRefused(t *testing.T) {
 	}
 }
 
-// TestDamagedDatabaseIsRefused damages a database's files. The node does not start, and says why in a sentence.
+// TestDamagedDatabaseIsRefused damages a database's files. The node does not start, says why in a sentence, and ends with
+// the exit code after which nothing starts it again.
 func TestDamagedDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := usedDirectory(t)
@@ -177,7 +178,7 @@ func TestDamagedDatabaseIsRefused(t *testing.T) {
 			for _, args := range [][]string{
 				append([]string{"node", "--data-dir", damaged}, anyPorts...), {"db", "check", "--data-dir", damaged},
 			} {
-				if refused := u.fails(exitFailed, args...); !strings.Contains(refused.Message, "database") {
+				if refused := u.fails(exitUsage, args...); !strings.Contains(refused.Message, "database") {
 					t.Errorf("cairn %s says %q", args[0], refused.Message)
 				}
 			}
