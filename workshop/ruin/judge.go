@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -17,7 +17,6 @@ import (
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/testkit/nextstep"
 	"github.com/cairn-chain/cairn/types"
-	"github.com/cairn-chain/cairn/workshop/internal/program"
 )
 
 const (
@@ -34,7 +33,7 @@ type trial struct {
 	fault   fault
 	outcome string
 	broken  []string // rules
-	log     []byte
+	log     string
 }
 
 func (t *trial) String() string {
@@ -52,7 +51,10 @@ func (t *trial) breaks(format string, args ...any) {
 // try makes the fault of a seed on a copy, and judges what a node does on it.
 func (w *world) try(ctx context.Context, seed uint64) (t *trial, err error) {
 	random := rand.New(rand.NewPCG(seed, 0))
-	t = &trial{seed: seed, base: []string{"stopped", "killed"}[random.IntN(2)]}
+	t = &trial{seed: seed, base: []string{"stopped", "killed", "member"}[random.IntN(3)]}
+	if t.base == "member" {
+		return t, w.tryMember(ctx, t, random)
+	}
 	disk := w.path("disk")
 	dir := filepath.Join(disk, "copy")
 	if err := os.Mkdir(disk, 0o755); err != nil {
@@ -70,10 +72,7 @@ func (w *world) try(ctx context.Context, seed uint64) (t *trial, err error) {
 	} else {
 		defer func() { err = errors.Join(err, os.RemoveAll(disk)) }()
 	}
-	if err := os.CopyFS(dir, os.DirFS(w.path(t.base))); err != nil {
-		return nil, err
-	}
-	if err := os.Chmod(filepath.Join(dir, "protocol.key"), 0o600); err != nil {
+	if err := copyDir(dir, w.path(t.base)); err != nil {
 		return nil, err
 	}
 	log := w.path("disk/copy.log")
@@ -81,75 +80,150 @@ func (w *world) try(ctx context.Context, seed uint64) (t *trial, err error) {
 		log = w.path("full.log")
 	}
 	defer os.Remove(w.path("full.log")) //nolint:errcheck // it need not be there
-	return t, w.judge(ctx, t, random, log)
+	return t, w.judge(ctx, t, random, target{dir: dir, log: log})
+}
+
+// tryMember makes the fault in one member of a cluster, and judges that one. The two others are sound.
+func (w *world) tryMember(ctx context.Context, t *trial, random *rand.Rand) (err error) {
+	victim := random.IntN(len(w.members))
+	t.base = "member " + w.members[victim].name
+	if t.fault, err = draw(random, w.members[victim].saved); err != nil {
+		return err
+	}
+	if t.fault.kind == "fill the disk" {
+		t.fault.kind = "zero" // the identity of a member stays on its disk
+	}
+	var others []*running
+	for i, m := range w.members {
+		if err := m.restore(); err != nil {
+			return err
+		}
+		if i == victim {
+			continue
+		}
+		other, err := w.begin(m.target)
+		if err != nil {
+			return err
+		}
+		defer other.process.Kill()
+		others = append(others, other)
+	}
+	if err := w.judge(ctx, t, random, w.members[victim].target); err != nil {
+		return err
+	}
+	for _, other := range others {
+		w.judgeOther(ctx, t, other)
+	}
+	return nil
+}
+
+// judgeOther holds a member that is sound to going on: it makes blocks with all that was acknowledged.
+func (w *world) judgeOther(ctx context.Context, t *trial, r *running) {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	if !w.serves(ctx, r) {
+		t.breaks("another member does not serve: %s", lastError(r.told()))
+		return
+	}
+	for _, id := range w.cluster.pending {
+		if _, err := r.client.WaitReceipt(ctx, id); err != nil {
+			t.breaks("another member does not bring transaction %s into a block: %v", id, err)
+			break
+		}
+	}
+	w.ask(ctx, t, r, &w.cluster)
+	_ = r.process.Signal(syscall.SIGTERM) // it may have ended just now
+	select {
+	case <-r.process.Ended():
+		if err := r.process.Wait(); err != nil {
+			t.breaks("another member ended with %v: %s", err, lastError(r.told()))
+		}
+	case <-time.After(endTime):
+		t.breaks("another member did not end within %v of SIGTERM", endTime)
+	}
 }
 
 // judge starts a node on the copy and holds what it does to the rules.
-func (w *world) judge(ctx context.Context, t *trial, random *rand.Rand, log string) error {
-	dir := w.path("disk/copy")
+func (w *world) judge(ctx context.Context, t *trial, random *rand.Rand, place target) error {
 	if !t.fault.running {
-		if err := t.fault.make(random, dir); err != nil {
+		if err := t.fault.make(random, place.dir); err != nil {
 			return err
 		}
 	}
-	starting, cancel := context.WithTimeout(ctx, startTime)
-	defer cancel()
-	n, process, err := w.start(starting, log)
+	r, err := w.begin(place)
 	if err != nil {
 		return err
 	}
-	defer process.Kill()
-	if n != nil && t.fault.running {
-		if err := t.fault.make(random, dir); err != nil && !errors.Is(err, os.ErrNotExist) { // the node may have removed it
+	defer r.process.Kill()
+	starting, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	served := w.serves(starting, r)
+	if served && t.fault.running {
+		if err := t.fault.make(random, place.dir); err != nil && !errors.Is(err, os.ErrNotExist) { // the node may have removed it
 			return err
 		}
 	}
-	if n != nil {
-		w.ask(ctx, t, n, log)
+	if served {
+		known := &w.alone
+		if place.flags != nil {
+			known = &w.cluster
+			_, _ = r.client.WaitReceipt(starting, known.pending[0]) // if it comes to that, it has what the others have
+		}
+		w.ask(ctx, t, r, known)
 	}
 	asked := false
 	select {
-	case <-process.Ended():
+	case <-r.process.Ended():
 	default:
 		asked = true
-		_ = process.Signal(syscall.SIGTERM) // it may have ended just now
+		_ = r.process.Signal(syscall.SIGTERM) // it may have ended just now
 	}
 	over := time.NewTimer(endTime)
 	defer over.Stop()
 	select {
-	case <-process.Ended():
+	case <-r.process.Ended():
 	case <-over.C:
 		t.breaks("it did not end within %v of SIGTERM", endTime)
-		process.Kill()
+		r.process.Kill()
 	}
-	return w.judgeEnd(t, process.Wait(), n != nil, asked, log)
+	code := exitCode(r.process.Wait())
+	w.judgeEnd(t, r.told(), code, served, asked)
+	if code == 1 && !asked && t.fault.kind != "fill the disk" {
+		return w.judgeRestart(ctx, t, place)
+	}
+	return nil
 }
 
-// start starts a node and waits until it serves or has ended.
-func (w *world) start(ctx context.Context, log string) (*client.Client, *program.Process, error) {
-	process, err := w.begin(log)
+// judgeRestart starts a node again that ended with exit code 1, as a supervisor does: that must help.
+func (w *world) judgeRestart(ctx context.Context, t *trial, place target) error {
+	r, err := w.begin(place)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	n := new(program.Node)
-	if err := process.AwaitReady(ctx, w.ready(), n); err != nil {
-		return nil, process, nil
+	defer r.process.Kill()
+	starting, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	if w.serves(starting, r) {
+		return nil
 	}
-	c, err := client.New(n.RPC)
-	w.admin = n.Admin
-	return c, process, err
+	r.process.Kill()
+	if exitCode(r.process.Wait()) == 1 {
+		t.breaks("a service would start it for ever: it ends with exit code 1 again")
+	}
+	return nil
+}
+
+// exitCode is the one of a process, -1 of one that a signal ended.
+func exitCode(ended error) int {
+	if exit := new(exec.ExitError); errors.As(ended, &exit) {
+		return exit.ExitCode()
+	}
+	return 0
 }
 
 // judgeEnd holds how a node ended to the rules.
-func (w *world) judgeEnd(t *trial, ended error, served, asked bool, log string) (err error) {
-	if t.log, err = os.ReadFile(log); err != nil {
-		return err
-	}
-	text := string(t.log)
-	code := 0
-	if exit := new(exec.ExitError); errors.As(ended, &exit) {
-		code = exit.ExitCode()
-	}
+func (w *world) judgeEnd(t *trial, text string, code int, served, asked bool) {
+	t.log = text
 	switch {
 	case served && asked:
 		t.outcome = fmt.Sprintf("served, then exit %d", code)
@@ -170,7 +244,6 @@ func (w *world) judgeEnd(t *trial, ended error, served, asked bool, log string) 
 	if !asked && code == 0 {
 		t.breaks("it ended by itself with exit code 0")
 	}
-	return nil
 }
 
 // judgeMessage holds the message of a node that ended to naming a next step: a command that the program has, or a section
@@ -193,7 +266,7 @@ func (w *world) judgeMessage(t *trial, message string) {
 		}
 	}
 	for _, section := range pages {
-		if err := nextstep.CheckPage(".", section); err != nil {
+		if err := nextstep.CheckPage("..", section); err != nil {
 			t.breaks("the message names %s: %v", section, err)
 		}
 	}
@@ -209,46 +282,42 @@ func lastError(log string) string {
 }
 
 // ask asks a node for all that is known, and holds the answers to it. An error is no wrong answer.
-func (w *world) ask(ctx context.Context, t *trial, c *client.Client, log string) {
-	defer c.Close()
+func (w *world) ask(ctx context.Context, t *trial, r *running, known *known) {
+	defer r.client.Close()
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
+	c := r.client
 	told := func(words ...string) bool {
-		content, _ := os.ReadFile(log) // what is not there says nothing
-		for _, word := range words {
-			if bytes.Contains(content, []byte(word)) {
-				return true
-			}
-		}
-		return false
+		text := r.told()
+		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, word) })
 	}
-	if head, err := c.BlockNumber(ctx); err == nil && head < w.head && !told("level=WARN", "level=ERROR") {
-		t.breaks("the chain ends at block %d, without a word, and had %d", head, w.head)
+	if head, err := c.BlockNumber(ctx); err == nil && head < known.head && !told("level=WARN", "level=ERROR") {
+		t.breaks("the chain ends at block %d, without a word, and had %d", head, known.head)
 	}
-	for h, want := range w.hashes {
+	for h, want := range known.hashes {
 		if block, err := c.BlockByNumber(ctx, api.AtHeight(h), true); err == nil && block != nil && block.Hash != want {
 			t.breaks("block %d is %s, want %s", h, block.Hash, want)
 		}
 	}
-	if got, err := c.Balance(ctx, signer().Account(), api.AtHeight(w.head)); err == nil && got != w.balance {
-		t.breaks("the balance is %v, want %v", got, w.balance)
+	if got, err := c.Balance(ctx, signer().Account(), api.AtHeight(known.head)); err == nil && got != known.balance {
+		t.breaks("the balance is %v, want %v", got, known.balance)
 	}
-	for _, id := range w.paid {
+	for _, id := range known.paid {
 		if receipt, err := c.Receipt(ctx, id); err == nil && receipt == nil && !told("level=ERROR") {
 			t.breaks("transaction %s, which was in a block, is unknown without a word", id)
 		}
 	}
 	lost := 0
-	for _, id := range w.pending {
+	for _, id := range known.pending {
 		if tx, err := c.Transaction(ctx, id); err == nil && tx == nil {
 			lost++
 		}
 	}
 	if lost > 0 && !told("journal is damaged", "journal is missing", "journal ends within a record") {
-		t.breaks("%d of %d acknowledged transactions are lost without a word", lost, len(w.pending))
+		t.breaks("%d of %d acknowledged transactions are lost without a word", lost, len(known.pending))
 	}
 	begun := time.Now()
-	if err := w.scrape(ctx); err != nil {
+	if err := r.scrape(ctx); err != nil {
 		t.breaks("the metrics: %v", err)
 	}
 	if took := time.Since(begun); took > scrape {

@@ -1,8 +1,9 @@
 // Command ruin damages the data directory of a node, the real program in a process of its own, by chance: any file, at
-// any moment, in one of the ways of which disks and people are capable. Then it judges. The node ends with exit code 1
-// or 2 and a message that names a command or a page's section as the next step, or it serves. It gives no wrong answer, does not panic, reports what it
-// lost, and ends in time when it is asked to. Each fault comes from a seed of its own, which is printed: -seed 7 -faults 1 makes
-// that one again. It needs Linux; as root it fills disks too.
+// any moment, in one of the ways of which disks and people are capable. The node is alone, or one of a cluster of three.
+// Then it judges. The node serves, or ends with a message that names a command or a page's section as the next step, and
+// with exit code 2 unless another start helps. It gives no wrong answer, does not panic, reports what it lost, and ends in
+// time when it is asked to. The other members make blocks meanwhile, and lose nothing. Each fault comes from a seed of its
+// own, which is printed: -seed 7 -faults 1 makes that one again. It needs Linux; as root it fills disks too.
 package main
 
 import (
@@ -25,7 +26,6 @@ func main() {
 	flag.StringVar(&s.directory, "dir", os.TempDir(), "where the data directories are made")
 	flag.Uint64Var(&s.seed, "seed", 1, "of the first fault")
 	flag.IntVar(&s.faults, "faults", 200, "how many faults are made")
-	flag.IntVar(&s.port, "port", 0, "of JSON-RPC; the admin address has the next one. 0: any")
 	flag.Parse()
 	program.Main("ruin", s.run)
 }
@@ -33,10 +33,10 @@ func main() {
 type settings struct {
 	binary, directory string
 	seed              uint64
-	faults, port      int
+	faults            int
 }
 
-// run makes faults, one after the other, each on a copy of one of two directories.
+// run makes faults, one after the other, each on a copy of what was prepared.
 func (s settings) run(ctx context.Context) (err error) {
 	dir, err := os.MkdirTemp(s.directory, "cairn-ruin-")
 	if err != nil {
@@ -58,7 +58,7 @@ func (s settings) run(ctx context.Context) (err error) {
 		if len(t.broken) > 0 {
 			broken++
 			saved := filepath.Join(s.directory, fmt.Sprintf("ruin-%d.log", t.seed))
-			if err := os.WriteFile(saved, t.log, 0o600); err != nil {
+			if err := os.WriteFile(saved, []byte(t.log), 0o600); err != nil {
 				return err
 			}
 			fmt.Println("\tthe node's log:", saved)

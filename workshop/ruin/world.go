@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +11,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
@@ -24,16 +27,41 @@ const (
 	pending = 25 // transfers that wait when the directories are copied
 )
 
-// world is the two directories that are copied, and what a node says on them that nobody damaged.
+// world is the directories that are copied, and what a node says on them that nobody damaged.
 type world struct {
 	settings
-	dir     string
+	dir            string
+	alone, cluster known
+	members        []*member
+}
+
+// known is what a sound node says.
+type known struct {
 	hashes  map[types.Height]types.BlockHash
 	balance types.Amount // of the payer at the last of them
 	head    types.Height
 	paid    []types.TxID
 	pending []types.TxID
-	admin   string // the admin address of the node that runs
+}
+
+// target is a directory on which a node is started.
+type target struct {
+	dir, log string
+	flags    []string // of a member
+}
+
+// running is a node on it.
+type running struct {
+	target
+	process *program.Process
+	client  *client.Client // once it serves
+	admin   string         // its admin address
+}
+
+// told is what it has logged.
+func (r *running) told() string {
+	content, _ := os.ReadFile(r.log) // what is not there says nothing
+	return string(content)
 }
 
 func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
@@ -47,48 +75,46 @@ func signer() client.Signer {
 	return client.NewSigner(key)
 }
 
-// command runs a node on a directory. As root it runs it as nobody, whom permissions bind.
-func (w *world) command(dir, log, blockTime string) program.Command {
-	port := func(i int) string {
-		if w.port == 0 {
-			return "127.0.0.1:0"
-		}
-		return "127.0.0.1:" + strconv.Itoa(w.port+i)
+// nodeFlags are those of every node.
+var nodeFlags = []string{
+	"--rpc-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--prove", "off", "--rate-limit", "0", "--log-level", "info",
+}
+
+// run starts a node on a directory. As root it runs it as nobody, whom permissions bind.
+func (w *world) run(place target, blockTime string) (*running, error) {
+	r := &running{target: place}
+	if err := errors.Join(os.RemoveAll(r.ready(w)), give(place.dir)); err != nil {
+		return nil, err
 	}
-	var args []string
+	args := []string{w.binary, "node", "--data-dir", place.dir, "--block-time", blockTime, "--ready-file", r.ready(w)}
 	if os.Geteuid() == 0 {
-		args = []string{"setpriv", "--reuid", nobody, "--regid", nobody, "--clear-groups"}
+		args = slices.Concat([]string{"setpriv", "--reuid", nobody, "--regid", nobody, "--clear-groups"}, args)
 	}
-	return program.Command{
-		Args: append(args, w.binary, "node", "--data-dir", dir, "--rpc-addr", port(0), "--admin-addr", port(1),
-			"--block-time", blockTime, "--prove", "off", "--rate-limit", "0", "--log-level", "info"),
-		Log: log,
-	}
+	var err error
+	r.process, err = program.Start(program.Command{Args: slices.Concat(args, nodeFlags, place.flags), Log: place.log})
+	return r, err
 }
 
-// serve starts a node on the directory that is filled.
-func (w *world) serve(ctx context.Context, blockTime string) (*program.Node, error) {
-	if err := give(w.path("stopped")); err != nil {
-		return nil, err
-	}
-	return program.Serve(ctx, w.command(w.path("stopped"), w.path("stopped.log"), blockTime), w.ready())
-}
+func (r *running) ready(w *world) string { return filepath.Join(w.path("ready"), filepath.Base(r.dir)) }
 
-// begin starts a node on the copy that is damaged.
-func (w *world) begin(log string) (*program.Process, error) {
-	if err := errors.Join(os.RemoveAll(w.ready()), give(w.path("disk"))); err != nil {
-		return nil, err
-	}
-	command := w.command(w.path("disk/copy"), log, "1s")
-	command.Args = append(command.Args, "--ready-file", w.ready())
-	return program.Start(command)
-}
+// begin starts a node on a directory that may be damaged.
+func (w *world) begin(place target) (*running, error) { return w.run(place, "1s") }
 
-func (w *world) ready() string { return filepath.Join(w.path("ready"), "node.json") }
+// serves waits until a node serves, and tells whether that came before it ended.
+func (w *world) serves(ctx context.Context, r *running) bool {
+	n := new(program.Node)
+	if err := r.process.AwaitReady(ctx, r.ready(w), n); err != nil {
+		return false
+	}
+	var err error
+	r.admin = n.Admin
+	r.client, err = client.New(n.RPC)
+	return err == nil
+}
 
 // scrape reads the metrics.
-func (w *world) scrape(ctx context.Context) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.admin+"/metrics", nil)
+func (r *running) scrape(ctx context.Context) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.admin+"/metrics", nil)
 	if err != nil {
 		return err
 	}
@@ -119,68 +145,109 @@ func give(path string) error {
 	})
 }
 
-// prepare makes a chain with pending transactions, and leaves it as a node does that is stopped, and that is killed.
-func (w *world) prepare(ctx context.Context) error {
-	if err := os.Mkdir(w.path("ready"), 0o777); err != nil {
+// copyDir copies a directory, with the modes of its files.
+func copyDir(to, from string) error {
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
 		return err
 	}
-	if err := errors.Join(os.Chmod(w.dir, 0o755), os.Chmod(w.path("ready"), 0o777)); err != nil {
-		return err
-	}
-	command := exec.CommandContext(ctx, w.binary, "init", w.path("stopped"), "--network", string(types.Regtest), "--chain-id",
-		"4245", "--alloc", signer().Account().String()+"=1000000")
-	if output, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("make a network: %w\n%s", err, output)
-	}
-	if err := w.fill(ctx, "100ms", paid, &w.paid, nil); err != nil {
-		return err
-	}
-	return w.fill(ctx, "1h", pending, &w.pending, func() error {
-		return os.CopyFS(w.path("killed"), os.DirFS(w.path("stopped")))
+	return filepath.WalkDir(from, func(name string, entry os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		return os.Chmod(filepath.Join(to, strings.TrimPrefix(name, from)), info.Mode())
 	})
 }
 
-// fill runs a node that takes transfers, notes what it says, and stops it. done is called before that.
-func (w *world) fill(ctx context.Context, blockTime string, count int, ids *[]types.TxID, done func() error) (err error) {
-	n, err := w.serve(ctx, blockTime)
+// prepare makes a chain with pending transactions, and leaves it as a node does that is stopped, and that is killed; and
+// such a chain of a cluster.
+func (w *world) prepare(ctx context.Context) error {
+	for _, name := range []string{"ready", "members", "saved"} {
+		if err := errors.Join(os.Mkdir(w.path(name), 0o777), os.Chmod(w.path(name), 0o777)); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(os.Chmod(w.dir, 0o755), w.cairn(ctx, nil, w.initArgs("stopped")...)); err != nil {
+		return err
+	}
+	place := target{dir: w.path("stopped"), log: w.path("stopped.log")}
+	if err := w.with(ctx, place, "100ms", func(r *running) (err error) {
+		w.alone.paid, err = pay(ctx, r.client, paid, true)
+		return err
+	}); err != nil {
+		return err
+	}
+	if err := w.with(ctx, place, "1h", func(r *running) (err error) {
+		if w.alone.pending, err = pay(ctx, r.client, pending, false); err != nil {
+			return err
+		}
+		return errors.Join(w.alone.note(ctx, r.client), copyDir(w.path("killed"), w.path("stopped")))
+	}); err != nil {
+		return err
+	}
+	return w.prepareCluster(ctx)
+}
+
+// initArgs are the words of a command that makes a network whose payer has coins.
+func (w *world) initArgs(dir string) []string {
+	return []string{"init", w.path(dir), "--network", string(types.Regtest), "--chain-id", "4245",
+		"--alloc", signer().Account().String() + "=1000000"}
+}
+
+// cairn runs a command of the program, and decodes its result unless that is nil.
+func (w *world) cairn(ctx context.Context, result any, args ...string) error {
+	out, err := exec.CommandContext(ctx, w.binary, append(args, "--json")...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("cairn %v: %w\n%s", args, err, out)
+	}
+	if result == nil {
+		return nil
+	}
+	return json.Unmarshal(out, &struct{ Result any }{result})
+}
+
+// with runs a node while do does something with it.
+func (w *world) with(ctx context.Context, place target, blockTime string, do func(*running) error) error {
+	r, err := w.run(place, blockTime)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, n.Stop()) }()
-	c, err := client.New(n.RPC)
-	if err != nil {
-		return err
+	defer r.process.Kill()
+	if !w.serves(ctx, r) {
+		return fmt.Errorf("the node on %s does not serve: %s", place.dir, r.told())
 	}
-	defer c.Close()
+	defer r.client.Close()
+	return errors.Join(do(r), r.process.Stop())
+}
+
+// pay sends transfers, and waits for each to be in a block.
+func pay(ctx context.Context, c *client.Client, count int, wait bool) (ids []types.TxID, err error) {
 	for i := range count {
 		to := types.Account(signerOf(i).Account())
 		tx, err := c.Build(ctx, signer().Account(), client.Transfer(to, types.CoinUnits), client.TxFields{})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		signed, err := signer().Sign(tx)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		id, err := c.Send(ctx, signed)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		*ids = append(*ids, id)
-		if done != nil {
+		ids = append(ids, id)
+		if !wait {
 			continue
 		}
 		if _, err := c.WaitReceipt(ctx, id); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if done != nil {
-		if err := w.note(ctx, c); err != nil {
-			return err
-		}
-		return done()
-	}
-	return nil
+	return ids, nil
 }
 
 func signerOf(i int) client.Signer {
@@ -192,18 +259,18 @@ func signerOf(i int) client.Signer {
 }
 
 // note notes what a sound node says.
-func (w *world) note(ctx context.Context, c *client.Client) (err error) {
-	if w.head, err = c.BlockNumber(ctx); err != nil {
+func (k *known) note(ctx context.Context, c *client.Client) (err error) {
+	if k.head, err = c.BlockNumber(ctx); err != nil {
 		return err
 	}
-	w.hashes = make(map[types.Height]types.BlockHash)
-	for h := range w.head + 1 {
+	k.hashes = make(map[types.Height]types.BlockHash)
+	for h := range k.head + 1 {
 		block, err := c.BlockByNumber(ctx, api.AtHeight(h), false)
 		if err != nil {
 			return err
 		}
-		w.hashes[h] = block.Hash
+		k.hashes[h] = block.Hash
 	}
-	w.balance, err = c.Balance(ctx, signer().Account(), api.AtHeight(w.head))
+	k.balance, err = c.Balance(ctx, signer().Account(), api.AtHeight(k.head))
 	return err
 }
