@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/semaphore"
+
+	"github.com/cairn-chain/cairn/internal/server/admission"
 )
 
 const (
@@ -97,7 +99,8 @@ func (m *memory) tryAcquire(p *placeMemory, n int64) bool {
 	return false
 }
 
-// acquire is tryAcquire that waits.
+// acquire is tryAcquire that waits, up to memoryWait. A turn that ctx has ends meanwhile: others hold the memory, and need
+// turns to give it back.
 func (m *memory) acquire(ctx context.Context, p *placeMemory, n int64) bool {
 	if m.tryAcquire(p, n) {
 		return true
@@ -106,18 +109,23 @@ func (m *memory) acquire(ctx context.Context, p *placeMemory, n int64) bool {
 	if n > m.limit || p != nil && n > m.share() {
 		return false // it would wait in vain, and keep others waiting
 	}
-	ctx, cancel := context.WithTimeout(ctx, memoryWait)
-	defer cancel()
-	if p != nil && p.Acquire(ctx, n) != nil {
+	acquired := false
+	err := admission.Wait(ctx, func() error {
+		ctx, cancel := context.WithTimeout(ctx, memoryWait)
+		defer cancel()
+		if p != nil && p.Acquire(ctx, n) != nil {
+			return nil
+		}
+		if acquired = m.wait(ctx, p, n); !acquired && p != nil {
+			p.Release(n)
+		}
+		return nil
+	})
+	if acquired && err != nil {
+		m.release(p, n/collected)
 		return false
 	}
-	if m.wait(ctx, p, n) {
-		return true
-	}
-	if p != nil {
-		p.Release(n)
-	}
-	return false
+	return acquired
 }
 
 // wait takes n bytes of all memory when it is its turn.

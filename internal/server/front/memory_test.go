@@ -20,6 +20,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/server/request"
 )
 
@@ -520,4 +521,41 @@ func TestTickets(t *testing.T) {
 	if request.Quota(t.Context()) != nil {
 		t.Error("what is no request of a server has a bound")
 	}
+}
+
+// A request that waits for memory has no turn meanwhile: those who hold the memory may need a turn to go on.
+func TestWaitingForMemoryTakesNoTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit = 8 << 20
+		s := &Server{memory: newMemory(limit)}
+		short := admission.New(1).Short()
+		holder := ticketFrom(s, "127.0.0.1")
+		if !holder.Reserve(t.Context(), limit/2/collected) {
+			t.Fatal("the memory is not free")
+		}
+		var waiting sync.WaitGroup
+		for range 16 {
+			waiting.Go(func() {
+				ticket := ticketFrom(s, "127.0.0.1")
+				ctx := ticket.context(t.Context())
+				if err := short.Run(ctx, func() {
+					if ticket.Reserve(ctx, FreeBytes+1) {
+						ticket.Release()
+					} else {
+						t.Error("one that waited got no memory")
+					}
+				}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		ran := false
+		other := ticketFrom(s, "127.0.0.1")
+		if err := short.Run(other.context(t.Context()), func() { ran = true }); err != nil || !ran {
+			t.Errorf("beside those who wait another one ran: %t, %v", ran, err)
+		}
+		holder.Release()
+		waiting.Wait()
+	})
 }

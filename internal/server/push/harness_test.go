@@ -52,7 +52,7 @@ func newMemory(t testing.TB, methods ...jsonrpc.Method) *memory {
 	var err error
 	m.rpc, err = jsonrpc.NewServer(jsonrpc.Options{Quota: request.Quota}, append(methods,
 		jsonrpc.NewMethod(api.Subscribe.Name, func(ctx context.Context, p api.SubscribeParams) (api.Quantity, error) {
-			return request.Of(ctx).Subscriber.Subscribe(p)
+			return request.Of(ctx).Subscriber.Subscribe(ctx, p)
 		}),
 		jsonrpc.NewMethod(api.Unsubscribe.Name, func(ctx context.Context, p api.UnsubscribeParams) (bool, error) {
 			return request.Of(ctx).Subscriber.Unsubscribe(api.Quantity(p.ID))

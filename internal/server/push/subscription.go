@@ -41,9 +41,9 @@ const subscriptionBytes = 8 << 10
 
 // hold takes memory for the subscription and its filter, until it ends. An idle subscription waits for its client, so it
 // makes way where memory is short.
-func (s *subscription) hold() error {
+func (s *subscription) hold(ctx context.Context) error {
 	s.ticket = s.connection.server.config.Ticket(s.connection.request)
-	if !s.ticket.Reserve(s.connection.work, (subscriptionBytes+s.keeps)/2) { // and as much for an answer
+	if !s.ticket.Reserve(ctx, (subscriptionBytes+s.keeps)/2) { // and as much for an answer
 		s.release()
 		return api.ErrBusy
 	}
@@ -61,13 +61,13 @@ func (s *subscription) serve() {
 var suffix = []byte("}}")
 
 // Subscribe implements [request.Subscriber].
-func (m *message) Subscribe(p api.SubscribeParams) (api.Quantity, error) {
+func (m *message) Subscribe(ctx context.Context, p api.SubscribeParams) (api.Quantity, error) {
 	c := m.connection
 	s := &subscription{connection: c}
 	if err := c.server.prepare(s, p); err != nil {
 		return 0, err
 	}
-	if err := s.hold(); err != nil {
+	if err := s.hold(ctx); err != nil {
 		return 0, err
 	}
 	c.mu.Lock()

@@ -25,7 +25,7 @@ const (
 
 // Subscriber is the WebSocket connection that a message came on.
 type Subscriber interface {
-	Subscribe(api.SubscribeParams) (id api.Quantity, err error)
+	Subscribe(context.Context, api.SubscribeParams) (id api.Quantity, err error)
 	Unsubscribe(id api.Quantity) (known bool, err error)
 }
 

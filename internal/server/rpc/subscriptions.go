@@ -28,7 +28,7 @@ func (h subscriptionHandlers) subscribe(ctx context.Context, p api.SubscribePara
 	if to == nil {
 		return 0, onlyOverWebSocket(api.Subscribe.Name)
 	}
-	return to.Subscribe(p)
+	return to.Subscribe(ctx, p)
 }
 
 func (h subscriptionHandlers) unsubscribe(ctx context.Context, p api.UnsubscribeParams) (bool, error) {
