@@ -18,7 +18,7 @@ func (n *node) profile(ctx context.Context, s settings, round string) error {
 	for _, p := range []struct{ kind, path string }{
 		{"cpu", fmt.Sprintf("profile?seconds=%d", seconds)}, {"heap", "heap"},
 	} {
-		err := download(ctx, n.Admin+"/debug/pprof/"+p.path, filepath.Join(s.profiles, name+"."+p.kind))
+		err := download(ctx, n.Admin+"/debug/pprof/"+p.path, n.Token, filepath.Join(s.profiles, name+"."+p.kind))
 		if err != nil && ctx.Err() == nil {
 			return err
 		}
@@ -26,17 +26,25 @@ func (n *node) profile(ctx context.Context, s settings, round string) error {
 	return nil
 }
 
-// download writes what is at a URL to a file.
-func download(ctx context.Context, url, file string) (err error) {
+// download writes an answer of the admin address to a file. The URL needs the token that tokenFile has.
+func download(ctx context.Context, url, tokenFile, file string) (err error) {
+	token, err := os.ReadFile(tokenFile)
+	if err != nil {
+		return err
+	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
 	}
+	request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = response.Body.Close() }() // all that matters was read
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", url, response.Status)
+	}
 	out, err := os.Create(file)
 	if err != nil {
 		return err
