@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -31,6 +32,8 @@ const (
 	lingerTime  = 5 * time.Second
 	lingerPause = 500 * time.Millisecond
 	lingerBytes = 64 << 20
+	// closingBytes is how much of a client is read while its WebSocket is closed: enough for its own close.
+	closingBytes = 64 << 10
 )
 
 var errClosed = errors.New("front: the server has closed the idle connection")
@@ -57,10 +60,11 @@ type standing struct {
 // conn is a connection of a client.
 type conn struct {
 	net.Conn
-	raw    net.Conn // beneath TLS; what closes the connection under its loop
-	server *Server
-	peer   peer
-	closed sync.Once
+	raw     net.Conn // beneath TLS; what closes the connection under its loop
+	server  *Server
+	peer    peer
+	closed  sync.Once
+	closing atomic.Bool // its WebSocket is
 
 	standing // under the server's lock
 

@@ -60,6 +60,7 @@ type checkedConn struct {
 	preamble []byte // what has come of a preamble; empty within a body
 	body     int64  // bytes of the body that are still to come
 	raw      bool   // what follows cannot be told apart: net/http is told to end the connection after this request
+	late     int    // bytes that were read since the connection is closing
 	poisoned []byte // to be read instead of what the client sent; nil where all is well
 	bad      bool
 }
@@ -73,6 +74,14 @@ func (c *checkedConn) Read(p []byte) (n int, err error) {
 		n = copy(p, c.poisoned)
 		c.poisoned = c.poisoned[n:]
 		return n, nil
+	}
+	if c.closing.Load() {
+		if c.late >= closingBytes {
+			return 0, io.EOF
+		}
+		n, err = c.Conn.Read(p)
+		c.late += n
+		return n, err
 	}
 	if len(c.ahead) > 0 {
 		n = copy(p, c.ahead)

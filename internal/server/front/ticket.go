@@ -86,6 +86,10 @@ func (t *Ticket) Idle(wait func() error) error {
 	return err
 }
 
+// Closing ends the connection of a WebSocket after closingBytes more of the client: the library reads what follows its
+// close a byte at a time, until the client has closed too.
+func (t *Ticket) Closing() { t.conn.closing.Store(true) }
+
 // Used notes what processor time the ticket's work has used.
 func (t *Ticket) Used(d time.Duration) { t.used.Add(int64(d)) }
 

@@ -2,6 +2,7 @@ package front
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -123,4 +124,26 @@ func setLingerAndClose(c *net.TCPConn) error {
 		return err
 	}
 	return c.Close()
+}
+
+// endless is a client that never stops sending.
+type endless struct {
+	net.Conn
+	read int
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	e.read += len(p)
+	return len(p), nil
+}
+
+// Little of a client is read while its WebSocket closes, however much it sends.
+func TestClosingReadsLittle(t *testing.T) {
+	client := &endless{}
+	c := &checkedConn{conn: &conn{Conn: client}, raw: true}
+	(&Ticket{conn: c.conn}).Closing()
+	n, err := io.Copy(io.Discard, c)
+	if err != nil || n < closingBytes || client.read > 2*closingBytes {
+		t.Errorf("%d bytes were read of %d, %v; want about %d", n, client.read, err, closingBytes)
+	}
 }

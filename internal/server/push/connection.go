@@ -66,7 +66,7 @@ func newConnection(ctx context.Context, s *Server, r *request.Request) *connecti
 func (c *connection) serve(ws *websocket.Conn) {
 	c.ws = ws
 	close(c.opened)
-	ws.SetReadLimit(int64(c.server.config.MaxRequestBytes))
+	ws.SetReadLimit(-1) // receive has the limit: the library reads what follows it a byte at a time
 	c.tasks.Go(c.ping)
 	c.read()
 	c.closing.Do(func() { // after close, if that has begun
@@ -149,6 +149,10 @@ func (c *connection) receive(ticket Ticket) ([]byte, bool) {
 	if err != nil {
 		return nil, false
 	}
+	most := int64(c.server.config.MaxRequestBytes)
+	if int64(len(body)) > most {
+		return nil, c.tooLarge()
+	}
 	if len(body) < unreservedBytes {
 		return body, c.isText(body)
 	}
@@ -156,15 +160,26 @@ func (c *connection) receive(ticket Ticket) ([]byte, bool) {
 	reserved := ticket.Reserve(c.work, c.server.config.MaxRequestBytes)
 	c.busy.Store(false)
 	if !reserved {
+		_, _ = io.Copy(io.Discard, io.LimitReader(message, most)) // a client that still writes does not read why
 		c.close(websocket.StatusTryAgainLater, "the node has no memory for a message of that size at present")
 		return nil, false
 	}
 	all := bytes.NewBuffer(body)
-	if kept := ticket.Waits(func() { _, err = all.ReadFrom(message) }); !kept || err != nil {
+	if kept := ticket.Waits(func() { _, err = all.ReadFrom(io.LimitReader(message, most+1-int64(len(body)))) }); !kept ||
+		err != nil {
 		return nil, false
+	}
+	if int64(all.Len()) > most {
+		return nil, c.tooLarge()
 	}
 	ticket.Shrink(all.Len())
 	return all.Bytes(), c.isText(all.Bytes())
+}
+
+// tooLarge ends the connection. It returns false.
+func (c *connection) tooLarge() bool {
+	c.close(websocket.StatusMessageTooBig, "the message is too large")
+	return false
 }
 
 // isText reports whether a message is UTF-8. One that is not ends the connection (RFC 6455 8.1).
@@ -293,6 +308,7 @@ func (c *connection) close(code websocket.StatusCode, reason string) {
 		c.finish()
 		select {
 		case <-c.opened:
+			c.toll.ticket.Closing()
 			_ = c.ws.Close(code, reason) // the peer may be gone already
 		case <-c.ctx.Done():
 		}

@@ -58,6 +58,8 @@ func (t *deskTicket) Shrink(bytes int) {
 
 func (t *deskTicket) Waits(f func()) bool { f(); return true }
 
+func (t *deskTicket) Closing() {}
+
 func (t *deskTicket) Begin(context.Context) error { return nil }
 
 func (t *deskTicket) End() {}

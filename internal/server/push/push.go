@@ -134,6 +134,8 @@ type Ticket interface {
 	// Waits runs what waits for the client to send or to read. Meanwhile others may take the ticket's memory, which ends the
 	// connection; it reports whether nobody did.
 	Waits(f func()) bool
+	// Closing says that the connection is being closed: little is read of the client any more.
+	Closing()
 	// Begin waits for a turn for long work of this client. It fails with the context's cause, or when the client has gone.
 	// End ends the turn, and charges the client for the time that it took.
 	Begin(ctx context.Context) error
@@ -164,6 +166,7 @@ func (free) Yield(context.Context) error       { return nil }
 func (free) Hold(context.Context, int64) error { return nil }
 func (free) Spend(int)                         {}
 func (free) Release()                          {}
+func (free) Closing()                          {}
 
 // Stats are a Server's numbers.
 type Stats struct {
