@@ -32,7 +32,7 @@ func New(dir *datadir.Dir, config Config) (_ *Node, err error) {
 	}()
 	// Each needs what those before it opened.
 	for _, open := range []func() error{
-		n.openAdmin, n.openChain, n.openToken, n.openEngines, n.openTelemetry, n.openRole, n.openServers,
+		n.openAdmin, n.openChain, n.openToken, n.openEngines, n.openRole, n.openServers,
 	} {
 		if err := open(); err != nil {
 			return nil, err
@@ -55,24 +55,37 @@ func (n *Node) openChain() (err error) {
 	return err
 }
 
-// openRole opens the chain's state, and what gives it its blocks.
+// openRole opens the role, after what it works with: the chain's state, and what observes the node.
 func (n *Node) openRole() (err error) {
 	parts := role.Parts{
-		Dir:       n.dir,
-		Store:     n.store,
-		Book:      n.book,
-		Proofs:    n.queue,
-		Relay:     n.config.Proofs.Relay,
-		Unproven:  n.config.Proofs.Off,
-		Telemetry: n.telemetry,
-		Mempool: mempool.Options{
-			SyncJournal: n.config.SyncJournal, Log: n.config.Log, OnAccepted: n.pending.Add,
-		},
-		Program: n.config.Build.Version,
-		Public:  n.told,
-		Enter:   n.stage.enter,
-		Log:     n.config.Log,
+		Dir:      n.dir,
+		Store:    n.store,
+		Book:     n.book,
+		Proofs:   n.queue,
+		Relay:    n.config.Proofs.Relay,
+		Unproven: n.config.Proofs.Off,
+		Mempool:  mempool.Options{SyncJournal: n.config.SyncJournal, Log: n.config.Log, OnAccepted: n.pending.Add},
+		Program:  n.config.Build.Version,
+		Public:   n.told,
+		Enter:    n.stage.enter,
+		Log:      n.config.Log,
 	}
+	if err := n.openLedger(&parts); err != nil {
+		return err
+	}
+	if err := n.openTelemetry(); err != nil {
+		return err
+	}
+	parts.Telemetry = n.telemetry
+	if n.role, err = n.config.Role.Open(parts); err != nil {
+		return err
+	}
+	n.opened("", n.role.Close)
+	return nil
+}
+
+// openLedger opens the chain with its state or without, and puts it among the parts.
+func (n *Node) openLedger(parts *role.Parts) error {
 	if n.dir.Options().Stateless {
 		l, err := n.dir.Stateless(n.config.Chain, n.book, n.engine, n.config.Proofs.Bits)
 		if err != nil {
@@ -88,10 +101,6 @@ func (n *Node) openRole() (err error) {
 	}
 	n.ledger.Working(n.admission.Reserve)
 	parts.Ledger = n.ledger
-	if n.role, err = n.config.Role.Open(parts); err != nil {
-		return err
-	}
-	n.opened("", n.role.Close)
 	return nil
 }
 

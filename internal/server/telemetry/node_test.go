@@ -10,11 +10,13 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	common "go.opentelemetry.io/proto/otlp/common/v1"
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
@@ -54,6 +56,10 @@ func TestNodeExportsTraces(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, resource := range export.ResourceSpans {
+			i := slices.IndexFunc(resource.Resource.Attributes, func(a *common.KeyValue) bool { return a.Key == "cairn.chain_id" })
+			if i < 0 || resource.Resource.Attributes[i].Value.GetIntValue() != api.DevelopmentChainID {
+				t.Errorf("got the resource %v, want chain id %d", resource.Resource, api.DevelopmentChainID)
+			}
 			for _, scope := range resource.ScopeSpans {
 				for _, span := range scope.Spans {
 					spans[span.Name] = append(spans[span.Name], span)
