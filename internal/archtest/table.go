@@ -126,10 +126,11 @@ var rows = map[string][]string{
 		"internal/proof/poseidon", "internal/protocol/tree", "internal/storage/chain"},
 
 	// What the world talks to.
-	"internal/server/admission": {"internal/machine"}, // the clock of a thread
+	"internal/server/admission": {"internal/machine", "internal/server/telemetry"}, // the clock of a thread
 	"internal/server/request":   {"internal/server/admission", "api", "jsonrpc", "types"},
-	"internal/server/push":      {"internal/server/request", "api", "jsonrpc", "types", "internal/storage/chain"},
-	"internal/server/rpc": {"internal/build", "internal/server/admission", "internal/server/request", "abi", "api",
+	"internal/server/push":      {"internal/server/request", "internal/server/telemetry", "api", "jsonrpc", "types", "internal/storage/chain"},
+	"internal/server/rpc": {"internal/build", "internal/server/admission", "internal/server/request",
+		"internal/server/telemetry", "abi", "api",
 		"jsonrpc", "types", "codec",
 		"internal/engine/...", "internal/storage/chain", "internal/protocol/...", "internal/trace"},
 	"internal/server/admin":     {"internal/secret"},
@@ -140,7 +141,8 @@ var rows = map[string][]string{
 		"internal/server/admin"},
 	"internal/server/explorer": {},
 	"internal/server/front": {"internal/logs", "internal/machine", "internal/reload", "internal/secret",
-		"internal/server/admission", "internal/server/request", "jsonrpc"}, // whether a connection's other end is there
+		"internal/server/admission", "internal/server/request", "internal/server/telemetry",
+		"jsonrpc"}, // whether a connection's other end is there
 	"internal/server/telemetry": {"internal/build", "internal/logs"},
 
 	// The wiring and the commands.

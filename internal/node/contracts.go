@@ -3,7 +3,6 @@ package node
 import (
 	"github.com/cairn-chain/cairn/internal/engine/wasm"
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
-	"github.com/cairn-chain/cairn/internal/server/rpc"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -59,9 +58,8 @@ func engineMetrics() []telemetry.Metric[wasm.Stats] {
 			"Memory that modules, their machine code and idle instances take, about.",
 			func(s stats) int { return s.Bytes },
 		),
-		telemetry.Gauge("contract_code_disk_bytes", "Size of the files of machine code.", func(s stats) int64 {
-			return s.DiskBytes
-		}),
+		telemetry.Gauge("contract_code_disk_bytes", "Size of the files of machine code.",
+			func(s stats) int64 { return s.DiskBytes }),
 		telemetry.Counters("contract_calls_total", "Calls of contracts, nested ones too, by whether they ran in an "+
 			"instance that was used before.", "instance", func(s stats) map[string]uint64 {
 			return map[string]uint64{"reused": s.Reused, "new": s.Instantiated}
@@ -89,28 +87,6 @@ func viewMetrics() []telemetry.Metric[wasm.Stats] {
 			"simulation_code_bytes",
 			"Memory that modules, machine code and idle instances of calls that are not sent take, about.",
 			func(s wasm.Stats) int { return s.Bytes },
-		),
-	}
-}
-
-func simulationMetrics() []telemetry.Metric[rpc.Stats] {
-	type stats = rpc.Stats
-	return []telemetry.Metric[stats]{
-		telemetry.Gauge("simulations_running", "View calls, calls and estimates that execute.", func(s stats) int {
-			return s.Running
-		}),
-		telemetry.Counter("simulations_total", "View calls, calls and estimates that executed.", func(s stats) uint64 {
-			return s.Ended
-		}),
-		telemetry.Counter(
-			"simulations_stopped_total",
-			"Of these, those that were ended because their time was up or nobody waited.",
-			func(s stats) uint64 { return s.Stopped },
-		),
-		telemetry.Counter(
-			"simulation_seconds_total",
-			"Time that they executed, all together.",
-			func(s stats) float64 { return s.Took.Seconds() },
 		),
 	}
 }

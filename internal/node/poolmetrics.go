@@ -9,30 +9,17 @@ func poolMetrics() []telemetry.Metric[mempool.Stats] {
 	type stats = mempool.Stats
 	return []telemetry.Metric[stats]{
 		telemetry.Gauge("mempool_transactions", "Pending transactions.", func(s stats) int { return s.Count }),
-		telemetry.Gauge(
-			"mempool_held_transactions",
-			"Pending transactions that cannot be executed yet.",
-			func(s stats) int { return s.Held },
-		),
+		telemetry.Gauge("mempool_held_transactions", "Pending transactions that cannot be executed yet.",
+			func(s stats) int { return s.Held }),
 		telemetry.Gauge("mempool_bytes", "Size of the pending transactions.", func(s stats) int { return s.Bytes }),
-		telemetry.Gauge("mempool_gas", "Sum of the pending transactions' gas limits.", func(s stats) uint64 {
-			return uint64(s.Gas)
-		}),
-		telemetry.Gauge(
-			"mempool_oldest_seconds",
-			"Age of the oldest pending transaction, 0 without one.",
-			func(s stats) float64 { return s.Oldest.Seconds() },
-		),
-		telemetry.Gauge(
-			"mempool_pressure",
-			"1 while the pool is nearly full.",
-			func(s stats) int { return oneIf(s.BackPressure) },
-		),
-		telemetry.Counter(
-			"mempool_accepted_total",
-			"Transactions that clients sent and the pool took.",
-			func(s stats) uint64 { return s.Accepted },
-		),
+		telemetry.Gauge("mempool_gas", "Sum of the pending transactions' gas limits.",
+			func(s stats) uint64 { return uint64(s.Gas) }),
+		telemetry.Gauge("mempool_oldest_seconds", "Age of the oldest pending transaction, 0 without one.",
+			func(s stats) float64 { return s.Oldest.Seconds() }),
+		telemetry.Gauge("mempool_pressure", "1 while the pool is nearly full.",
+			func(s stats) int { return oneIf(s.BackPressure) }),
+		telemetry.Counter("mempool_accepted_total", "Transactions that clients sent and the pool took.",
+			func(s stats) uint64 { return s.Accepted }),
 		telemetry.Counters(
 			"mempool_refused_total",
 			"Transactions that clients sent and the pool refused, by reason.",
@@ -51,24 +38,17 @@ func poolMetrics() []telemetry.Metric[mempool.Stats] {
 			"class",
 			byClass(func(c mempool.ClassStats) uint64 { return c.Displaced }),
 		),
-		telemetry.Gauge("mempool_journal_bytes", "Size of the file of pending transactions.", func(s stats) int64 {
-			return s.JournalBytes
-		}),
-		telemetry.Gauge(
-			"mempool_journal_failed",
-			"1 while the file of pending transactions takes nothing.",
-			func(s stats) int { return oneIf(s.Journal != nil) },
-		),
+		telemetry.Gauge("mempool_journal_bytes", "Size of the file of pending transactions.",
+			func(s stats) int64 { return s.JournalBytes }),
+		telemetry.Gauge("mempool_journal_failed", "1 while the file of pending transactions takes nothing.",
+			func(s stats) int { return oneIf(s.Journal != nil) }),
 		telemetry.Counters("signatures_total", "Signatures that were checked, by what was found.", "result", func(
 			s stats,
 		) map[string]uint64 {
 			return map[string]uint64{"good": s.SignaturesGood, "bad": s.SignaturesBad}
 		}),
-		telemetry.Counter(
-			"signature_batches_total",
-			"Batches in which signatures were checked.",
-			func(s stats) uint64 { return s.SignatureBatches },
-		),
+		telemetry.Counter("signature_batches_total", "Batches in which signatures were checked.",
+			func(s stats) uint64 { return s.SignatureBatches }),
 	}
 }
 

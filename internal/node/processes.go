@@ -21,20 +21,13 @@ func RegisterSigner(t *telemetry.Telemetry, read func() signer.Stats) {
 	type stats = signer.Stats
 	telemetry.Register(t, read,
 		telemetry.Counter("signer_signed_total", "Headers that were signed.", func(s stats) uint64 { return s.Signed }),
-		telemetry.Counters("signer_refused_total", "Headers that were not signed, by reason.", "reason", func(
-			s stats,
-		) map[string]uint64 {
-			return s.Refused
-		}),
-		telemetry.Counter("signer_strangers_total", "Connections of others than the nodes that may ask.", func(
-			s stats,
-		) uint64 {
-			return s.Strangers
-		}),
+		telemetry.Counters("signer_refused_total", "Headers that were not signed, by reason.", "reason",
+			func(s stats) map[string]uint64 { return s.Refused }),
+		telemetry.Counter("signer_strangers_total", "Connections of others than the nodes that may ask.",
+			func(s stats) uint64 { return s.Strangers }),
 		telemetry.Gauge("signer_nodes", "Nodes that are connected.", func(s stats) int { return s.Nodes }),
-		telemetry.Gauge("signer_height", "Height of the newest header that was signed.", func(s stats) uint64 {
-			return uint64(s.Height)
-		}),
+		telemetry.Gauge("signer_height", "Height of the newest header that was signed.",
+			func(s stats) uint64 { return uint64(s.Height) }),
 	)
 }
 

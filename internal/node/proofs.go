@@ -63,12 +63,10 @@ func (n *Node) prove(ctx context.Context) error {
 // proofMetrics are of what waits for a proof. A store that cannot be read shows in other metrics.
 func proofMetrics() []telemetry.Metric[*Node] {
 	return []telemetry.Metric[*Node]{
-		telemetry.Counter("proofs_total", "Proofs of blocks that were verified and stored.", func(n *Node) uint64 {
-			return n.queue.Proven()
-		}),
-		telemetry.Counter("proofs_made_total", "Those of them that provers of this node made.", func(n *Node) uint64 {
-			return n.queue.Made()
-		}),
+		telemetry.Counter("proofs_total", "Proofs of blocks that were verified and stored.",
+			func(n *Node) uint64 { return n.queue.Proven() }),
+		telemetry.Counter("proofs_made_total", "Those of them that provers of this node made.",
+			func(n *Node) uint64 { return n.queue.Made() }),
 		telemetry.Counter("range_proofs_total", "Proofs of ranges of blocks that were verified and stored.", func(
 			n *Node,
 		) uint64 {
@@ -79,9 +77,8 @@ func proofMetrics() []telemetry.Metric[*Node] {
 			_, made := n.queue.Ranges()
 			return made
 		}),
-		telemetry.Gauge("proof_wanted", "1 where blocks are to have proofs, 0 with --prove off.", func(n *Node) int {
-			return oneIf(!n.config.Proofs.Off)
-		}),
+		telemetry.Gauge("proof_wanted", "1 where blocks are to have proofs, 0 with --prove off.",
+			func(n *Node) int { return oneIf(!n.config.Proofs.Off) }),
 		telemetry.KnownGauge("proof_lag_blocks", "Blocks after the newest that has its proof here.", func(
 			n *Node,
 		) (uint64, bool) {

@@ -11,12 +11,13 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/admission"
 	"github.com/cairn-chain/cairn/internal/server/front"
 	"github.com/cairn-chain/cairn/internal/server/push"
+	"github.com/cairn-chain/cairn/internal/server/rpc"
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
-// openTelemetry makes what observes the node.
+// openTelemetry makes what observes the node of a chain that is open.
 func (n *Node) openTelemetry() (err error) {
 	config := telemetry.Config{
 		Build: n.config.Build,
@@ -51,11 +52,11 @@ func (n *Node) registerMetrics() {
 	telemetry.Register(t, n.role.Pool().Stats, poolMetrics()...)
 	telemetry.Register(t, n.engineStats, engineMetrics()...)
 	telemetry.Register(t, n.views.Stats, viewMetrics()...)
-	telemetry.Register(t, n.rpc.Stats, simulationMetrics()...)
+	telemetry.Register(t, n.rpc.Stats, rpc.Metrics()...)
 	telemetry.Register(t, n.dir.Metrics, storeMetrics()...)
-	telemetry.Register(t, n.front.Stats, frontMetrics()...)
-	telemetry.Register(t, n.admission.Stats, admissionMetrics()...)
-	telemetry.Register(t, n.push.Stats, pushMetrics()...)
+	telemetry.Register(t, n.front.Stats, front.Metrics()...)
+	telemetry.Register(t, n.admission.Stats, admission.Metrics()...)
+	telemetry.Register(t, n.push.Stats, push.Metrics()...)
 	if n.dir.Path() != "" {
 		telemetry.Register(t, n.disk, diskMetrics()...)
 	}
@@ -74,23 +75,16 @@ func (n *Node) closeTelemetry() error {
 func tipMetrics() []telemetry.Metric[*ledger.Tip] {
 	type tip = *ledger.Tip
 	return []telemetry.Metric[tip]{
-		telemetry.Gauge("head_height", "Height of the newest block.", func(t tip) uint64 {
-			return uint64(t.Header.Header.Height)
-		}),
-		telemetry.Gauge(
-			"head_time_seconds",
-			"Timestamp of the newest block, in Unix seconds.",
-			func(t tip) uint64 { return t.Header.Header.Timestamp },
-		),
-		telemetry.Gauge("head_gas_used", "Gas used by the newest block.", func(t tip) uint64 {
-			return uint64(t.Header.Header.GasUsed)
-		}),
-		telemetry.Gauge("gas_limit", "Gas limit of the next block.", func(t tip) uint64 {
-			return uint64(t.Parameters.GasLimit)
-		}),
-		telemetry.Gauge("base_fee", "Base fee of the next block, in units per gas.", func(t tip) uint64 {
-			return uint64(t.Env.BaseFee)
-		}),
+		telemetry.Gauge("head_height", "Height of the newest block.",
+			func(t tip) uint64 { return uint64(t.Header.Header.Height) }),
+		telemetry.Gauge("head_time_seconds", "Timestamp of the newest block, in Unix seconds.",
+			func(t tip) uint64 { return t.Header.Header.Timestamp }),
+		telemetry.Gauge("head_gas_used", "Gas used by the newest block.",
+			func(t tip) uint64 { return uint64(t.Header.Header.GasUsed) }),
+		telemetry.Gauge("gas_limit", "Gas limit of the next block.",
+			func(t tip) uint64 { return uint64(t.Parameters.GasLimit) }),
+		telemetry.Gauge("base_fee", "Base fee of the next block, in units per gas.",
+			func(t tip) uint64 { return uint64(t.Env.BaseFee) }),
 	}
 }
 
@@ -108,11 +102,8 @@ func nodeMetrics() []telemetry.Metric[*Node] {
 			"Codes that this node does not run, because its engine failed on them or ran them wrongly.",
 			func(n *Node) int { return n.book.Stats().Quarantined },
 		),
-		telemetry.Gauge(
-			"waiting_parties",
-			"Senders and codes whose transactions wait, because one overran its time.",
-			func(n *Node) int { return n.book.Stats().Waiting },
-		),
+		telemetry.Gauge("waiting_parties", "Senders and codes whose transactions wait, because one overran its time.",
+			func(n *Node) int { return n.book.Stats().Waiting }),
 		telemetry.Gauge("tree_leaves", "Entries of the state tree.", func(n *Node) int { return n.ledger.TreeSize() }),
 	}
 }
@@ -123,120 +114,28 @@ func storeMetrics() []telemetry.Metric[kv.Metrics] {
 		telemetry.Gauge("store_damaged_files", "Files of the database in which a read found damage.",
 			func(m metrics) int { return m.DamagedFiles }),
 		telemetry.Gauge("store_disk_bytes", "Size of the database's files.", func(m metrics) uint64 { return m.DiskBytes }),
-		telemetry.Gauge(
-			"store_memtable_bytes",
-			"Size of the tables that are written to, in memory.",
-			func(m metrics) uint64 { return m.MemTableBytes },
-		),
-		telemetry.Gauge("store_cache_bytes", "Size of the database's cache in use.", func(m metrics) int64 {
-			return m.CacheBytes
-		}),
-		telemetry.Counter("store_cache_hits_total", "Blocks of files found in the cache.", func(m metrics) int64 {
-			return m.CacheHits
-		}),
-		telemetry.Counter("store_cache_misses_total", "Blocks of files that had to be read.", func(m metrics) int64 {
-			return m.CacheMisses
-		}),
+		telemetry.Gauge("store_memtable_bytes", "Size of the tables that are written to, in memory.",
+			func(m metrics) uint64 { return m.MemTableBytes }),
+		telemetry.Gauge("store_cache_bytes", "Size of the database's cache in use.",
+			func(m metrics) int64 { return m.CacheBytes }),
+		telemetry.Counter("store_cache_hits_total", "Blocks of files found in the cache.",
+			func(m metrics) int64 { return m.CacheHits }),
+		telemetry.Counter("store_cache_misses_total", "Blocks of files that had to be read.",
+			func(m metrics) int64 { return m.CacheMisses }),
 		telemetry.Counter("store_compactions_total", "Compactions.", func(m metrics) int64 { return m.Compactions }),
-		telemetry.Gauge(
-			"store_compaction_debt_bytes",
-			"Estimate of what is to be compacted.",
-			func(m metrics) uint64 { return m.CompactionDebtBytes },
-		),
-		telemetry.Gauge("store_wal_bytes", "Size of the log: written, but not in a table yet.", func(m metrics) uint64 {
-			return m.WALBytes
-		}),
+		telemetry.Gauge("store_compaction_debt_bytes", "Estimate of what is to be compacted.",
+			func(m metrics) uint64 { return m.CompactionDebtBytes }),
+		telemetry.Gauge("store_wal_bytes", "Size of the log: written, but not in a table yet.",
+			func(m metrics) uint64 { return m.WALBytes }),
 		telemetry.Counter("store_flushes_total", "Tables written out of memory.", func(m metrics) int64 { return m.Flushes }),
-		telemetry.Counter(
-			"store_write_stalls_total",
-			"Times that writing waited for flushes or compactions.",
-			func(m metrics) int64 { return m.WriteStalls },
-		),
-		telemetry.Counter(
-			"store_syncs_total",
-			"Batches that were waited for until they were on disk.",
-			func(m metrics) int64 { return m.Syncs },
-		),
-		telemetry.Counter(
-			"store_sync_seconds_total",
-			"Time from handing those over to their being on disk.",
-			func(m metrics) float64 { return m.SyncTime.Seconds() },
-		),
-		telemetry.Gauge(
-			"store_read_amplification",
-			"Levels of the database that a read may have to ask.",
-			func(m metrics) int { return m.ReadAmplification },
-		),
-	}
-}
-
-func frontMetrics() []telemetry.Metric[front.Stats] {
-	type stats = front.Stats
-	return []telemetry.Metric[stats]{
-		telemetry.Gauge("http_connections", "Open connections to the public address.", func(s stats) int { return s.Open }),
-		telemetry.Gauge(
-			"http_memory_bytes",
-			"Memory that the larger requests and answers hold, of the public address.",
-			func(s stats) int64 { return s.Memory },
-		),
-		telemetry.Counter("http_requests_total", "Requests that the loop for JSON-RPC answered.", func(s stats) uint64 {
-			return s.Requests
-		}),
-		telemetry.Counter(
-			"http_handed_over_total",
-			"Connections that went over to the general HTTP server.",
-			func(s stats) uint64 { return s.Handed },
-		),
-		telemetry.Counter(
-			"http_displaced_total",
-			"Idle connections that were closed to make way for new ones.",
-			func(s stats) uint64 { return s.Displaced },
-		),
-		telemetry.Counters("http_refused_total", "Requests and connections that were refused, by cause.", "cause", func(
-			s stats,
-		) map[string]uint64 {
-			return map[string]uint64{
-				"rate_limited": s.RateLimited, "unauthorized": s.Unauthorized, "too_large": s.TooLarge,
-				"too_many_connections": s.TooManyConnections, "timeout": s.Timeouts, "forbidden_host": s.ForbiddenHost,
-				"forbidden_origin": s.ForbiddenOrigin, "malformed": s.Malformed, "draining": s.Draining, "busy": s.Busy,
-			}
-		}),
-	}
-}
-
-func admissionMetrics() []telemetry.Metric[admission.Stats] {
-	type stats = admission.Stats
-	classes := func(of func(admission.Load) float64) func(stats) map[string]float64 {
-		return func(s stats) map[string]float64 { return map[string]float64{"short": of(s.Short), "long": of(s.Long)} }
-	}
-	return []telemetry.Metric[stats]{
-		telemetry.Gauges("admission_running", "Requests that compute now, by class.", "class",
-			classes(func(l admission.Load) float64 { return float64(l.Running) })),
-		telemetry.Gauges("admission_waiting", "Requests that wait for their turn, by class.", "class",
-			classes(func(l admission.Load) float64 { return float64(l.Waiting) })),
-		telemetry.Counters("admission_seconds_total", "Time that requests computed, by class; of long ones that of the "+
-			"processor.", "class", classes(func(l admission.Load) float64 { return l.Used.Seconds() })),
-		telemetry.Counter("admission_dropped_total", "Requests that were dropped because their client had gone.",
-			func(s stats) uint64 { return s.Dropped }),
-	}
-}
-
-func pushMetrics() []telemetry.Metric[push.Stats] {
-	type stats = push.Stats
-	return []telemetry.Metric[stats]{
-		telemetry.Gauge("push_clients", "WebSocket connections.", func(s stats) uint64 { return s.Clients }),
-		telemetry.Gauge("push_subscriptions", "Subscriptions of them.", func(s stats) uint64 { return s.Subscriptions }),
-		telemetry.Counter("push_sent_total", "Notifications sent.", func(s stats) uint64 { return s.Sent }),
-		telemetry.Counter(
-			"push_dropped_total",
-			"Connections closed because their client did not read.",
-			func(s stats) uint64 { return s.Dropped },
-		),
-		telemetry.Counter(
-			"push_displaced_total",
-			"Connections closed to make way for those of other addresses.",
-			func(s stats) uint64 { return s.Displaced },
-		),
+		telemetry.Counter("store_write_stalls_total", "Times that writing waited for flushes or compactions.",
+			func(m metrics) int64 { return m.WriteStalls }),
+		telemetry.Counter("store_syncs_total", "Batches that were waited for until they were on disk.",
+			func(m metrics) int64 { return m.Syncs }),
+		telemetry.Counter("store_sync_seconds_total", "Time from handing those over to their being on disk.",
+			func(m metrics) float64 { return m.SyncTime.Seconds() }),
+		telemetry.Gauge("store_read_amplification", "Levels of the database that a read may have to ask.",
+			func(m metrics) int { return m.ReadAmplification }),
 	}
 }
 

@@ -61,44 +61,29 @@ func clusterMetrics() []telemetry.Metric[*member] {
 	return []telemetry.Metric[*member]{
 		telemetry.Gauge("cluster_leader", "1 while a leader of the cluster is heard of.",
 			func(m *member) int { return oneIf(m.service.Status().Leader != 0) }),
-		telemetry.Gauge("cluster_leads", "1 while this member leads.", func(m *member) int {
-			return oneIf(m.service.Status().Leads)
-		}),
-		telemetry.Gauge(
-			"cluster_term",
-			"Term of the log; grows with each election.",
-			status(func(s cluster.Status) uint64 { return s.Term }),
-		),
-		telemetry.Gauge("cluster_members", "Members of the cluster.", func(m *member) int {
-			return len(m.service.Status().Peers)
-		}),
+		telemetry.Gauge("cluster_leads", "1 while this member leads.",
+			func(m *member) int { return oneIf(m.service.Status().Leads) }),
+		telemetry.Gauge("cluster_term", "Term of the log; grows with each election.",
+			status(func(s cluster.Status) uint64 { return s.Term })),
+		telemetry.Gauge("cluster_members", "Members of the cluster.",
+			func(m *member) int { return len(m.service.Status().Peers) }),
 		telemetry.Gauge("cluster_spare_voters",
 			"Voters that are reached and could be lost before there is no majority; negative without one.",
 			(*member).spare),
-		telemetry.Gauge("cluster_members_reached", "Members that are reached, with this one.", func(m *member) uint64 {
-			return m.PeerCount() + 1
-		}),
+		telemetry.Gauge("cluster_members_reached", "Members that are reached, with this one.",
+			func(m *member) uint64 { return m.PeerCount() + 1 }),
 		telemetry.Gauge("cluster_idle_seconds", "Time since this member last applied an entry of the log.",
 			func(m *member) float64 { return time.Since(m.service.Status().AppliedAt).Seconds() }),
-		telemetry.Gauge(
-			"cluster_applied_index",
-			"Last entry of the log that was applied.",
-			status(func(s cluster.Status) uint64 { return s.Applied }),
-		),
+		telemetry.Gauge("cluster_applied_index", "Last entry of the log that was applied.",
+			status(func(s cluster.Status) uint64 { return s.Applied })),
 		telemetry.Gauge("cluster_log_bytes", "Size of the log.", status(func(s cluster.Status) uint64 { return s.Bytes })),
-		telemetry.Gauge(
-			"cluster_intake_waiting",
-			"Sends that wait to be decided on.",
-			func(m *member) int { return m.service.Status().Waiting },
-		),
+		telemetry.Gauge("cluster_intake_waiting", "Sends that wait to be decided on.",
+			func(m *member) int { return m.service.Status().Waiting }),
 		telemetry.Gauge("cluster_diverged",
 			"1 if this member came to something else than the others, and takes no further part.",
 			func(m *member) int { return oneIf(m.diverged.Load() != nil) }),
-		telemetry.Counter(
-			"cluster_elections_total",
-			"Leaders that this member has heard of.",
-			func(m *member) uint64 { return m.elections.count.Load() },
-		),
+		telemetry.Counter("cluster_elections_total", "Leaders that this member has heard of.",
+			func(m *member) uint64 { return m.elections.count.Load() }),
 		telemetry.Gauges("cluster_member_lag_entries",
 			"Entries of this member's log that another has not applied, as far as it is reached.", "member",
 			func(m *member) map[string]uint64 {

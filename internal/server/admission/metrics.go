@@ -1,0 +1,20 @@
+package admission
+
+import "github.com/cairn-chain/cairn/internal/server/telemetry"
+
+// Metrics are of the requests that compute, and that wait for their turn.
+func Metrics() []telemetry.Metric[Stats] {
+	classes := func(of func(Load) float64) func(Stats) map[string]float64 {
+		return func(s Stats) map[string]float64 { return map[string]float64{"short": of(s.Short), "long": of(s.Long)} }
+	}
+	return []telemetry.Metric[Stats]{
+		telemetry.Gauges("admission_running", "Requests that compute now, by class.", "class",
+			classes(func(l Load) float64 { return float64(l.Running) })),
+		telemetry.Gauges("admission_waiting", "Requests that wait for their turn, by class.", "class",
+			classes(func(l Load) float64 { return float64(l.Waiting) })),
+		telemetry.Counters("admission_seconds_total", "Time that requests computed, by class; of long ones that of the "+
+			"processor.", "class", classes(func(l Load) float64 { return l.Used.Seconds() })),
+		telemetry.Counter("admission_dropped_total", "Requests that were dropped because their client had gone.",
+			func(s Stats) uint64 { return s.Dropped }),
+	}
+}
