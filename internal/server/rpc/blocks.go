@@ -199,7 +199,7 @@ func (h *blockHandlers) getBlocks(ctx context.Context, p api.GetBlocksParams) (a
 		if err := grown(ctx, size); err != nil {
 			return nil, err
 		}
-		item, err := h.blockItem(height, p.Range)
+		item, err := h.blockItem(ctx, height, p.Range)
 		if errors.Is(err, chain.ErrNotFound) { // a development chain went back meanwhile
 			return items, nil
 		}
@@ -219,10 +219,21 @@ func (h *blockHandlers) getBlocks(ctx context.Context, p api.GetBlocksParams) (a
 }
 
 // blockItem is the part of a block that a range asks for.
-func (h *blockHandlers) blockItem(height types.Height, wanted api.BlockRange) (api.BlockItem, error) {
+func (h *blockHandlers) blockItem(
+	ctx context.Context, height types.Height, wanted api.BlockRange,
+) (api.BlockItem, error) {
 	if wanted.RawOnly && !wanted.IncludeTransactions {
 		header, err := h.chain.Header(height)
 		return api.BlockItem{Raw: header.Encode()}, err
+	}
+	if wanted.IncludeTransactions || !wanted.HeadersOnly {
+		count, err := h.chain.TransactionCount(height)
+		if err == nil {
+			err = heavy(ctx, count/hashesPerItem)
+		}
+		if err != nil {
+			return api.BlockItem{}, err
+		}
 	}
 	var item api.BlockItem
 	if wanted.IncludeTransactions {
