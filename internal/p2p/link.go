@@ -91,7 +91,7 @@ type Link struct {
 	end     context.CancelFunc
 	running sync.WaitGroup
 
-	mu        sync.Mutex
+	mu        sync.Mutex // guards the fields below, and those of every peer
 	peers     map[uint64]*peer
 	removed   map[uint64]string // the names of those who were members before
 	strangers []net.Conn

@@ -89,14 +89,15 @@ type Pool struct {
 	changed  chan struct{}
 	journal  journaling
 	loops    loops
+	decided  decided
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	head    headState
 	index   index
 	filling filling
 	judging judging
 	fates   fates
-	decided decided // it says itself what guards it
+	gone    []types.TxID // that left without being in a block, of which the journal is to be told; of a member's pool
 }
 
 // loops are the pool's goroutines.

@@ -15,14 +15,12 @@ import (
 // that holds. So a member that starts again must begin with exactly what it held at some position of the log, whatever
 // of the chain is on disk by then.
 type decided struct {
-	moving sync.Mutex // held while the log moves the pool; guards what follows, reached together with Pool.mu
+	moving sync.Mutex // held while the log moves the pool; guards the fields below. To write reached takes Pool.mu too
 	// through is the last entry whose transactions were taken.
 	through uint64
 	// reached is the height at which the journal's transactions were pending. The chain may have lost the last blocks
 	// until there; as long as it has, no limit is asked, as that was done at that height.
 	reached types.Height
-
-	gone []types.TxID // not pending any more though no block has them, of which the journal is to be told; under Pool.mu
 }
 
 // ahead reports whether what is pending is of a later block than the head.
@@ -44,8 +42,8 @@ func (p *Pool) position() Position {
 // That was refused, had to make way, or has expired. The caller holds decided.moving.
 func (p *Pool) notePosition(refused ...types.TxID) error {
 	p.mu.Lock()
-	gone := append(p.decided.gone, refused...)
-	p.decided.gone = nil
+	gone := append(p.gone, refused...)
+	p.gone = nil
 	gone = slices.DeleteFunc(gone, func(id types.TxID) bool { return p.index.byID[id] != nil })
 	p.mu.Unlock()
 	if p.journal.file == nil {
@@ -63,7 +61,7 @@ func (p *Pool) notePosition(refused ...types.TxID) error {
 // pushOut is forget of what no block has, which the journal would bring back.
 func (p *Pool) pushOut(e *entry, fate Fate) {
 	if !e.gone && p.opts.decided && p.journal.file != nil {
-		p.decided.gone = append(p.decided.gone, e.tx.ID())
+		p.gone = append(p.gone, e.tx.ID())
 	}
 	p.forget(e, fate)
 }
@@ -126,7 +124,7 @@ func (p *Pool) clear(index uint64, head Head) {
 		p.settle(s)
 	}
 	clear(p.index.idle)
-	p.decided.through, p.decided.reached, p.decided.gone = index, head.Height, nil
+	p.decided.through, p.decided.reached, p.gone = index, head.Height, nil
 	p.moveTo(head, nil)
 }
 

@@ -95,8 +95,8 @@ func (s *Solo) Snapshot(ctx context.Context) (id uint64, err error) {
 	err = s.between(ctx, func() error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.last++
-		id = s.last
+		s.lastSnapshot++
+		id = s.lastSnapshot
 		s.taken = append(s.taken, snapshot{id, s.ledger.Tip().Header.Header.Height, s.offset, s.pool.Arrivals()})
 		return nil
 	})
@@ -138,6 +138,6 @@ func (s *Solo) Continue() {
 	now := s.clock.Wall()
 	s.offset = max(0, time.Unix(int64(head.Timestamp), 0).Sub(now))
 	if head.Height > 0 {
-		s.last = max(s.last, uint64(now.UnixMicro())) // there were never more than one in a microsecond
+		s.lastSnapshot = max(s.lastSnapshot, uint64(now.UnixMicro())) // there were never more than one in a microsecond
 	}
 }

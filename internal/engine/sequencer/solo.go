@@ -45,8 +45,14 @@ type Solo struct {
 	signing
 	requests chan request
 	running  context.Context // Run's, for what waits in its loop
-	timing
-	snapshots
+	changed  chan struct{}   // blockTime was set
+
+	mu           sync.Mutex // guards the fields below: others read them beside the loop
+	blockTime    time.Duration
+	offset       time.Duration // of the chain's time over the clock's
+	nextTime     uint64        // of the next block, 0 if none is set
+	taken        []snapshot    // that a development chain can go back to
+	lastSnapshot uint64        // IDs are not used again
 }
 
 // signing is the producer's key, and what keeps it from signing two blocks of one height.
@@ -56,21 +62,6 @@ type signing struct {
 	lock   *signstate.State // of key; may be nil
 	// signed is the block that the lock held when it was given: the chain must have it before the next block is made.
 	signed signstate.Block
-}
-
-// timing is when blocks are made and which time they get.
-type timing struct {
-	mu        sync.Mutex // guards the rest, for reading beside the loop
-	blockTime time.Duration
-	offset    time.Duration // of the chain's time over the clock's
-	nextTime  uint64        // of the next block, 0 if none is set
-	changed   chan struct{} // blockTime was set
-}
-
-// snapshots are those that a development chain can go back to; the lock of timing guards them, as they hold an offset.
-type snapshots struct {
-	taken []snapshot
-	last  uint64 // IDs are not used again
 }
 
 // request is something to do between two blocks.
@@ -83,11 +74,12 @@ type request struct {
 func New(l *ledger.Ledger, pool *mempool.Pool, book *quarantine.List, key Signer, clock Clock,
 	blockTime time.Duration) *Solo {
 	return &Solo{
-		Picker:   NewPicker(l, pool, book, clock),
-		signing:  signing{key: key},
-		running:  context.Background(),
-		requests: make(chan request),
-		timing:   timing{blockTime: blockTime, changed: make(chan struct{}, 1)},
+		Picker:    NewPicker(l, pool, book, clock),
+		signing:   signing{key: key},
+		running:   context.Background(),
+		requests:  make(chan request),
+		changed:   make(chan struct{}, 1),
+		blockTime: blockTime,
 	}
 }
 

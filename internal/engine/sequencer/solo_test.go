@@ -311,7 +311,7 @@ func TestNoSnapshotHasTheNumberOfOneBeforeARestart(t *testing.T) {
 		if err != nil {
 			f.t.Fatal(err)
 		}
-		f.Solo.last, f.Solo.taken = 0, nil
+		f.Solo.lastSnapshot, f.Solo.taken = 0, nil
 		f.Continue()
 		after, err := f.Snapshot(ctx)
 		if err != nil || after == before {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
@@ -82,9 +83,15 @@ type Engine struct {
 	// generationBytes is how many bytes of modules a wazero runtime compiles, ever; see [generation].
 	generationBytes int
 	stats           counters
-	warm
-	// interpreter is nil before it is asked for; mu of warm guards it.
-	interpreter *Engine
+
+	mu          sync.Mutex  // guards the fields below
+	generation  *generation // that new modules are compiled in
+	codes       map[types.CodeHash]*list.Element
+	recent      *list.List // of *code, last used first
+	idle        int        // instances of all codes
+	bytes       int        // of all codes and idle instances, about
+	closed      bool
+	interpreter *Engine // nil until the first request for it
 }
 
 type counters struct {
@@ -129,7 +136,8 @@ func unopened(opts Options) *Engine {
 	return &Engine{
 		opts:            opts.withDefaults(),
 		generationBytes: 16 << 20,
-		warm:            warm{codes: map[types.CodeHash]*list.Element{}, recent: list.New()},
+		codes:           map[types.CodeHash]*list.Element{},
+		recent:          list.New(),
 	}
 }
 

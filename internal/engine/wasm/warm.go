@@ -1,24 +1,11 @@
 package wasm
 
 import (
-	"container/list"
 	"errors"
-	"sync"
 
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 	"github.com/cairn-chain/cairn/types"
 )
-
-// warm is what an engine keeps in memory: modules, and instances that wait for a call.
-type warm struct {
-	mu         sync.Mutex
-	generation *generation // that new modules are compiled in
-	codes      map[types.CodeHash]*list.Element
-	recent     *list.List // of *code, last used first
-	idle       int        // instances of all codes
-	bytes      int        // of all codes and idle instances, about
-	closed     bool
-}
 
 // hold gives a module's code, as one that was used just now, and keeps it from being closed until it is released.
 func (e *Engine) hold(hash types.CodeHash, module *vm.Module) (*code, error) {
@@ -165,22 +152,22 @@ func (e *Engine) shed() (l leftovers) {
 }
 
 // drop takes the idle instance of a code that was not used for longest.
-func (w *warm) drop(c *code, l *leftovers) {
+func (e *Engine) drop(c *code, l *leftovers) {
 	i := c.idle[0]
 	c.idle = append(c.idle[:0], c.idle[1:]...)
-	w.idle--
-	w.bytes -= i.size
+	e.idle--
+	e.bytes -= i.size
 	l.instances = append(l.instances, i)
 }
 
 // evict forgets a code. It is closed now, or by the last of its users.
-func (w *warm) evict(c *code, l *leftovers) {
+func (e *Engine) evict(c *code, l *leftovers) {
 	for len(c.idle) > 0 {
-		w.drop(c, l)
+		e.drop(c, l)
 	}
-	w.recent.Remove(w.codes[c.hash])
-	delete(w.codes, c.hash)
-	w.bytes -= c.size
+	e.recent.Remove(e.codes[c.hash])
+	delete(e.codes, c.hash)
+	e.bytes -= c.size
 	c.evicted = true
 	if c.users == 0 {
 		l.codes = append(l.codes, c)

@@ -16,7 +16,7 @@ type connections struct {
 	draining         atomic.Bool
 	running          sync.WaitGroup // their loops, not what net/http runs
 
-	mu       sync.Mutex // opening and closing connections, and their becoming idle and active
+	mu       sync.Mutex // guards the fields below, and the standing of every connection
 	listener net.Listener
 	conns    map[*conn]struct{}
 	sites    map[netip.Addr]*site
