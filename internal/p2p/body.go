@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/cairn-chain/cairn/codec"
+	"github.com/cairn-chain/cairn/internal/engine/cluster"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -53,14 +54,8 @@ type Taken struct {
 	Results []Result
 }
 
-// Pending is a member's pool after a block.
-type Pending struct {
-	Applied      uint64 // the entry of the log up to which the pool has all
-	Height       types.Height
-	Hash         types.BlockHash
-	Times        []uint64 // of each transaction, at which it was taken, in Unix milliseconds
-	Transactions [][]byte // encoded, in the order of their arrival
-}
+// pool is a member's pool after a block, as the link carries it.
+type pool cluster.Pending
 
 // clip cuts text to so many bytes, and leaves no part of a character.
 func clip(text string, bytes int) string {
@@ -165,20 +160,20 @@ func decodeBlocks(b []byte) ([][]byte, error) {
 }
 
 // pages are the frames of a pool: each has the block, some of the transactions, and whether more follow.
-func (p Pending) pages(write func([]byte) error) error {
+func (p pool) pages(write func([]byte) error) error {
 	for n := 0; ; {
 		e := codec.NewEncoder(1 << 10)
 		e.U64(p.Applied)
-		e.U64(uint64(p.Height))
-		e.Fixed(p.Hash[:])
+		e.U64(uint64(p.Head.Height))
+		e.Fixed(p.Head.Hash[:])
 		first := n
 		for size := 0; n < len(p.Transactions) && size < pageBytes; n++ {
-			size += len(p.Transactions[n])
+			size += len(p.Transactions[n].Encoded)
 		}
 		e.U64(uint64(n - first))
-		for i := first; i < n; i++ {
-			e.U64(p.Times[i])
-			e.Bytes(p.Transactions[i])
+		for _, tx := range p.Transactions[first:n] {
+			e.U64(tx.Time)
+			e.Bytes(tx.Encoded)
 		}
 		more := n < len(p.Transactions)
 		e.Option(more)
@@ -189,13 +184,13 @@ func (p Pending) pages(write func([]byte) error) error {
 }
 
 // add adds a page, and tells whether more follow.
-func (p *Pending) add(page []byte) (more bool, err error) {
+func (p *pool) add(page []byte) (more bool, err error) {
 	d := codec.NewDecoder(page)
-	p.Applied, p.Height = d.U64(), types.Height(d.U64())
-	d.Fixed(p.Hash[:])
+	p.Applied, p.Head.Height = d.U64(), types.Height(d.U64())
+	d.Fixed(p.Head.Hash[:])
 	for range d.Length(MaxFrame/16, 16) {
-		p.Times = append(p.Times, d.U64())
-		p.Transactions = append(p.Transactions, d.Bytes(types.MaxTransactionBytes))
+		tx := cluster.PendingTransaction{Time: d.U64(), Encoded: d.Bytes(types.MaxTransactionBytes)}
+		p.Transactions = append(p.Transactions, tx)
 	}
 	more = d.Option()
 	return more, d.Finish()

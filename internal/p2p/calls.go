@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/codec"
+	"github.com/cairn-chain/cairn/internal/engine/cluster"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -223,10 +224,11 @@ func (l *Link) Blocks(ctx context.Context, member uint64, from, to types.Height)
 }
 
 // Pending asks a member for its pool.
-func (l *Link) Pending(ctx context.Context, member uint64) (p Pending, err error) {
+func (l *Link) Pending(ctx context.Context, member uint64) (cluster.Pending, error) {
+	var p pool
 	c, err := l.callerOf(member)
 	if err != nil {
-		return p, err
+		return cluster.Pending{}, err
 	}
 	size := 0
 	err = c.stream(ctx, framePending, framePage, nil, func(page []byte) (bool, error) {
@@ -235,7 +237,7 @@ func (l *Link) Pending(ctx context.Context, member uint64) (p Pending, err error
 		}
 		return p.add(page)
 	})
-	return p, err
+	return cluster.Pending(p), err
 }
 
 // Lease asks a member whether this one may make the proof of a block, or of what else the handler gives a number.
@@ -389,7 +391,7 @@ func (l *Link) do(ctx context.Context, member uint64, k kind, body []byte, write
 		if err != nil {
 			return write(frameFailed, encodeFailed(err.Error()))
 		}
-		return pending.pages(func(page []byte) error { return write(framePage, page) })
+		return pool(pending).pages(func(page []byte) error { return write(framePage, page) })
 	case frameMembers:
 		return write(frameMembersOf, handler.Members())
 	case frameReport:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/cairn-chain/cairn/internal/engine/cluster"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -20,7 +21,9 @@ func FuzzFrames(f *testing.F) {
 	f.Add(appendFrame(nil, frameFailed, encodeFailed("reason")))
 	f.Add(appendFrame(nil, frameProof, encodeProofs([]types.Height{3, 9})))
 	_ = proof{3, []byte{1}}.parts(func(b []byte) error { f.Add(appendFrame(nil, frameProofPart, b)); return nil })
-	page := Pending{Applied: 2, Height: 1, Times: []uint64{4}, Transactions: [][]byte{{5}}}
+	page := pool{
+		Applied: 2, Head: cluster.Head{Height: 1}, Transactions: []cluster.PendingTransaction{{Time: 4, Encoded: []byte{5}}},
+	}
 	_ = page.pages(func(b []byte) error { f.Add(appendFrame(nil, framePage, b)); return nil })
 	f.Fuzz(func(t *testing.T, data []byte) {
 		k, body, err := readFrame(bytes.NewReader(data), MaxFrame)
@@ -59,7 +62,7 @@ func recode(k kind, body []byte) ([]byte, error) {
 		blocks, err := decodeBlocks(body)
 		return encodeBlocks(blocks), err
 	case framePage:
-		var p Pending
+		var p pool
 		more, err := p.add(body)
 		if err != nil || more {
 			return nil, err // of several pages each is smaller than the last alone would be

@@ -40,7 +40,7 @@ type Handler interface {
 	// Blocks are released blocks, the first of those asked for at least.
 	Blocks(from, to types.Height) ([][]byte, error)
 	// Pending is the pool.
-	Pending() (Pending, error)
+	Pending() (cluster.Pending, error)
 	// Lease tells whether a member may make the proof of a block.
 	Lease(member uint64, height types.Height) bool
 	// Proof is the proof of the first of some blocks that has one here; block 0 says that none has.

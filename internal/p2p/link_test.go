@@ -70,11 +70,11 @@ func (m *told) Blocks(from, to types.Height) (blocks [][]byte, err error) {
 	return blocks, nil
 }
 
-func (m *told) Pending() (Pending, error) {
-	p := Pending{Applied: 6, Height: 7, Hash: types.BlockHash{8}}
+func (m *told) Pending() (cluster.Pending, error) {
+	p := cluster.Pending{Applied: 6, Head: cluster.Head{Height: 7, Hash: types.BlockHash{8}}}
 	for i := range 30 { // pages of a MiB
-		p.Times = append(p.Times, uint64(i))
-		p.Transactions = append(p.Transactions, bytes.Repeat([]byte{byte(i)}, 100_000))
+		tx := cluster.PendingTransaction{Time: uint64(i), Encoded: bytes.Repeat([]byte{byte(i)}, 100_000)}
+		p.Transactions = append(p.Transactions, tx)
 	}
 	return p, nil
 }
@@ -312,9 +312,9 @@ func TestCalls(t *testing.T) {
 		t.Errorf("a block that is not there: %v", err)
 	}
 	pending, err := a.Pending(ctx, b.ID())
-	if err != nil || pending.Applied != 6 || pending.Height != 7 || len(pending.Transactions) != 30 ||
-		pending.Times[29] != 29 ||
-		!bytes.Equal(pending.Transactions[29], bytes.Repeat([]byte{29}, 100_000)) {
+	if err != nil || pending.Applied != 6 || pending.Head.Height != 7 || len(pending.Transactions) != 30 ||
+		pending.Transactions[29].Time != 29 ||
+		!bytes.Equal(pending.Transactions[29].Encoded, bytes.Repeat([]byte{29}, 100_000)) {
 		t.Errorf("%d pending transactions, %v", len(pending.Transactions), err)
 	}
 	for height, want := range map[types.Height]bool{4: false, 5: true} {

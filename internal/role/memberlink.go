@@ -90,18 +90,6 @@ func refusalOf(r p2p.Result) error {
 	return told
 }
 
-func (l memberLink) Pending(ctx context.Context, of uint64) (cluster.Pending, error) {
-	got, err := l.Link.Pending(ctx, of)
-	if err != nil {
-		return cluster.Pending{}, err
-	}
-	p := cluster.Pending{Applied: got.Applied, Head: cluster.Head{Height: got.Height, Hash: got.Hash}}
-	for i, tx := range got.Transactions {
-		p.Transactions = append(p.Transactions, cluster.PendingTransaction{Time: got.Times[i], Encoded: tx})
-	}
-	return p, nil
-}
-
 func (l memberLink) Unfit() map[uint64]string {
 	unfit := make(map[uint64]string)
 	for id, p := range l.Peers() {
@@ -159,14 +147,7 @@ func (m *member) Blocks(from, to types.Height) ([][]byte, error) {
 	return m.service.ServeBlocks(from, to)
 }
 
-func (m *member) Pending() (p2p.Pending, error) {
-	pending, err := m.service.ServePending()
-	p := p2p.Pending{Applied: pending.Applied, Height: pending.Head.Height, Hash: pending.Head.Hash}
-	for _, tx := range pending.Transactions {
-		p.Times, p.Transactions = append(p.Times, tx.Time), append(p.Transactions, tx.Encoded)
-	}
-	return p, err
-}
+func (m *member) Pending() (cluster.Pending, error) { return m.service.ServePending() }
 
 func (m *member) Lease(member uint64, height types.Height) bool {
 	return m.service.Status().Leads && m.grantProof(member, blockproof.Span(height))
