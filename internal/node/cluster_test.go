@@ -12,6 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/engine/cluster"
 	"github.com/cairn-chain/cairn/internal/role"
+	"github.com/cairn-chain/cairn/internal/server/admin"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -45,6 +46,12 @@ func TestMemberIsNotReadyWhileAnotherKeyProduces(t *testing.T) {
 	if _, err := dir.InitCluster(datadir.Membership{Name: "a", Address: "127.0.0.1:1"}); err != nil {
 		t.Fatal(err)
 	}
+	proving := make(chan struct{})
+	prove := func(ctx context.Context, _ admin.Client) error {
+		close(proving)
+		<-ctx.Done()
+		return ctx.Err()
+	}
 	n, err := New(dir, Config{
 		Chain: datadir.Chain{Genesis: &genesis},
 		Role: role.Member{
@@ -53,6 +60,7 @@ func TestMemberIsNotReadyWhileAnotherKeyProduces(t *testing.T) {
 			MaxLag:     10,
 		},
 		Serving: Serving{RPCAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0"},
+		Proofs:  Proofs{Relay: true, Prove: prove},
 		Log:     slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -68,6 +76,7 @@ func TestMemberIsNotReadyWhileAnotherKeyProduces(t *testing.T) {
 			t.Fatal("the member ended: ", err)
 		}
 	}
+	<-proving // as no member follows another, it proves though it has upstreams to hand on to
 	if ready, reason := n.ready(); ready || !strings.Contains(reason, "the chain's producer is") {
 		t.Errorf("ready: %v, %s", ready, reason)
 	}
