@@ -23,14 +23,14 @@ type Pending[R any] struct {
 	result *R
 }
 
-// Add adds a call to the batch; its answer is there after [Batch.Send].
+// Add adds a call to the batch. Its result is available after [Batch.Send].
 func Add[P, R any](b *Batch, method api.Method[P, R], params P) Pending[R] {
 	result := new(R)
 	b.calls = append(b.calls, jsonrpc.BatchCall{Method: method.Name, Params: positional(params), Result: result})
 	return Pending[R]{batch: b, index: len(b.calls) - 1, result: result}
 }
 
-// positional lists the fields of a struct of parameters; an optional one that is not given says so by its zero value.
+// positional lists the fields of a parameter struct. An optional parameter that is not set has its zero value.
 func positional(params any) []any {
 	fields := reflect.ValueOf(params)
 	list := make([]any, fields.NumField())
@@ -40,8 +40,9 @@ func positional(params any) []any {
 	return list
 }
 
-// Send makes the batch's calls. It fails where the request as a whole does; each call has its own error in its result.
-// If the node refuses the request as too large, Send splits it, down to one call. It retries as [WithRetry] says.
+// Send makes the batch's calls. It returns an error only if the request as a whole fails; each call has its own error
+// in its result. If the node refuses the request as too large, Send splits it, down to single calls. It retries as
+// [WithRetry] describes.
 func (b *Batch) Send(ctx context.Context, c *Client) error {
 	var waits patience
 	for left := b.places(); ; {
@@ -55,7 +56,7 @@ func (b *Batch) Send(ctx context.Context, c *Client) error {
 		}
 		if ctx.Err() != nil || len(again) == 0 || !waits.more(ctx, c, why) {
 			if len(left) < len(b.calls) {
-				return nil // others were answered before
+				return nil // an earlier part was answered
 			}
 			return whole
 		}
@@ -63,7 +64,7 @@ func (b *Batch) Send(ctx context.Context, c *Client) error {
 	}
 }
 
-// SendOnce is Send, but asks nothing again that only passes.
+// SendOnce is like Send, but does not retry transient failures.
 func (b *Batch) SendOnce(ctx context.Context, c *Client) error {
 	return c.divide(ctx, b.calls, b.places())
 }
@@ -76,8 +77,8 @@ func (b *Batch) places() []int {
 	return places
 }
 
-// divide makes one request of the calls at places. If the node refuses it for a bound of the request, divide splits it.
-// It returns the error of its own request as a whole, nil where it was split.
+// divide sends the calls at the given indexes as one request, and splits it if the node refuses it for exceeding a
+// limit. It returns the error of the request as a whole, or nil if it was split.
 func (c *Client) divide(ctx context.Context, calls []jsonrpc.BatchCall, places []int) error {
 	part := make([]jsonrpc.BatchCall, len(places))
 	for k, i := range places {
@@ -104,7 +105,7 @@ func (c *Client) divide(ctx context.Context, calls []jsonrpc.BatchCall, places [
 	return nil
 }
 
-// isBound reports whether a call was refused because the request that it was in is too large: alone it may be answered.
+// isBound reports whether a call was refused because its request was too large; the same call alone may succeed.
 func isBound(err error, sends bool) bool {
 	var status *StatusError
 	if errors.As(err, &status) {
@@ -123,7 +124,7 @@ func isBound(err error, sends bool) bool {
 	return false
 }
 
-// Result is what the call answered, or failed with, once the batch has been sent.
+// Result returns the result or error of the call, once the batch has been sent.
 func (p Pending[R]) Result() (R, error) {
 	return *p.result, p.batch.calls[p.index].Err
 }

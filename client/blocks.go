@@ -10,36 +10,35 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// BlockByNumber is the block that a reference names, nil above the head; full asks for its transactions and not only
-// their hashes.
+// BlockByNumber returns the block that a reference names, or nil above the head. With full it includes the
+// transactions, not only their hashes.
 func (c *Client) BlockByNumber(ctx context.Context, block api.BlockRef, full bool) (*api.Block, error) {
 	return Invoke(ctx, c, api.GetBlockByNumber, api.GetBlockByNumberParams{Block: block, Full: full})
 }
 
-// BlockByHash is the block with a hash, nil where there is none. A node that does not have all blocks, and not this one,
-// fails with [api.ErrPruned]: it cannot know.
+// BlockByHash returns the block with a hash, or nil if there is none. A node without full history cannot know that a
+// block it lacks does not exist: it fails with [api.ErrPruned].
 func (c *Client) BlockByHash(ctx context.Context, hash types.BlockHash, full bool) (*api.Block, error) {
 	return Invoke(ctx, c, api.GetBlockByHash, api.GetBlockByHashParams{Hash: hash, Full: full})
 }
 
-// Blocks are the blocks from one height to another, both included, ascending. The node may answer with fewer, from the
-// first on, and does with none when that is above its head.
+// Blocks returns the blocks of a range of heights, both ends included, ascending. The node may return only the first
+// blocks of the range, and returns none if from is above its head.
 func (c *Client) Blocks(ctx context.Context, from, to types.Height, transactions bool) ([]api.BlockItem, error) {
 	return Invoke(ctx, c, api.GetBlocks, api.GetBlocksParams{
 		Range: api.BlockRange{From: from, To: to, IncludeTransactions: transactions},
 	})
 }
 
-// maxBlocksFile is how long the answer of [Client.EncodedBlocks] may be: blocks of [api.MaxBlocksBytes], or one that is
-// larger.
+// maxBlocksFile bounds the response of [Client.EncodedBlocks]: [api.MaxBlocksBytes] of blocks, or one larger block.
 const maxBlocksFile = max(api.MaxBlocksBytes, maxEncodedBlock) + 8 + 8*api.MaxBlocks
 
 const maxEncodedBlock = types.MaxBlockBytes + types.SignedHeaderBytes + 8
 
-// EncodedBlocks are bincode(Block) of the blocks from one height to another, both included, ascending: like
-// [Client.Blocks], but downloaded as bytes. follower, unless it is empty, names a node that follows this one, in at
-// most [api.MaxFollowerBytes]. The node answers with at most [api.MaxBlocks]. Errors are [ErrBadAnswer], [ErrTooLarge]
-// and those of [Client.Download].
+// EncodedBlocks returns the bincode encodings of the blocks in a range of heights, both ends included, ascending. It is
+// like [Client.Blocks], but downloads bytes, at most [api.MaxBlocks] blocks. A non-empty follower of at most
+// [api.MaxFollowerBytes] names the node that follows this one. It fails with [ErrBadAnswer], [ErrTooLarge] or an error
+// of [Client.Download].
 func (c *Client) EncodedBlocks(ctx context.Context, from, to types.Height, follower string) ([][]byte, error) {
 	path := fmt.Sprintf("%s%d-%d", api.BlocksPath, from, to)
 	if follower != "" {
@@ -64,25 +63,26 @@ func decodeBlocks(answer []byte) ([][]byte, error) {
 	return blocks, nil
 }
 
-// Transaction is a pending or included transaction, nil when it is neither. [api.ErrPruned] is as for
-// [Client.BlockByHash].
+// Transaction returns a pending or included transaction, or nil if there is none. It fails with [api.ErrPruned] as
+// [Client.BlockByHash] does.
 func (c *Client) Transaction(ctx context.Context, id types.TxID) (*api.Transaction, error) {
 	return Invoke(ctx, c, api.GetTransactionByHash, api.TransactionParams{Hash: id})
 }
 
-// Receipt is the receipt of an included transaction, nil while it is pending, and where it is in no block since genesis.
-// [api.ErrPruned] is as for [Client.BlockByHash].
+// Receipt returns the receipt of an included transaction, or nil if the transaction is pending or in no block since
+// genesis. It fails with [api.ErrPruned] as [Client.BlockByHash] does.
 func (c *Client) Receipt(ctx context.Context, id types.TxID) (*api.Receipt, error) {
 	return Invoke(ctx, c, api.GetTransactionReceipt, api.TransactionParams{Hash: id})
 }
 
-// TransactionStatus says where a transaction is. [api.ErrPruned] is as for [Client.BlockByHash].
+// TransactionStatus returns the status of a transaction. It fails with [api.ErrPruned] as [Client.BlockByHash] does.
 func (c *Client) TransactionStatus(ctx context.Context, id types.TxID) (api.TransactionStatus, error) {
 	return Invoke(ctx, c, api.GetTransactionStatus, api.TransactionParams{Hash: id})
 }
 
-// TransactionsOf lists the included transactions in which an account has a part, newest first, at most limit (1 to
-// [api.MaxTransactionsPage]). The next page is before the cursor of the last one seen; "" begins with the newest.
+// TransactionsOf lists the included transactions that involve an account, newest first, at most limit (1 to
+// [api.MaxTransactionsPage]). To get the next page, pass the cursor of the last transaction as before; "" begins with
+// the newest.
 func (c *Client) TransactionsOf(
 	ctx context.Context, account types.Account, limit uint64, before string,
 ) ([]api.Transaction, error) {
@@ -97,8 +97,8 @@ func (c *Client) RecentTransactions(ctx context.Context, limit uint64) ([]api.Tr
 	return Invoke(ctx, c, api.ListRecentTransactions, api.ListRecentTransactionsParams{Limit: &limit})
 }
 
-// BlockTransactions are the transactions of a block in their order from an index on, at most limit (1 to
-// [api.MaxTransactionsPage]); none behind the last and above the head.
+// BlockTransactions returns the transactions of a block in order, from an index on, at most limit (1 to
+// [api.MaxTransactionsPage]). There are none past the last or above the head.
 func (c *Client) BlockTransactions(
 	ctx context.Context, block api.BlockRef, from, limit uint64,
 ) ([]api.Transaction, error) {
@@ -107,8 +107,8 @@ func (c *Client) BlockTransactions(
 	})
 }
 
-// BlockReceipts are the receipts of a block in the order of its transactions, from an index on, at most limit (1 to
-// [api.MaxReceiptsPage]) and fewer if they are large; none behind the last and above the head.
+// BlockReceipts returns the receipts of a block in the order of its transactions, from an index on, at most limit (1 to
+// [api.MaxReceiptsPage]) and fewer if they are large. There are none past the last or above the head.
 func (c *Client) BlockReceipts(ctx context.Context, block api.BlockRef, from, limit uint64) ([]api.Receipt, error) {
 	return Invoke(ctx, c, api.GetBlockReceipts, api.GetBlockReceiptsParams{
 		Block: block, Page: api.BlockReceiptsPage{From: from, Limit: &limit},

@@ -7,13 +7,13 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// BlockNumber is the height of the latest block.
+// BlockNumber returns the height of the latest block.
 func (c *Client) BlockNumber(ctx context.Context) (types.Height, error) {
 	height, err := Invoke(ctx, c, api.BlockNumber, api.NoParams{})
 	return types.Height(height), err
 }
 
-// ChainID is the chain id that transactions are signed for. The node is asked once.
+// ChainID returns the chain ID that transactions are signed for. It asks the node once and caches the result.
 func (c *Client) ChainID(ctx context.Context) (uint64, error) {
 	if id := c.chainID.Load(); id != nil {
 		return *id, nil
@@ -27,7 +27,7 @@ func (c *Client) ChainID(ctx context.Context) (uint64, error) {
 	return id, nil
 }
 
-// Balance is an account's balance after the block at, in smallest units; 0 for an account that was never touched.
+// Balance returns an account's balance after the block at, in smallest units; 0 for an account that was never touched.
 func (c *Client) Balance(ctx context.Context, account types.Account, at api.BlockRef) (types.Amount, error) {
 	params := api.GetBalanceParams{Account: account.String(), Block: at}
 	if at != api.Latest() {
@@ -38,8 +38,8 @@ func (c *Client) Balance(ctx context.Context, account types.Account, at api.Bloc
 	return types.Amount(balance), err
 }
 
-// Nonce is an account's nonce at a point. api.NonceRef{} is after the latest block. api.Pending() counts the executable
-// transactions in the mempool too, and is the nonce for the next transaction.
+// Nonce returns an account's nonce at a point. api.NonceRef{} means after the latest block. api.Pending() also counts
+// the executable transactions in the mempool, which gives the nonce for the next transaction.
 func (c *Client) Nonce(ctx context.Context, account types.Account, at api.NonceRef) (uint64, error) {
 	params := api.GetTransactionCountParams{Account: account.String(), Block: at}
 	if at != (api.NonceRef{}) && at != api.Pending() {
@@ -50,69 +50,68 @@ func (c *Client) Nonce(ctx context.Context, account types.Account, at api.NonceR
 	return uint64(nonce), err
 }
 
-// ResolveAddress is the account of an address of any network, as the node reads it; types.ParseAddress does the same
-// here.
+// ResolveAddress returns the account of an address of any network, as parsed by the node; types.ParseAddress does the
+// same locally.
 func (c *Client) ResolveAddress(ctx context.Context, address string) (types.Account, error) {
 	resolved, err := Invoke(ctx, c, api.ResolveAddress, api.ResolveAddressParams{Address: address})
 	return resolved.PublicKey, err
 }
 
-// NodeInfo says what the node is, and which chain it follows.
+// NodeInfo returns a description of the node and of the chain that it follows.
 func (c *Client) NodeInfo(ctx context.Context) (api.NodeInfo, error) {
 	return Invoke(ctx, c, api.GetNodeInfo, api.NoParams{})
 }
 
-// SyncStatus says how far the node is behind the primary.
+// SyncStatus reports how far the node is behind the primary.
 func (c *Client) SyncStatus(ctx context.Context) (api.SyncStatus, error) {
 	return Invoke(ctx, c, api.GetSyncStatus, api.NoParams{})
 }
 
-// Genesis is the chain's genesis.
+// Genesis returns the chain's genesis.
 func (c *Client) Genesis(ctx context.Context) (api.GenesisInfo, error) {
 	return Invoke(ctx, c, api.GetGenesis, api.NoParams{})
 }
 
-// Parameters are the chain's parameters after the latest block, with their Merkle proof.
+// Parameters returns the chain's parameters after the latest block, with their Merkle proof.
 func (c *Client) Parameters(ctx context.Context) (api.ParametersInfo, error) {
 	return Invoke(ctx, c, api.GetParameters, api.ParametersParams{})
 }
 
-// AccountProof is a Merkle proof of an account's record, or of its absence, after the block at, which must be within
-// the node's window of proofs.
+// AccountProof returns a Merkle proof of an account's record, or of its absence, after the block at, which must be
+// within the node's proof window.
 func (c *Client) AccountProof(ctx context.Context, account types.Account, at api.BlockRef) (api.AccountProof, error) {
 	return Invoke(ctx, c, api.GetAccountProof, api.AccountProofParams{Account: account.String(), Block: at})
 }
 
-// StateProof is a Merkle proof of what any state key has, or of its absence, after the block at, which must be within
-// the node's window of proofs. The keys are in docs/protocol.md, "State".
+// StateProof returns a Merkle proof of the value of any state key, or of its absence, after the block at, which must be
+// within the node's proof window. The keys are specified in docs/protocol.md, "State".
 func (c *Client) StateProof(ctx context.Context, key []byte, at api.BlockRef) (api.AccountProof, error) {
 	return Invoke(ctx, c, api.GetStateProof, api.StateProofParams{Key: key, Block: at})
 }
 
-// GasPrice says what to pay per gas now.
+// GasPrice returns the node's suggested price per gas.
 func (c *Client) GasPrice(ctx context.Context) (api.GasPriceInfo, error) {
 	return Invoke(ctx, c, api.GasPrice, api.NoParams{})
 }
 
-// FeeMarket is the base fee of the next block and the bounds of its rule.
+// FeeMarket returns the base fee of the next block and the bounds of its rule.
 func (c *Client) FeeMarket(ctx context.Context) (api.FeeMarket, error) {
 	return Invoke(ctx, c, api.GetFeeMarket, api.NoParams{})
 }
 
-// FeeHistory is what the latest blocks, 1 to [api.MaxFeeBlocks], charged, with the priority fees at percentiles,
-// ascending from 0 to 100; without any the node's own choice.
+// FeeHistory returns the fees of the latest blocks (1 to [api.MaxFeeBlocks]), with their priority fees at percentiles,
+// which ascend from 0 to 100. Without percentiles the node uses its defaults.
 func (c *Client) FeeHistory(ctx context.Context, blocks uint64, percentiles ...float64) (api.FeeHistory, error) {
 	return Invoke(ctx, c, api.GetFeeHistory, api.GetFeeHistoryParams{Blocks: &blocks, Percentiles: percentiles})
 }
 
-// PendingTransactions lists what is in the mempool of the node: of one sender ascending by nonce, else the newest
-// first.
+// PendingTransactions lists the transactions in the node's mempool: those of one sender by ascending nonce, otherwise
+// newest first.
 func (c *Client) PendingTransactions(ctx context.Context, filter api.PendingFilter) ([]api.PendingTransaction, error) {
 	return Invoke(ctx, c, api.GetPendingTransactions, api.PendingTransactionsParams{Filter: filter})
 }
 
-// TransactionByNonce is the included transaction in which an account used a nonce; nil where none that the node keeps
-// did.
+// TransactionByNonce returns the included transaction in which an account used a nonce, or nil if the node has none.
 func (c *Client) TransactionByNonce(
 	ctx context.Context, account types.Account, nonce uint64,
 ) (*api.Transaction, error) {
@@ -121,7 +120,7 @@ func (c *Client) TransactionByNonce(
 	})
 }
 
-// MempoolStats says how full the mempool is.
+// MempoolStats returns the usage of the mempool.
 func (c *Client) MempoolStats(ctx context.Context) (api.MempoolStats, error) {
 	return Invoke(ctx, c, api.GetMempoolStats, api.NoParams{})
 }

@@ -10,32 +10,32 @@ import (
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
-// Error is an error that the node answered with: a code, a sentence, and data for programs.
+// Error is an error returned by the node: a code, a message, and data for programs.
 type Error = jsonrpc.Error
 
-// StatusError is an HTTP status other than 200; errors with one are [ErrUnreachable] too.
+// StatusError is an HTTP status other than 200. Errors with one match [ErrUnreachable] too.
 type StatusError = jsonrpc.StatusError
 
-// What a call fails with, wrapped, when the node answered with no [*Error].
+// Errors that a call returns, wrapped, when the node did not answer with an [*Error].
 var (
-	// ErrUnreachable: no answer came. Whether the node received the call is not known.
+	// ErrUnreachable is returned when no response arrived. The node may or may not have received the call.
 	ErrUnreachable = jsonrpc.ErrUnreachable
-	// ErrBadAnswer: what came is not an answer to the call.
+	// ErrBadAnswer is returned when the response does not answer the call.
 	ErrBadAnswer = jsonrpc.ErrBadAnswer
 )
 
-// Client calls the methods of one node, or of several behind a load balancer. What it asks of the latest state comes
-// from a node that has the blocks of the receipts that it waited for. It is safe for concurrent use.
+// Client calls the methods of one node, or of several behind a load balancer. Queries of the latest state are answered
+// by a node that has every block of which this client has awaited a receipt. A Client is safe for concurrent use.
 type Client struct {
 	nodes   nodes
-	chainID atomic.Pointer[uint64] // once the node has told
-	seen    atomic.Uint64          // height of the newest block with a transaction that was waited for
+	chainID atomic.Pointer[uint64] // nil until fetched
+	seen    atomic.Uint64          // greatest height of a block with an awaited transaction
 	nonces  sentNonces
 	wait    func(context.Context, time.Duration) error
 
-	handshake http.Client   // of subscriptions, and downloads
-	token     func() string // nil: none
-	once      bool          // a subscription has one connection
+	handshake http.Client   // for subscriptions and downloads
+	token     func() string // nil: no token
+	once      bool          // a subscription does not reconnect
 }
 
 type options struct {
@@ -58,8 +58,8 @@ func WithToken(token string) Option {
 	return WithTokenSource(func() string { return token })
 }
 
-// WithTokenSource sends with every request the bearer token that source returns then: for who has it renewed. source may
-// be called concurrently.
+// WithTokenSource calls source for the bearer token of each request, for tokens that are renewed. source may be called
+// concurrently.
 func WithTokenSource(source func() string) Option {
 	return func(o *options) {
 		o.token = source
@@ -67,7 +67,7 @@ func WithTokenSource(source func() string) Option {
 	}
 }
 
-// WithTransport sends requests through transport, for instance one with certificates of its own.
+// WithTransport sends requests through transport, for example one with its own certificates.
 func WithTransport(transport *http.Transport) Option {
 	return func(o *options) {
 		o.transport = transport
@@ -75,30 +75,31 @@ func WithTransport(transport *http.Transport) Option {
 	}
 }
 
-// WithFallback names other nodes of the same chain: the next is asked when one does not answer.
+// WithFallback names other nodes of the same chain. When a node does not answer, the client switches to the next.
 func WithFallback(urls ...string) Option {
 	return func(o *options) { o.fallback = urls }
 }
 
-// WithRetry says how long a call that no node answers is asked again; 0 is once only, and without it 30 s. Reads are
-// asked again, and what sends only if it did not arrive. A node that says when to come again is not asked before.
+// WithRetry sets how long to retry a call that no node answers; the default is 30 s, and 0 disables retries. Reads are
+// always retried, but a call that changes something only if it did not reach the node. The client waits as long as a
+// node asks it to.
 func WithRetry(most time.Duration) Option {
 	return func(o *options) { o.retry = most }
 }
 
-// WithTimeout bounds each request in time: 40 s without it. svc_sendRawTransactionSync takes up to 30 s.
+// WithTimeout sets the timeout of each request; the default is 40 s. svc_sendRawTransactionSync takes up to 30 s.
 func WithTimeout(most time.Duration) Option {
 	return func(o *options) { o.timeout = most }
 }
 
-// WithWait replaces how the client passes the time between two polls: wait returns after the duration, or with the
-// context's error when that ends first.
+// WithWait replaces the function that waits between two polls. wait returns after the duration, or with the context's
+// error if that ends first.
 func WithWait(wait func(context.Context, time.Duration) error) Option {
 	return func(o *options) { o.wait = wait }
 }
 
-// WithoutReconnect ends a subscription, with [ErrUnreachable], when its connection breaks: for who must know of each
-// break.
+// WithoutReconnect makes a subscription end with [ErrUnreachable] when its connection breaks, for callers that must
+// notice each break.
 func WithoutReconnect() Option {
 	return func(o *options) { o.once = true }
 }
@@ -120,16 +121,15 @@ func New(url string, opts ...Option) (*Client, error) {
 	transport = transport.Clone()
 	transport.MaxIdleConnsPerHost = max(transport.MaxIdleConnsPerHost, idleDownloads)
 	c.handshake.Transport = transport
-	// A redirect would carry the token elsewhere.
+	// Do not follow redirects: one would send the token elsewhere.
 	c.handshake.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return c, nil
 }
 
-// idleDownloads is how many connections are kept for the next downloads: a node that follows another has several at a
-// time.
+// idleDownloads is the number of idle connections kept for downloads: a follower node has several downloads at a time.
 const idleDownloads = 8
 
-// Close closes the connections that no call is using. A later call opens new ones.
+// Close closes idle connections. A later call opens new ones.
 func (c *Client) Close() {
 	for _, n := range c.nodes.all {
 		n.rpc.Close()
@@ -137,7 +137,7 @@ func (c *Client) Close() {
 	c.handshake.CloseIdleConnections()
 }
 
-// sleep returns after d, or with the context's error when that ends first.
+// sleep returns after d, or with the context's error if that ends first.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -158,8 +158,8 @@ func Invoke[P, R any](ctx context.Context, c *Client, method api.Method[P, R], p
 	return result, err
 }
 
-// Raw calls a method by its name with positional parameters, anything that encodes as JSON, and decodes the answer
-// into result, a pointer; nil discards it.
+// Raw calls a method by name with positional parameters, which may be any values that encode as JSON. It decodes the
+// result into the pointer result; nil discards it.
 func (c *Client) Raw(ctx context.Context, method string, params []any, result any) error {
 	return c.retry(ctx, sends(method), func(ctx context.Context, n *node) error {
 		return n.rpc.Call(ctx, method, params, result)

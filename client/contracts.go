@@ -11,8 +11,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// View calls a function of a contract in view context after the block at, and gives the bytes that it returns. args are
-// JSON, an object by parameter name; nil for a function without parameters.
+// View calls a contract's function in view context after the block at, and returns the function's output. args is a
+// JSON object by parameter name, or nil for a function without parameters.
 func (c *Client) View(
 	ctx context.Context, contract types.ContractID, function string, args []byte, at api.BlockRef,
 ) ([]byte, error) {
@@ -22,13 +22,13 @@ func (c *Client) View(
 	return result, err
 }
 
-// Views makes view calls after the latest block, at most [api.MaxViewCalls]: each has its own result or error.
+// Views makes at most [api.MaxViewCalls] view calls after the latest block. Each has its own result or error.
 func (c *Client) Views(ctx context.Context, calls []api.ViewCallItem) ([]api.ViewResult, error) {
 	return Invoke(ctx, c, api.BatchViewCall, api.BatchViewCallParams{Calls: calls})
 }
 
-// ViewProof is what a view call reads, with a witness: package proof/view makes the call again on it and believes
-// nothing. The codes in known are not sent.
+// ViewProof returns the state that a view call reads, with a witness. Package proof/view repeats the call from it
+// without trusting the node. Code whose hash is in known is not sent.
 func (c *Client) ViewProof(
 	ctx context.Context, contract types.ContractID, function string, args []byte, at api.BlockRef, known ...types.CodeHash,
 ) (api.ViewProof, error) {
@@ -37,7 +37,7 @@ func (c *Client) ViewProof(
 	})
 }
 
-// StorageAt is the value under a key of a contract's storage after the block at; empty where there is none.
+// StorageAt returns the value of a key in a contract's storage after the block at; empty if the key has none.
 func (c *Client) StorageAt(
 	ctx context.Context, contract types.ContractID, key []byte, at api.BlockRef,
 ) ([]byte, error) {
@@ -45,44 +45,44 @@ func (c *Client) StorageAt(
 	return value, err
 }
 
-// StorageProof is a Merkle proof of a value in a contract's storage, or of its absence, after the block at, which must
-// be within the node's window of proofs.
+// StorageProof returns a Merkle proof of a value in a contract's storage, or of its absence, after the block at, which
+// must be within the node's proof window.
 func (c *Client) StorageProof(
 	ctx context.Context, contract types.ContractID, key []byte, at api.BlockRef,
 ) (api.AccountProof, error) {
 	return Invoke(ctx, c, api.GetStorageProof, api.GetStorageProofParams{Contract: contract, Key: key, Block: at})
 }
 
-// Contracts lists contracts in the order of their deployment, at most limit (1 to [api.MaxContracts]). The next page is
-// after the cursor of the last one seen; "" begins with the first.
+// Contracts lists contracts in order of deployment, at most limit (1 to [api.MaxContracts]). To get the next page, pass
+// the cursor of the last contract; "" begins with the first.
 func (c *Client) Contracts(ctx context.Context, limit uint64, cursor string) ([]api.Contract, error) {
 	return Invoke(ctx, c, api.ListContracts, api.ListContractsParams{Limit: &limit, Cursor: cursor})
 }
 
-// Contract is what the chain says of a contract, nil when there is none of that ID.
+// Contract returns a contract's record, or nil if no contract has the ID.
 func (c *Client) Contract(ctx context.Context, id types.ContractID) (*api.Contract, error) {
 	return Invoke(ctx, c, api.GetContract, api.ContractParams{Contract: id})
 }
 
-// ContractABI is what a contract declares of its functions and events, nil where it declares nothing.
+// ContractABI returns the functions and events that a contract declares, or nil if it declares no ABI.
 func (c *Client) ContractABI(ctx context.Context, id types.ContractID) (*abi.ABI, error) {
 	return Invoke(ctx, c, api.GetContractABI, api.ContractParams{Contract: id})
 }
 
-// ContractCode is a contract's code as it was deployed.
+// ContractCode returns a contract's code as deployed.
 func (c *Client) ContractCode(ctx context.Context, id types.ContractID) ([]byte, error) {
 	code, err := Invoke(ctx, c, api.GetContractCode, api.ContractParams{Contract: id})
 	return code, err
 }
 
-// Code is the code of a hash, against which the caller checks it.
+// Code returns the code with a hash. The caller must check it against the hash.
 func (c *Client) Code(ctx context.Context, hash types.CodeHash) ([]byte, error) {
 	code, err := Invoke(ctx, c, api.GetCode, api.CodeParams{CodeHash: hash})
 	return code, err
 }
 
-// Source downloads the archive of a hash that was published at the node, of at most limit bytes. Errors are
-// [ErrBadAnswer] if it has another hash, [ErrTooLarge] and those of [Client.Download].
+// Source downloads an archive of source code published at the node, by its hash and of at most limit bytes. It returns
+// [ErrBadAnswer] if the content has another hash, [ErrTooLarge] or an error of [Client.Download].
 func (c *Client) Source(ctx context.Context, hash [sha256.Size]byte, limit int64) ([]byte, error) {
 	path := api.SourcesPath + "0x" + hex.EncodeToString(hash[:])
 	archive, err := c.file(ctx, path, limit)
@@ -92,8 +92,8 @@ func (c *Client) Source(ctx context.Context, hash [sha256.Size]byte, limit int64
 	return archive, err
 }
 
-// CallAs is [Call] in the form that the contract takes: the binary one if its ABI says so, else JSON. Arguments that do
-// not fit the ABI are refused.
+// CallAs is like [Call], but encodes arguments as the contract expects them: in binary if its ABI says so, otherwise as
+// JSON. It refuses arguments that do not fit the ABI.
 func (c *Client) CallAs(
 	ctx context.Context, contract types.ContractID, function string, args any, value types.Amount,
 ) (types.Payload, error) {
@@ -120,13 +120,13 @@ func (c *Client) CallAs(
 	return types.Call{Amount: value, Contract: contract, Function: function, Args: encoded}, nil
 }
 
-// Events lists the events that match a filter, in the chain's order. The next page has the same filter with the cursor
-// of the last one seen; an empty page is the end.
+// Events lists the events that match a filter, in the chain's order. To get the next page, set the filter's cursor to
+// that of the last event; an empty page is the end.
 func (c *Client) Events(ctx context.Context, filter api.EventFilter) ([]api.Event, error) {
 	return Invoke(ctx, c, api.GetEvents, api.GetEventsParams{Filter: filter})
 }
 
-// TokenBalance is an account's balance of a NEP-20 token after the block at.
+// TokenBalance returns an account's balance of a NEP-20 token after the block at.
 func (c *Client) TokenBalance(
 	ctx context.Context, token types.ContractID, account types.Account, at api.BlockRef,
 ) (api.TokenBalance, error) {
@@ -135,8 +135,8 @@ func (c *Client) TokenBalance(
 	})
 }
 
-// TokenHolders lists the holders of a NEP-20 token, the largest balance first, at most limit (1 to [api.MaxHolders]).
-// The next page is after the cursor of the last one seen; "" begins with the first.
+// TokenHolders lists the holders of a NEP-20 token by descending balance, at most limit (1 to [api.MaxHolders]). To get
+// the next page, pass the cursor of the last holder; "" begins with the first.
 func (c *Client) TokenHolders(
 	ctx context.Context, token types.ContractID, limit uint64, cursor string,
 ) ([]api.TokenHolder, error) {
@@ -145,26 +145,26 @@ func (c *Client) TokenHolders(
 	})
 }
 
-// Trace is what an included transaction did, call by call; nil when it is not included.
+// Trace returns the calls that an included transaction made, or nil if it is not included.
 func (c *Client) Trace(ctx context.Context, id types.TxID) (*api.Trace, error) {
 	return Invoke(ctx, c, api.TraceTransaction, api.TraceParams{Hash: id})
 }
 
-// TraceUnsent is what a transaction would do on the latest state, call by call, without sending it. In view context its
-// call is made as by [Client.View]; with places it says where in their code calls failed.
+// TraceUnsent returns the calls that a transaction would make on the latest state, without sending it. With view it
+// runs in view context, as by [Client.View]; with places it includes the code offsets of failures.
 func (c *Client) TraceUnsent(ctx context.Context, tx types.Transaction, view, places bool) (*api.Trace, error) {
 	return Invoke(ctx, c, api.TraceUnsent, api.TraceUnsentParams{Transaction: tx.Encode(), View: view, Places: places})
 }
 
-// Costs lists everything that a transaction takes from its sender, its value included.
+// Costs holds the total cost of a transaction to its sender, including its value.
 type Costs struct {
-	LikelyGas types.Gas    // what it would use now
-	Likely    types.Amount // were it in the next block as the state is now
-	Most      types.Amount // with all of its gas limit at its max fee: what the sender must have
+	LikelyGas types.Gas    // gas that it would use on the latest state
+	Likely    types.Amount // cost in the next block, on the latest state
+	Most      types.Amount // cost of the whole gas limit at the max fee, which the sender must have
 }
 
-// Costs tries a transaction on the latest state without sending it. Show people both numbers: most of the limit may be
-// a reserve that is never paid.
+// Costs tries a transaction on the latest state without sending it. Applications should show both amounts: most of the
+// gas limit may be a reserve that is never spent.
 func (c *Client) Costs(ctx context.Context, tx types.Transaction) (Costs, error) {
 	trace, err := c.TraceUnsent(ctx, tx, false, false)
 	if err != nil {
@@ -177,7 +177,8 @@ func (c *Client) Costs(ctx context.Context, tx types.Transaction) (Costs, error)
 	return CostsOf(tx, types.Gas(trace.GasUsed), types.Amount(price.BaseFee))
 }
 
-// CostsOf are the costs of a transaction that would use so much gas at a base fee. An error is an amount that has no room.
+// CostsOf returns the costs of a transaction that uses an amount of gas at a base fee. It returns an error if an amount
+// overflows.
 func CostsOf(tx types.Transaction, gas types.Gas, baseFee types.Amount) (Costs, error) {
 	most, err := tx.Cost()
 	if err != nil {
@@ -192,8 +193,8 @@ func CostsOf(tx types.Transaction, gas types.Gas, baseFee types.Amount) (Costs, 
 	return Costs{LikelyGas: gas, Likely: likely, Most: most}, err
 }
 
-// TraceWithPlaces is [Client.Trace] that also says where in their code calls failed ([api.TraceCall].StoppedAt). It
-// takes the node longer, and may more often be more than the node has time for.
+// TraceWithPlaces is like [Client.Trace], but includes the code offsets of failures ([api.TraceCall].StoppedAt). It
+// takes longer, and is more likely to exceed the node's time limit.
 func (c *Client) TraceWithPlaces(ctx context.Context, id types.TxID) (*api.Trace, error) {
 	return Invoke(ctx, c, api.TraceTransaction, api.TraceParams{Hash: id, Places: true})
 }

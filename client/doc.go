@@ -1,20 +1,20 @@
-// Package client talks to a Cairn node: typed calls of its JSON-RPC methods, transactions built, signed, sent and
-// waited for.
+// Package client is a typed client of a Cairn node's JSON-RPC methods. It builds, signs and sends transactions, and
+// waits for their receipts.
 //
-//	c, err := client.New("http://127.0.0.1:8777")
-//	signer := client.NewSigner(key)
-//	tx, err := c.Build(ctx, signer.Account(), client.Transfer(to, 3*types.CoinUnits), client.TxFields{})
-//	signed, err := signer.Sign(tx)
-//	receipt, err := c.SendAndWait(ctx, signed)
+// \tc, err := client.New("http://127.0.0.1:8777")
+// \tsigner := client.NewSigner(key)
+// \ttx, err := c.Build(ctx, signer.Account(), client.Transfer(to, 3*types.CoinUnits), client.TxFields{})
+// \tsigned, err := signer.Sign(tx)
+// \treceipt, err := c.SendAndWait(ctx, signed)
 //
-// An error that the node answers with is an [*Error], to be told apart with errors.Is and the values of package api:
+// An error returned by the node is an [*Error]. Compare it with the values of package api by errors.Is:
 //
-//	if errors.Is(err, api.ErrNonceTooLow) { … }
+// \tif errors.Is(err, api.ErrNonceTooLow) { … }
 //
-// Programs that send often, or from several goroutines, let package sender do it: it gives out nonces, and pays nobody
+// Programs that send often, or from several goroutines, should use package sender, which assigns nonces and never pays
 // twice.
 //
-// A node that gives no answer is [ErrUnreachable]. Reads are asked again for 30 s before that, and what sends only if it
-// did not arrive: see [WithRetry], [WithFallback] and [WithTimeout]. What a request has no room or gas for is asked again
-// in smaller requests.
+// If a node does not respond, the error is [ErrUnreachable]. Before that, reads are retried for 30 s, but calls that
+// change something only if they did not reach the node: see [WithRetry], [WithFallback] and [WithTimeout]. Calls that
+// exceed the size or gas limit of a batch request are repeated in smaller requests.
 package client

@@ -13,12 +13,12 @@ import (
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
-// StateSnapshot describes the state after a block, with the files of its snapshot where the node has them.
+// StateSnapshot describes the state after a block, with the files of its snapshot if the node has them.
 func (c *Client) StateSnapshot(ctx context.Context, block api.BlockRef) (api.StateSnapshot, error) {
 	return Invoke(ctx, c, api.GetStateSnapshot, api.GetStateSnapshotParams{Block: block})
 }
 
-// OfferedSnapshot is the newest snapshot at or below a block that the node has files of, nil where there is none.
+// OfferedSnapshot returns the newest snapshot at or below a block whose files the node has, or nil if there is none.
 func (c *Client) OfferedSnapshot(ctx context.Context, block api.BlockRef) (*api.StateSnapshot, error) {
 	s, err := c.StateSnapshot(ctx, block)
 	if err == nil && len(s.Chunks) == 0 && s.NewestFiles != nil {
@@ -26,7 +26,7 @@ func (c *Client) OfferedSnapshot(ctx context.Context, block api.BlockRef) (*api.
 	}
 	switch {
 	case errors.Is(err, api.ErrAboveHead), errors.Is(err, api.ErrPruned), errors.Is(err, api.ErrNoState):
-		return nil, nil // without files it would be asked of the state
+		return nil, nil // the node has neither the files nor the state
 	case err != nil:
 		return nil, err
 	case len(s.Chunks) == 0:
@@ -35,12 +35,12 @@ func (c *Client) OfferedSnapshot(ctx context.Context, block api.BlockRef) (*api.
 	return &s, nil
 }
 
-// maxRefusal is how many bytes of a refusal are kept to be shown.
+// maxRefusal bounds the bytes of an error response that are kept for its message.
 const maxRefusal = 512
 
-// Download reads a file that the node serves on its public address, such as a chunk of a snapshot at its url, from a
-// byte on (RFC 9110, section 14.2). start is the byte that body begins with: from, or 0 where the node knows no ranges.
-// The caller closes body. Nothing but ctx ends it. A status that says no is a [*StatusError].
+// Download reads a file that the node serves on its public address, such as a snapshot chunk at its URL, from a byte
+// offset on (RFC 9110, section 14.2). start is the offset at which body begins: from, or 0 if the node does not support
+// ranges. The caller must close body. Only ctx bounds its time. An error status is returned as a [*StatusError].
 func (c *Client) Download(ctx context.Context, path string, from uint64) (body io.ReadCloser, start uint64, err error) {
 	response, start, err := c.get(ctx, path, from, "identity")
 	if err != nil {
@@ -49,11 +49,11 @@ func (c *Client) Download(ctx context.Context, path string, from uint64) (body i
 	return response.Body, start, nil
 }
 
-// ErrTooLarge: what the node gives is larger than was asked for.
+// ErrTooLarge is returned when a response exceeds the requested limit.
 var ErrTooLarge = jsonrpc.ErrTooLarge
 
-// file downloads a whole file of at most limit bytes, which may come compressed. Errors are [ErrBadAnswer],
-// [ErrTooLarge] and those of [Client.Download].
+// file downloads a whole file of at most limit bytes, which the node may compress. It returns [ErrBadAnswer],
+// [ErrTooLarge] or an error of [Client.Download].
 func (c *Client) file(ctx context.Context, path string, limit int64) (content []byte, err error) {
 	response, _, err := c.get(ctx, path, 0, "zstd")
 	if err != nil {
@@ -75,7 +75,7 @@ func (c *Client) file(ctx context.Context, path string, limit int64) (content []
 	case size < 0:
 		return readUnannounced(path, response.Body, limit)
 	}
-	// Memory is taken once, and by the kernel only as it is filled.
+	// Allocate once; the kernel commits memory only as it is filled.
 	content = make([]byte, size)
 	if _, err := io.ReadFull(response.Body, content); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
@@ -83,8 +83,8 @@ func (c *Client) file(ctx context.Context, path string, limit int64) (content []
 	return content, nil
 }
 
-// mostUnannounced is how many bytes a file may have whose length is not said: what grows is copied, and takes thrice as
-// much memory.
+// mostUnannounced bounds, in bytes, a file without a Content-Length: a growing buffer is copied, and takes three times
+// as much memory.
 const mostUnannounced = 16 << 20
 
 func readUnannounced(path string, from io.Reader, limit int64) ([]byte, error) {
@@ -99,7 +99,7 @@ func readUnannounced(path string, from io.Reader, limit int64) ([]byte, error) {
 	return content, nil
 }
 
-// get asks for a file from a byte on, in a coding. The caller closes the response's body.
+// get requests a file from a byte offset on, with a content coding. The caller must close the response's body.
 func (c *Client) get(
 	ctx context.Context, path string, from uint64, coding string,
 ) (response *http.Response, start uint64, err error) {

@@ -20,21 +20,22 @@ import (
 const (
 	defaultRetry   = 30 * time.Second
 	defaultTimeout = 40 * time.Second
-	// The pauses until a call is asked again double from the first to the longest.
+	// The pauses between retries double from the first to the longest.
 	firstRetryPause   = 200 * time.Millisecond
 	longestRetryPause = 5 * time.Second
-	// longestAsked is the most that a node is believed that asks to wait.
+	// longestAsked bounds the wait that a node may ask for.
 	longestAsked = time.Hour
 )
 
 // node is a node that a client may ask.
 type node struct {
 	rpc       *jsonrpc.Client
-	base      string // URL, without a slash at its end
-	webSocket string // URL of subscriptions
+	base      string // URL without a trailing slash
+	webSocket string // URL for subscriptions
 }
 
-// nodes are those of a client: the current one is asked, and the next after a failure that it may not have.
+// nodes holds the nodes of a client. Requests go to the current one; a failure that another node may not have switches
+// to the next.
 type nodes struct {
 	all     []node
 	current atomic.Uint32
@@ -42,7 +43,7 @@ type nodes struct {
 	timeout time.Duration
 }
 
-// init makes the nodes of URLs.
+// init sets up the nodes at the given URLs.
 func (n *nodes) init(urls []string, o options) error {
 	n.retry, n.timeout = o.retry, o.timeout
 	for _, url := range urls {
@@ -59,18 +60,18 @@ func (n *nodes) init(urls []string, o options) error {
 	return nil
 }
 
-// now is the node that is asked.
+// now returns the current node.
 func (n *nodes) now() *node { return &n.all[int(n.current.Load())%len(n.all)] }
 
-// failed has the next node asked after an error that it may not have.
+// failed switches to the next node after an error that may be specific to the asked one.
 func (n *nodes) failed(asked *node, err error) {
 	if passes(err) && len(n.all) > 1 && n.now() == asked {
 		n.current.Add(1)
 	}
 }
 
-// retry makes a request until it succeeds, fails for good, or has been made again for as long as the client's options
-// say. With sends it is made again only if it did not arrive.
+// retry repeats a request until it succeeds, fails permanently, or the retry period ends. With sends it repeats the
+// request only if it did not reach the node.
 func (c *Client) retry(ctx context.Context, sends bool, request func(context.Context, *node) error) error {
 	var waits patience
 	for {
@@ -81,7 +82,7 @@ func (c *Client) retry(ctx context.Context, sends bool, request func(context.Con
 	}
 }
 
-// try makes a request of the current node, in bounded time.
+// try sends a request to the current node, within the client's timeout.
 func (c *Client) try(ctx context.Context, request func(context.Context, *node) error) error {
 	ctx, cancel := context.WithTimeout(ctx, c.nodes.timeout)
 	defer cancel()
@@ -91,22 +92,22 @@ func (c *Client) try(ctx context.Context, request func(context.Context, *node) e
 	return err
 }
 
-// patience is how long one call has been asked again.
+// patience tracks the retries of one call.
 type patience struct {
 	began  time.Time
 	paused time.Duration
 	failed int
 }
 
-// more waits until a call may be asked again that failed with err; false if that is not to be waited for.
+// more waits before the next retry of a call that failed with err. It returns false if the call must not be retried.
 func (p *patience) more(ctx context.Context, c *Client, err error) bool {
 	if p.failed++; p.failed == 1 {
 		p.began = time.Now()
 	}
 	pause := retryAfter(err)
-	if rounds := p.failed / len(c.nodes.all); pause == 0 && p.failed%len(c.nodes.all) == 0 { // each node was asked
+	if rounds := p.failed / len(c.nodes.all); pause == 0 && p.failed%len(c.nodes.all) == 0 { // each node was tried
 		pause = min(firstRetryPause<<min(rounds-1, 10), longestRetryPause)
-		pause -= rand.N(pause/4 + 1) // so that many do not come at once
+		pause -= rand.N(pause/4 + 1) // spread out simultaneous retries
 	}
 	if max(p.paused, time.Since(p.began))+pause >= c.nodes.retry {
 		return false
@@ -115,16 +116,15 @@ func (p *patience) more(ctx context.Context, c *Client, err error) bool {
 	return pause == 0 || c.wait(ctx, pause) == nil
 }
 
-// sends reports whether a method changes something: asked twice it could be done twice, or its second answer be
-// another.
+// sends reports whether a method changes something: repeating it could repeat the change or return a different answer.
 func sends(method string) bool {
 	return strings.HasPrefix(method, api.SendRawTransaction.Name) || strings.HasPrefix(method, "dev_")
 }
 
-// mayPass reports whether a call that failed may be asked again.
+// mayPass reports whether a failed call may be retried.
 func mayPass(err error, sends bool) bool { return err != nil && (unsent(err) || !sends && passes(err)) }
 
-// passes reports whether a call that failed may do better later.
+// passes reports whether an error is transient.
 func passes(err error) bool {
 	var status *StatusError
 	if errors.As(err, &status) {
@@ -135,10 +135,10 @@ func passes(err error) bool {
 	return errors.Is(err, ErrUnreachable) || errors.Is(err, errRate) || errors.Is(err, api.ErrBusy)
 }
 
-// errRate matches what a node answers whose client asks too much.
+// errRate matches the node's refusal of a client that exceeds its rate limit.
 var errRate = &Error{Code: jsonrpc.CodeLimit, Data: map[string]any{"reason": "rate"}}
 
-// unsent reports whether a request that failed was surely not carried out.
+// unsent reports whether a failed request was certainly not carried out.
 func unsent(err error) bool {
 	var status *StatusError
 	var network *net.OpError
@@ -146,7 +146,7 @@ func unsent(err error) bool {
 		errors.As(err, &network) && network.Op == "dial"
 }
 
-// retryAfter is how long a node asks to wait, 0 where it does not say.
+// retryAfter returns the wait that a node asks for, or 0.
 func retryAfter(err error) time.Duration {
 	var status *StatusError
 	if errors.As(err, &status) {

@@ -20,20 +20,20 @@ func (c *Client) VerifyProof(ctx context.Context, block api.BlockRef, proof []by
 	return Invoke(ctx, c, api.VerifyProof, api.VerifyProofParams{Block: block, Proof: proof})
 }
 
-// AccessList calls svc_getAccessList; an empty cursor begins.
+// AccessList calls svc_getAccessList. An empty cursor begins with the first page.
 func (c *Client) AccessList(ctx context.Context, block api.BlockRef, cursor string) (api.AccessList, error) {
 	return Invoke(ctx, c, api.GetAccessList, api.GetAccessListParams{Block: block, Cursor: cursor})
 }
 
-// AccessListFile downloads a block's access list whole: bincode(Vec<Access>) of at most limit bytes. Errors are
-// [ErrTooLarge] and those of [Client.Download].
+// AccessListFile downloads a block's whole access list: bincode(Vec<Access>) of at most limit bytes. It returns
+// [ErrTooLarge] or an error of [Client.Download].
 func (c *Client) AccessListFile(ctx context.Context, height types.Height, limit int64) ([]byte, error) {
 	return c.file(ctx, fmt.Sprintf("/accesses/%d", height), limit)
 }
 
-// ProofBundle downloads the bundle of a block's proof, of at most limit bytes, that package proof verifies. Where the
-// node has none, the error is the one of svc_getProof, api.ErrProofNotReady or api.ErrProofNotStored above all; others
-// are [ErrTooLarge] and those of [Client.Download].
+// ProofBundle downloads the bundle of a block's proof, of at most limit bytes, for verification by package proof. If
+// the node has none, the error is that returned by svc_getProof, usually api.ErrProofNotReady or api.ErrProofNotStored;
+// others are [ErrTooLarge] and the errors of [Client.Download].
 func (c *Client) ProofBundle(ctx context.Context, height types.Height, limit int64) ([]byte, error) {
 	bundle, err := c.bundle(ctx, height, limit)
 	var status *StatusError
@@ -43,16 +43,16 @@ func (c *Client) ProofBundle(ctx context.Context, height types.Height, limit int
 	if _, why := c.Proof(ctx, api.AtHeight(height)); why != nil {
 		return nil, why
 	}
-	return c.bundle(ctx, height, limit) // it has come meanwhile
+	return c.bundle(ctx, height, limit) // it has arrived in the meantime
 }
 
 func (c *Client) bundle(ctx context.Context, height types.Height, limit int64) ([]byte, error) {
 	return c.file(ctx, fmt.Sprintf("/proof/%d", height), limit)
 }
 
-// RangeProof downloads the range of blocks that have a proof together, of at most limit bytes, that package proof
-// verifies. Where the node has none the error is api.ErrProofNotStored: rangeProofs of svc_getNodeInfo says which there
-// are. Others are [ErrTooLarge] and those of [Client.Download].
+// RangeProof downloads the proof of a range of blocks, of at most limit bytes, for verification by package proof. It
+// returns api.ErrProofNotStored if the node has none (rangeProofs of svc_getNodeInfo lists the available ranges),
+// [ErrTooLarge] or an error of [Client.Download].
 func (c *Client) RangeProof(ctx context.Context, from, to types.Height, limit int64) ([]byte, error) {
 	encoded, err := c.file(ctx, fmt.Sprintf("/proof/%d-%d", from, to), limit)
 	var status *StatusError
@@ -62,8 +62,8 @@ func (c *Client) RangeProof(ctx context.Context, from, to types.Height, limit in
 	return encoded, err
 }
 
-// WaitProven asks, with growing pauses, until the node has a proof of a block or the context ends; then the error is
-// that of the context. It waits for ever at a node that proves nothing.
+// WaitProven polls, with growing pauses, until the node has a proof of a block, or returns the context's error when
+// that ends. On a node that proves nothing it waits until the context ends.
 func (c *Client) WaitProven(ctx context.Context, height types.Height) error {
 	for pause := firstPause; ; pause = min(pause*3/2, longestPause) {
 		info, err := c.NodeInfo(ctx)

@@ -10,20 +10,20 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Behind a load balancer each request may reach another node, and one may be some blocks behind the other. What this
-// client has seen is the least that it takes for the latest state from then on.
+// Behind a load balancer each request may reach another node, and nodes may be some blocks apart. A client therefore
+// accepts as the latest state only one that includes every block it has seen.
 const (
-	// stalePause is the time between two questions where the node that answered is behind, staleTries how often it is
-	// asked again: after that a development chain was taken back.
+	// stalePause is the pause between retries while the answering node is behind, and staleTries the number of retries.
+	// After these, the development chain must have been reverted.
 	stalePause = 100 * time.Millisecond
 	staleTries = 50
-	// sentTime is how long the nonce of a transaction that was sent counts though the node that is asked does not know it.
+	// sentTime is the time for which the nonce of a sent transaction counts if the node does not know it.
 	sentTime = time.Minute
-	// mostSenders is how many accounts' nonces are kept before those that do not count any more are thrown away.
+	// mostSenders is the number of accounts at which expired nonces are removed.
 	mostSenders = 4096
 )
 
-// sentNonces are the nonces after the newest transactions that accounts have sent through a client.
+// sentNonces holds, per account, the nonce after the newest transaction sent through a client.
 type sentNonces struct {
 	mu sync.Mutex
 	of map[types.Account]sentNonce
@@ -34,7 +34,7 @@ type sentNonce struct {
 	at   time.Time
 }
 
-// saw notes that there is a block of a height.
+// saw records the height of a block that exists.
 func (c *Client) saw(height types.Height) {
 	for {
 		seen := c.seen.Load()
@@ -44,7 +44,7 @@ func (c *Client) saw(height types.Height) {
 	}
 }
 
-// sent notes that a transaction was taken.
+// sent records that the node accepted a transaction.
 func (c *Client) sent(tx types.Transaction) {
 	n, now := &c.nonces, time.Now()
 	n.mu.Lock()
@@ -58,7 +58,7 @@ func (c *Client) sent(tx types.Transaction) {
 	n.of[tx.Sender] = sentNonce{max(tx.Nonce+1, n.of[tx.Sender].next), now}
 }
 
-// nonceAfter is the nonce for an account's next transaction, if a node says that it is told.
+// nonceAfter returns an account's next nonce, given the node's answer told.
 func (c *Client) nonceAfter(account types.Account, told uint64) uint64 {
 	c.nonces.mu.Lock()
 	defer c.nonces.mu.Unlock()
@@ -68,7 +68,7 @@ func (c *Client) nonceAfter(account types.Account, told uint64) uint64 {
 	return told
 }
 
-// forget forgets what was seen: the chain was taken back.
+// forget clears the seen height and nonces, after the chain was reverted.
 func (c *Client) forget() {
 	c.seen.Store(0)
 	c.nonces.mu.Lock()
@@ -76,8 +76,8 @@ func (c *Client) forget() {
 	clear(c.nonces.of)
 }
 
-// latest makes a request of calls on the latest state, and makes it again while the node that answers has not come as
-// far as this client has seen.
+// latest sends calls on the latest state in one request, and repeats it while the answering node is behind the blocks
+// that this client has seen.
 func (c *Client) latest(ctx context.Context, calls func(*Batch)) error {
 	for try := 0; ; try++ {
 		var batch Batch
@@ -86,7 +86,7 @@ func (c *Client) latest(ctx context.Context, calls func(*Batch)) error {
 			calls(&batch)
 			return batch.Send(ctx, c)
 		}
-		height := Add(&batch, api.BlockNumber, api.NoParams{}) // first: what comes after is of this block or a later one
+		height := Add(&batch, api.BlockNumber, api.NoParams{}) // first: later calls see this block or a newer one
 		calls(&batch)
 		if err := batch.Send(ctx, c); err != nil {
 			return err

@@ -11,19 +11,19 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// The pauses between two polls for a receipt grow from the first by half to the longest.
+// The pauses between polls for a receipt grow by half from the first to the longest.
 const (
 	firstPause   = 100 * time.Millisecond
 	longestPause = 2 * time.Second
 )
 
-// Run runs a transaction on the latest state without sending it, and returns its output. Fees and nonce are not asked,
-// and a gas limit of 0 is the most that the node allows.
+// Run runs a transaction on the latest state without sending it, and returns its output. Fees and nonce are not
+// checked, and a gas limit of 0 means the most that the node allows.
 func (c *Client) Run(ctx context.Context, tx types.Transaction) ([]byte, error) {
 	return Invoke(ctx, c, api.Call, api.RawTransactionParams{Transaction: tx.Encode()})
 }
 
-// EstimateGas is the gas limit that a transaction needs on the latest state.
+// EstimateGas returns the gas limit that a transaction needs on the latest state.
 func (c *Client) EstimateGas(ctx context.Context, tx types.Transaction) (types.Gas, error) {
 	gas, err := Invoke(ctx, c, api.EstimateGas, api.RawTransactionParams{Transaction: tx.Encode()})
 	return types.Gas(gas), err
@@ -38,10 +38,10 @@ func (c *Client) Send(ctx context.Context, tx types.SignedTransaction) (types.Tx
 	return id, err
 }
 
-// SendAndWait submits a transaction, one that the node knows already too, and waits for its receipt until the context
-// ends; then the error is [api.ErrTimeUp] and the context's. It fails with [api.ErrDisplaced] once a block has another
-// transaction of the same nonce, and with [api.ErrDropped] once the node's pool has given it up. A receipt of a failed
-// transaction is no error: see [Failure].
+// SendAndWait submits a transaction, which the node may already know, and waits for its receipt. When the context ends,
+// the error wraps [api.ErrTimeUp] and the context's error. It returns [api.ErrDisplaced] once a block has another
+// transaction with the same nonce, and [api.ErrDropped] once the node's mempool has dropped it. The receipt of a failed
+// transaction is not an error: see [Failure].
 func (c *Client) SendAndWait(ctx context.Context, tx types.SignedTransaction) (api.Receipt, error) {
 	receipt, err := Invoke(ctx, c, api.SendRawTransactionSync, api.RawTransactionParams{Transaction: tx.Encode()})
 	switch {
@@ -61,24 +61,24 @@ func (c *Client) SendAndWait(ctx context.Context, tx types.SignedTransaction) (a
 	return c.waitReceipt(ctx, tx.ID(), &place{tx.Sender, tx.Nonce})
 }
 
-// errNoMethod matches what a node answers that has no such method.
+// errNoMethod matches the error of a node that does not have the method.
 var errNoMethod = &Error{Code: jsonrpc.CodeMethodNotFound}
 
-// WaitReceipt polls, with growing pauses, for the receipt of a transaction until the context ends; then the error is
-// [api.ErrTimeUp] and the context's. It fails with [api.ErrDisplaced] once a block has another transaction of the same
-// nonce, and with [api.ErrDropped] once the node's pool has given it up. It waits for a transaction that the node has
-// never heard of, too.
+// WaitReceipt polls, with growing pauses, for the receipt of a transaction. When the context ends, the error wraps
+// [api.ErrTimeUp] and the context's error. It returns [api.ErrDisplaced] once a block has another transaction with the
+// same nonce, and [api.ErrDropped] once the node's mempool has dropped it. It also waits for a transaction that the
+// node does not know.
 func (c *Client) WaitReceipt(ctx context.Context, id types.TxID) (api.Receipt, error) {
 	return c.waitReceipt(ctx, id, nil)
 }
 
-// place is where a transaction is among those of its sender.
+// place is the sender and nonce of a transaction.
 type place struct {
 	sender types.Account
 	nonce  uint64
 }
 
-// waitReceipt is WaitReceipt of a transaction at a place, nil if that is not known.
+// waitReceipt is WaitReceipt for a transaction at a place, or nil if the place is not known.
 func (c *Client) waitReceipt(ctx context.Context, id types.TxID, at *place) (api.Receipt, error) {
 	for pause := firstPause; ; pause = min(pause*3/2, longestPause) {
 		receipt, err := c.Receipt(ctx, id)
@@ -88,7 +88,7 @@ func (c *Client) waitReceipt(ctx context.Context, id types.TxID, at *place) (api
 			return *receipt, nil
 		case ctx.Err() != nil:
 			return api.Receipt{}, timeUp(id, ctx.Err())
-		case err != nil && !errors.Is(err, api.ErrPruned): // of which it is in none that the node keeps, or not yet
+		case err != nil && !errors.Is(err, api.ErrPruned): // ErrPruned: in no block that the node keeps, or not yet
 			return api.Receipt{}, err
 		}
 		if at, err = c.gone(ctx, id, at); err != nil {
@@ -100,9 +100,9 @@ func (c *Client) waitReceipt(ctx context.Context, id types.TxID, at *place) (api
 	}
 }
 
-// gone is why a transaction without a receipt need not be waited for: [api.ErrDropped], or [api.ErrDisplaced] if a block
-// has another at its place. It also returns that place, once it is known. Where the node does not tell there is no
-// error: it is asked again.
+// gone reports why waiting for a transaction without a receipt is pointless: it returns [api.ErrDropped], or
+// [api.ErrDisplaced] if a block has another transaction at its place. It also returns the place once it is known.
+// Errors of the node are ignored, as the caller polls again.
 func (c *Client) gone(ctx context.Context, id types.TxID, at *place) (*place, error) {
 	status, err := Invoke(ctx, c, api.GetTransactionStatus, api.TransactionParams{Hash: id})
 	switch {
@@ -137,10 +137,11 @@ func (c *Client) gone(ctx context.Context, id types.TxID, at *place) (*place, er
 	}}
 }
 
-// replaced is the status's error of a transaction whose nonce another one has in the pool: a block decides between them.
+// replaced is the error in the status of a transaction whose nonce another pending transaction has; a block decides
+// between them.
 const replaced = "replaced"
 
-// timeUp is [api.ErrTimeUp] of a transaction, and the error of the context.
+// timeUp returns [api.ErrTimeUp] for a transaction, joined with the context's error.
 func timeUp(id types.TxID, ended error) error {
 	e := &Error{Code: api.ErrTimeUp.Code, Message: "the transaction is not in a block yet", Data: map[string]any{
 		"reason": api.ErrTimeUp.Data["reason"], "hash": id,
@@ -148,7 +149,7 @@ func timeUp(id types.TxID, ended error) error {
 	return fmt.Errorf("%w: %w", e, ended)
 }
 
-// Failure is nil for the receipt of a transaction that did what it was to do. Else it is [api.ErrExecutionFailed] with
+// Failure returns nil for the receipt of a successful transaction. Otherwise it returns [api.ErrExecutionFailed] with
 // the receipt's reason, hash, gas and revert data in the error's data.
 func Failure(receipt api.Receipt) error {
 	if types.ReceiptStatus(receipt.Status) == types.StatusSuccess {

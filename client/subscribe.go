@@ -9,13 +9,14 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// SubscribeBlocks yields blocks with hashes, from a height on, or from the next block if from is nil. It yields each
-// height once and in order, until the loop ends or an error is yielded, which is the last. A connection that breaks is
-// made anew, and goes on after the last block: a caller misses nothing, however long the node was away. What is yielded
-// as an error is an [*Error] of the node, such as api.ErrPruned, [ErrUnreachable] when no first connection could be made for as long as [WithRetry] says, or
-// the context's.
+// SubscribeBlocks yields blocks with transaction hashes, from a height on, or from the next block if from is nil. It
+// yields each height once and in order, until the loop ends or it yields an error, which is the last element. It
+// replaces a broken connection and continues after the last block, so a caller misses nothing however long the node was
+// away. The error is an [*Error] of the node, such as api.ErrPruned; [ErrUnreachable] if the first connection failed
+// for the period that [WithRetry] sets; or the context's error.
 //
-// A development chain that is taken back goes on after its new head, with a block whose parent is not the last one.
+// When a development chain is reverted, the sequence continues after its new head, with a block whose parent is not the
+// last one yielded.
 func (c *Client) SubscribeBlocks(ctx context.Context, from *types.Height) iter.Seq2[api.Block, error] {
 	return subscribe(ctx, c, func(ctx context.Context, s *socket) (api.SubscribeParams, error) {
 		var err error
@@ -29,9 +30,9 @@ func (c *Client) SubscribeBlocks(ctx context.Context, from *types.Height) iter.S
 	})
 }
 
-// SubscribeEvents yields the events that a filter matches, as [Client.SubscribeBlocks] does: from filter.FromBlock or
-// after filter.Cursor on, or from the next block. It remembers how far it is while nothing matches, too: so a caller
-// misses nothing though the node has pruned the last event meanwhile.
+// SubscribeEvents yields the events that match a filter, as [Client.SubscribeBlocks] does: from filter.FromBlock or
+// after filter.Cursor on, or from the next block. It advances its position even while nothing matches, so a caller
+// misses nothing if the node meanwhile prunes the block of the last event.
 func (c *Client) SubscribeEvents(ctx context.Context, filter api.SubscriptionFilter) iter.Seq2[api.Event, error] {
 	filter.Progress = true
 	all := subscribe(ctx, c, func(ctx context.Context, s *socket) (api.SubscribeParams, error) {
@@ -43,7 +44,7 @@ func (c *Client) SubscribeEvents(ctx context.Context, filter api.SubscriptionFil
 	}, func(event api.Event) { filter.FromBlock, filter.Cursor = nil, event.Cursor })
 	return func(yield func(api.Event, error) bool) {
 		for event, err := range all {
-			if err == nil && len(event.Topics) == 0 { // an api.EventProgress: every event has the topic of its name
+			if err == nil && len(event.Topics) == 0 { // an api.EventProgress: every event has its name as first topic
 				continue
 			}
 			if !yield(event, err) {
@@ -53,8 +54,8 @@ func (c *Client) SubscribeEvents(ctx context.Context, filter api.SubscriptionFil
 	}
 }
 
-// SubscribeProofs tells of each block that gets a proof, in the order of heights, as [Client.SubscribeBlocks] does:
-// from a height on, or from the next block where from is nil. Blocks that will have none are passed over.
+// SubscribeProofs yields a notice for each block that gets a proof, by ascending height, from a height on, or from the
+// next block if from is nil. It reconnects as [Client.SubscribeBlocks] does, and skips blocks that will have no proof.
 func (c *Client) SubscribeProofs(ctx context.Context, from *types.Height) iter.Seq2[api.ProofNotice, error] {
 	return subscribe(ctx, c, func(ctx context.Context, s *socket) (api.SubscribeParams, error) {
 		var err error
@@ -68,20 +69,20 @@ func (c *Client) SubscribeProofs(ctx context.Context, from *types.Height) iter.S
 	})
 }
 
-// SubscribePending yields the hash of each transaction that the node's mempool accepts, as [Client.SubscribeBlocks]
-// does. Those that come while there is no connection are missed, as the mempool has no history.
+// SubscribePending yields the hash of each transaction that the node's mempool accepts. It reconnects as
+// [Client.SubscribeBlocks] does, but misses transactions that arrive in between, as the mempool has no history.
 func (c *Client) SubscribePending(ctx context.Context) iter.Seq2[types.TxID, error] {
 	return subscribe(ctx, c, fixed(api.TopicPending), func(types.TxID) {})
 }
 
-// SubscribeSyncStatus yields the node's sync status, now and when it changes, once a second at most, and again after
-// each new connection.
+// SubscribeSyncStatus yields the node's current sync status, then each change, at most once a second, and the status
+// again after each reconnection.
 func (c *Client) SubscribeSyncStatus(ctx context.Context) iter.Seq2[api.SyncStatus, error] {
 	return subscribe(ctx, c, fixed(api.TopicSyncStatus), func(api.SyncStatus) {})
 }
 
-// SubscribeRangeProofs yields which ranges of blocks the node has proofs of, as rangeProofs of its info has it. It does
-// so now and when they change, once a second at most, and again after each new connection.
+// SubscribeRangeProofs yields the ranges of blocks that the node has proofs of, as in rangeProofs of its info: the
+// current ranges, then each change, at most once a second, and the ranges again after each reconnection.
 func (c *Client) SubscribeRangeProofs(ctx context.Context) iter.Seq2[[]api.RangeProofs, error] {
 	return subscribe(ctx, c, fixed(api.TopicRanges), func([]api.RangeProofs) {})
 }
@@ -92,8 +93,8 @@ func fixed(topic api.Topic) func(context.Context, *socket) (api.SubscribeParams,
 	}
 }
 
-// subscribe yields a subscription's results over as many connections as it takes. where says what to ask of the next
-// connection; seen is told of each result before it is yielded.
+// subscribe yields a subscription's results over as many connections as needed. where returns the parameters for the
+// next connection; seen is called with each result before it is yielded.
 func subscribe[R any](
 	ctx context.Context, c *Client, where func(context.Context, *socket) (api.SubscribeParams, error), seen func(R),
 ) iter.Seq2[R, error] {
@@ -127,8 +128,8 @@ func subscribe[R any](
 	}
 }
 
-// transient reports whether another connection may do better: not where the node has answered with an error, or refuses
-// connections for good.
+// transient reports whether a new connection may succeed: not if the node has answered with an error or refuses
+// connections permanently.
 func transient(err error) bool {
 	var status *StatusError
 	if errors.As(err, &status) {
@@ -137,8 +138,8 @@ func transient(err error) bool {
 	return errors.Is(err, ErrUnreachable)
 }
 
-// receive subscribes over one connection and hands on the results until take says no (then stopped is true) or the
-// connection fails. connected is set once there was a subscription.
+// receive subscribes over one connection and passes the results to take until take returns false (then stopped is true)
+// or the connection fails. connected reports whether the subscription was established.
 func receive[R any](
 	ctx context.Context,
 	c *Client,

@@ -12,11 +12,11 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ErrNobody: an account is neither a key that somebody may have nor a contract: what is sent to it is lost.
+// ErrNobody is returned for an account that is neither a valid public key nor a contract: coins sent to it are lost.
 var ErrNobody = errors.New("nobody can have this key, and it is no contract: look for a typing error")
 
-// CheckRecipient fails with [ErrNobody] if nobody can ever use what an account is sent. Half of all values of 32 bytes
-// are such accounts, and so is half of the keys in hex with a wrong digit; addresses have a checksum.
+// CheckRecipient returns [ErrNobody] if nobody can ever spend from an account. Half of all 32-byte values are such
+// accounts, and so are half of the hex keys with a wrong digit; addresses have a checksum.
 func (c *Client) CheckRecipient(ctx context.Context, account types.Account) error {
 	if types.IsKey(account) {
 		return nil
@@ -29,7 +29,8 @@ func (c *Client) CheckRecipient(ctx context.Context, account types.Account) erro
 	return answer()
 }
 
-// AskRecipient is [Client.CheckRecipient] as a part of a batch: what it returns reads the answer.
+// AskRecipient adds the check of [Client.CheckRecipient] to a batch. The function it returns reads the result once the
+// batch has been sent.
 func AskRecipient(b *Batch, account types.Account) func() error {
 	if types.IsKey(account) {
 		return func() error { return nil }
@@ -44,25 +45,25 @@ func AskRecipient(b *Batch, account types.Account) func() error {
 	}
 }
 
-// Transfer is the payload that moves an amount to an account.
+// Transfer returns a payload that moves an amount to an account.
 func Transfer(to types.Account, amount types.Amount) types.Payload {
 	return types.Transfer{To: to, Amount: amount}
 }
 
-// Configure is the payload that replaces the chain's parameters; only the producer in force may send it.
+// Configure returns a payload that replaces the chain's parameters. Only the current producer may send it.
 func Configure(parameters types.Parameters) types.Payload {
 	return types.Configure{Parameters: parameters}
 }
 
-// Deploy is the payload that stores a contract's WASM code under a name and runs its init function with args. What args
-// encode to as JSON is handed over, or nothing if they are nil. Value goes to the contract.
+// Deploy returns a payload that stores a contract's WASM code under a name and runs its init function. args is passed
+// to it encoded as JSON, or nothing if nil. The contract receives value.
 func Deploy(name string, code []byte, args any, value types.Amount) (types.Payload, error) {
 	encoded, err := encodeArgs(args)
 	return types.Deploy{Amount: value, Name: name, Code: code, InitArgs: encoded}, err
 }
 
-// Call is the payload that runs a contract's function with args: what they encode to as JSON, or nothing when they are
-// nil. Value goes to the contract.
+// Call returns a payload that runs a contract's function. args is passed to it encoded as JSON, or nothing if nil. The
+// contract receives value.
 func Call(contract types.ContractID, function string, args any, value types.Amount) (types.Payload, error) {
 	encoded, err := encodeArgs(args)
 	return types.Call{Amount: value, Contract: contract, Function: function, Args: encoded}, err
@@ -79,22 +80,22 @@ func encodeArgs(args any) ([]byte, error) {
 	return encoded, nil
 }
 
-// TxFields are the fields of a transaction that the node is asked for where they are nil.
+// TxFields holds optional fields of a transaction. The client asks the node for the nil ones.
 type TxFields struct {
-	Nonce    *uint64       // else the one after the sender's executable transactions
-	GasLimit *types.Gas    // else svc_estimateGas
-	MaxFee   *types.Amount // per gas, in smallest units; else svc_gasPrice
-	Priority *types.Amount // per gas, in smallest units; else svc_gasPrice, at most MaxFee
+	Nonce    *uint64       // default: the nonce after the sender's executable transactions
+	GasLimit *types.Gas    // default: from svc_estimateGas
+	MaxFee   *types.Amount // per gas, in smallest units; default: from svc_gasPrice
+	Priority *types.Amount // per gas, in smallest units; default: from svc_gasPrice, at most MaxFee
 
-	// GasMargin is added to what svc_estimateGas says, for a call that may do more by the time it is in a block: what is
-	// not used is given back.
+	// GasMargin is added to the estimate of svc_estimateGas, for a call that may use more by the time it is included.
+	// Unused gas is refunded.
 	GasMargin types.Gas
 }
 
-// Build makes a transaction that is ready to be signed, with the sender's nonce, fees and gas limit from the node where
-// fields leaves them out. The nonce comes after those that this client has sent within a minute, too. It fails with
-// [api.ErrCannotPay], and the figures in the error's data, when the sender's balance does not cover value + gas limit ×
-// max fee.
+// Build returns a transaction ready to be signed. Fields that are nil come from the node: the sender's nonce, the fees
+// and the gas limit. The nonce also follows the transactions that this client has sent within the last minute. Build
+// returns [api.ErrCannotPay], with the amounts in the error's data, if the sender's balance does not cover value + gas
+// limit × max fee.
 func (c *Client) Build(
 	ctx context.Context, from types.Account, payload types.Payload, fields TxFields,
 ) (types.Transaction, error) {
@@ -135,7 +136,8 @@ func (c *Client) Build(
 	if tx.MaxFeePerGas, tx.MaxPriorityFeePerGas, err = fields.fees(price); err != nil {
 		return types.Transaction{}, err
 	}
-	// The value first: the node would refuse to estimate what the sender cannot pay, with another error.
+	// Check the value first: the node would refuse to estimate a transfer that the sender cannot pay, with another
+	// error.
 	if types.Amount(balance) < payload.Value() {
 		return types.Transaction{}, cannotPay(types.Amount(balance), payload.Value())
 	}
@@ -152,8 +154,8 @@ func (c *Client) Build(
 	return tx, nil
 }
 
-// Outbid is the least that a replacement of a transaction pays in the place of one of its fees per gas: a tenth more,
-// rounded up (docs/applications.md). It fails where that overflows.
+// Outbid returns the lowest fee per gas with which a replacement may outbid a fee of the transaction it replaces: 10 %
+// more, rounded up (docs/applications.md). It returns an error on overflow.
 func Outbid(fee types.Amount) (types.Amount, error) {
 	tenth := fee / 10
 	if fee%10 != 0 {
@@ -162,8 +164,8 @@ func Outbid(fee types.Amount) (types.Amount, error) {
 	return fee.Add(tenth)
 }
 
-// fees are the max fee and the priority fee: those given, the others from the node's suggestion. The max fee holds the
-// priority fee and, if it is not given, twice the base fee.
+// fees returns the max fee and the priority fee: those given, or the node's suggestion. The default max fee is the
+// priority fee plus twice the base fee.
 func (f TxFields) fees(price api.GasPriceInfo) (maxFee, priority types.Amount, err error) {
 	maxFee, priority = types.Amount(price.SuggestedMaxFee), types.Amount(price.SuggestedPriorityFee)
 	switch {
@@ -189,7 +191,7 @@ func (c *Client) gasLimit(ctx context.Context, tx types.Transaction, fields TxFi
 	return gas + min(fields.GasMargin, math.MaxUint64-gas), err
 }
 
-// cannotPay is [api.ErrCannotPay] with the figures.
+// cannotPay returns [api.ErrCannotPay] with the amounts.
 func cannotPay(balance, required types.Amount) error {
 	message := fmt.Sprintf("the sender's balance is %d smallest units, and the transaction can cost %d", balance, required)
 	return &Error{Code: api.ErrCannotPay.Code, Message: message, Data: map[string]any{
@@ -197,21 +199,21 @@ func cannotPay(balance, required types.Amount) error {
 	}}
 }
 
-// Funds are the amounts of an [api.ErrCannotPay], in smallest units.
+// Funds holds the amounts of an [api.ErrCannotPay], in smallest units.
 type Funds struct {
-	Balance  types.Amount // of the sender, after the latest block
-	Reserved types.Amount // of that, by earlier pending transactions
-	Pending  uint64       // how many those are
-	Needed   types.Amount // what the transaction may take
+	Balance  types.Amount // sender's balance after the latest block
+	Reserved types.Amount // part of Balance reserved for earlier pending transactions
+	Pending  uint64       // number of those transactions
+	Needed   types.Amount // maximum cost of the transaction
 }
 
-// Missing is what the sender must get before the transaction is taken.
+// Missing returns the amount that the sender lacks for the transaction to be accepted.
 func (f Funds) Missing() types.Amount {
 	free := f.Balance - min(f.Balance, f.Reserved)
 	return f.Needed - min(f.Needed, free)
 }
 
-// Shortfall reads the amounts of an [api.ErrCannotPay]. It is not ok for another error, or one without them.
+// Shortfall returns the amounts of an [api.ErrCannotPay]. ok is false for another error, or one without them.
 func Shortfall(err error) (f Funds, ok bool) {
 	var refusal *Error
 	if !errors.Is(err, api.ErrCannotPay) || !errors.As(err, &refusal) {
@@ -219,7 +221,7 @@ func Shortfall(err error) (f Funds, ok bool) {
 	}
 	has, known := quantityOf(refusal.Data["balance"])
 	wants, both := quantityOf(refusal.Data["needed"])
-	reserved, _ := quantityOf(refusal.Data["reserved"]) // none of what this package refuses
+	reserved, _ := quantityOf(refusal.Data["reserved"]) // absent from errors of this package
 	f = Funds{Balance: types.Amount(has), Reserved: types.Amount(reserved), Needed: types.Amount(wants)}
 	if pending, is := refusal.Data["pending"].(json.Number); is {
 		f.Pending, _ = strconv.ParseUint(string(pending), 10, 64)
@@ -227,7 +229,7 @@ func Shortfall(err error) (f Funds, ok bool) {
 	return f, known && both
 }
 
-// quantityOf reads a quantity in an error's data: what this package wrote, or a node.
+// quantityOf reads a quantity in an error's data, whether set by this package or by a node.
 func quantityOf(value any) (api.Quantity, bool) {
 	if text, is := value.(string); is {
 		var q api.Quantity
