@@ -1,15 +1,15 @@
 // Package client is a typed client of a Cairn node's JSON-RPC methods. It builds, signs and sends transactions, and
 // waits for their receipts.
 //
-// \tc, err := client.New("http://127.0.0.1:8777")
-// \tsigner := client.NewSigner(key)
-// \ttx, err := c.Build(ctx, signer.Account(), client.Transfer(to, 3*types.CoinUnits), client.TxFields{})
-// \tsigned, err := signer.Sign(tx)
-// \treceipt, err := c.SendAndWait(ctx, signed)
+//	c, err := client.New("http://127.0.0.1:8777")
+//	signer := client.NewSigner(key)
+//	tx, err := c.Build(ctx, signer.Account(), client.Transfer(to, 3*types.CoinUnits), client.TxFields{})
+//	signed, err := signer.Sign(tx)
+//	receipt, err := c.SendAndWait(ctx, signed)
 //
 // An error returned by the node is an [*Error]. Compare it with the values of package api by errors.Is:
 //
-// \tif errors.Is(err, api.ErrNonceTooLow) { … }
+//	if errors.Is(err, api.ErrNonceTooLow) { … }
 //
 // Programs that send often, or from several goroutines, should use package sender, which assigns nonces and never pays
 // twice.
