@@ -95,6 +95,19 @@ func TestWaitsForMoments(t *testing.T) {
 	}
 }
 
+// TestMakesDeadlines: with nothing said of the deadline, one is made that comes, and what waits for it is tried then.
+func TestMakesDeadlines(t *testing.T) {
+	report, failure := fuzz.Search(t, fuzz.Config{}, func(w *fuzz.World) {
+		k := w.Deploy(w.Actor("alice"), "escrow", module(t, "escrow"), nil)
+		w.Target(k)
+		w.Choose(k, "open", "seller", w.Chain.Account("seller").Account)
+		w.Choose(k, "open", "arbiter", w.Chain.Account("arbiter").Account)
+	})
+	if refunds := report.Functions["escrow.refund"]; failure != nil || refunds.Succeeded == 0 {
+		t.Errorf("got %+v refunds by the buyer, who must wait for the deadline, and %v; want some", refunds, failure)
+	}
+}
+
 // TestTellsWhyByTheABI: calls that fail with a typed error count by its name.
 func TestTellsWhyByTheABI(t *testing.T) {
 	report, _ := fuzz.Search(t, fuzz.Config{Calls: 500}, func(w *fuzz.World) {

@@ -2,6 +2,7 @@ package fuzz
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"github.com/cairn-chain/cairn/abi"
 )
@@ -18,7 +19,7 @@ type generator struct {
 func (g generator) move() Move {
 	switch g.IntN(24) {
 	case 0:
-		waits := []uint64{1, 60, 3_600, 86_400, 30 * 86_400, g.Uint64N(1 << 25)}
+		waits := append(slices.Clone(soon), g.Uint64N(1<<25))
 		if moment, ok := g.moment(); ok && g.IntN(2) == 0 {
 			waits = []uint64{moment - 1, moment, moment + 1}
 		}
@@ -65,7 +66,7 @@ func (g generator) call(t target, chosen bool) Move {
 		choose = func(p string) []any { return g.world.choices[parameter{t.contract, t.function.Name, p}] }
 	}
 	k := g.world.contracts[t.contract]
-	maker := maker{g.Rand, k.ABI, g.seen}
+	maker := maker{g.Rand, k.ABI, g.seen, g.now()}
 	m := Move{To: t.contract, Call: t.function.Name, Args: maker.arguments(t.function.Args, choose)}
 	if mayTakeCoins(k.ABI, t.function) && g.IntN(4) > 0 {
 		m.Coins = g.coins(maker)
@@ -102,7 +103,7 @@ func (g generator) script() map[string]Act {
 func (g generator) act(f abi.Function) Act {
 	a := Act{Times: uint8(1 + g.IntN(2)), Reverts: g.IntN(16) == 0}
 	if f.Returns != (abi.Type{}) {
-		a.Returns = maker{g.Rand, g.world.adversary.abi, g.seen}.make(f.Returns)
+		a.Returns = maker{g.Rand, g.world.adversary.abi, g.seen, g.now()}.make(f.Returns)
 	}
 	if f.Mode == abi.Read {
 		a.Times = 0

@@ -105,6 +105,7 @@ type maker struct {
 	*rand.Rand
 	abi  abi.ABI
 	seen *dictionary
+	now  uint64 // Unix seconds
 }
 
 func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
@@ -223,10 +224,12 @@ func integerType(t abi.Type) (integer, bool) {
 	return i, ok
 }
 
-// integer makes one: near a boundary, near one that was seen, or any of a random size.
+// integer makes one: near a boundary, near one that was seen, a time that comes soon, or any of a random size.
 func (m maker) integer(i integer) json.Number {
 	n := new(big.Int)
 	switch kind := m.IntN(5); {
+	case i.bits == 64 && m.IntN(16) == 0:
+		n.SetUint64(m.now + pick(m.Rand, soon) + m.Uint64N(2)) // a deadline
 	case kind == 4 && len(m.constants(i)) > 0:
 		n.Set(pick(m.Rand, m.constants(i)))
 		switch m.IntN(6) {
@@ -268,6 +271,9 @@ func (m maker) integer(i integer) json.Number {
 	}
 	return json.Number(n.String())
 }
+
+// soon are times to wait for, in seconds.
+var soon = []uint64{1, 60, 3_600, 86_400, 30 * 86_400}
 
 // constants are numbers in code that an integer of this size may be compared with.
 func (m maker) constants(i integer) []*big.Int {
