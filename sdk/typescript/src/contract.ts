@@ -23,11 +23,11 @@ export interface Contract<A extends Abi> {
     (...args: F extends { payable: true } ? [...Given<F, A>, value?: bigint] : Given<F, A>) => Payload };
   /** result reads what a call of a function gave back, from its receipt. */
   result<N extends A["functions"][number]["name"]>(name: N, receipt: Pick<Receipt, "returnData">): ResultOf<Extract<A["functions"][number], { name: N }>, A>;
-  /** watch follows the contract's events of a name, as {@link watchEvents} does. */
+  /** watch follows the contract's events of a name, as {@link watchEvents} does. Where one is not of its types, `args` throws an AbiError. */
   watch<N extends A["events"][number]["name"]>(name: N, options?: StreamOptions & { cursor?: string; fromBlock?: number }): Stream<
     { event: Event; args: ArgsOf<Extract<A["events"][number], { name: N }>["args"], TypesOf<A>> }
   >;
-  /** events pages through the contract's events of a name, ascending; `cursor` of the last goes on from there. */
+  /** events pages through the contract's events of a name, ascending; `cursor` of the last goes on from there. `args` is as in `watch`. */
   events<N extends A["events"][number]["name"]>(name: N, options?: { cursor?: string; fromBlock?: number; limit?: number }): Promise<
     { event: Event; args: ArgsOf<Extract<A["events"][number], { name: N }>["args"], TypesOf<A>> }[]
   >;
@@ -80,24 +80,28 @@ export function contract<const A extends Abi>(abi: A, id: Account, client: Clien
       };
     }
   }
+  /** typed reads an event when it is asked for: one that is not of its types ends no list. */
+  const typed = (event: Event): unknown => {
+    let args: unknown;
+    const declared = abi.events.find((e) => e.name === event.event_name);
+    return { event, get args() { return (args ??= decodeArguments(declared?.args ?? [], event.data, abi, event.event_name)); } };
+  };
   const events = async (name: string, options: { cursor?: string; fromBlock?: number; limit?: number } = {}): Promise<unknown> => {
-    const declared = abi.events.find((e) => e.name === name);
     const filter = {
       contract_id: id, event_name: name, ...(options.limit !== undefined && { limit: options.limit }),
       ...(options.cursor !== undefined ? { cursor: options.cursor } : options.fromBlock !== undefined && { from_block: options.fromBlock }),
     };
     const found = await client.call("svc_getEvents", filter);
-    return found.map((event) => ({ event, args: decodeArguments(declared?.args ?? [], event.data, abi, name) }));
+    return found.map(typed);
   };
   const watch = (name: string, options: StreamOptions & { cursor?: string; fromBlock?: number } = {}): Stream<unknown> => {
-    const declared = abi.events.find((e) => e.name === name);
     const { cursor, fromBlock } = options;
     const from = cursor !== undefined ? { cursor } : fromBlock !== undefined ? { from_block: fromBlock } : {};
     const found = watchEvents(client, { contract_id: id, event_name: name, ...from }, options);
-    const typed = async function* (): AsyncGenerator<unknown> {
-      for await (const event of found) yield { event, args: decodeArguments(declared?.args ?? [], event.data, abi, name) };
+    const each = async function* (): AsyncGenerator<unknown> {
+      for await (const event of found) yield typed(event);
     };
-    return { status: found.status, [Symbol.asyncIterator]: typed };
+    return { status: found.status, [Symbol.asyncIterator]: each };
   };
   const result = (name: string, { returnData }: Pick<Receipt, "returnData">): unknown => {
     return decodeResult(abi.functions.find((f) => f.name === name)?.returns, returnData, abi, name);

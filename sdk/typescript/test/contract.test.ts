@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import {
   AbiError, RpcError, contract, contractId, decodeArguments, decodeResult, decodeRevert, deploy, encodeArguments, fromHex, succeeded, toBytes, toHex, type Abi, type Account,
-  type ArgsOf, type Hex, type Payload, type ValueOf,
+  type ArgsOf, type Client, type Hex, type Payload, type ValueOf,
 } from "@cairn-chain/sdk";
 import { createSender } from "@cairn-chain/sdk/sender";
 import { atTyped, typedError } from "./bindings/typed.js";
@@ -147,6 +147,15 @@ test("reverts are read in both forms", () => {
 function pick(from: Record<string, unknown>, name: string): Record<string, unknown> {
   return name in from ? { [name]: from[name] } : {};
 }
+
+test("an event that is not of its types ends no list: reading it does", async () => {
+  const data = (text: Uint8Array): string => toHex(Uint8Array.from([...new TextEncoder().encode('{"n":'), ...text, 0x7d]));
+  const listed = [Uint8Array.of(0x22, 0xff, 0x22), Uint8Array.of(0x35)].map((text) => ({ event_name: "Note", data: data(text) }));
+  const abi = { functions: [], events: [{ name: "Note", args: [{ name: "n", type: "u64" }] }] } as const;
+  const [bad, good] = await contract(abi, `0x${"11".repeat(32)}`, { call: async () => listed } as unknown as Client).events("Note");
+  assert.throws(() => bad!.args, AbiError);
+  assert.deepEqual(good!.args, { n: 5n });
+});
 
 test("a token is deployed, called and read by its ABI", async (t) => {
   const { client } = await startNode(t, "--block-time", "100ms");
