@@ -78,17 +78,17 @@ type NodeInfo struct {
 	ProtocolPublicKey string           `json:"protocol_public_key" doc:"the key whose signature blocks carry now: hex without 0x, which no other answer lacks"`
 	PeerCount         uint64           `json:"peer_count" doc:"replicas that sync from here, or upstreams in use"`
 	Build             Build            `json:"build" doc:"what the program was built of"`
-	ChainID           uint64           `json:"chainId" doc:"the chain id"`
-	GenesisHash       types.BlockHash  `json:"genesisHash" doc:"the hash of block 0, which names the chain"`
-	ProtocolVersion   uint32           `json:"protocolVersion" doc:"the version of rules and gas schedule in force"`
-	ScheduleDigest    types.Digest     `json:"scheduleDigest" doc:"the digest of the gas schedule that this node runs"`
+	ChainID           uint64           `json:"chain_id" doc:"the chain id"`
+	GenesisHash       types.BlockHash  `json:"genesis_hash" doc:"the hash of block 0, which names the chain"`
+	ProtocolVersion   uint32           `json:"protocol_version" doc:"the version of rules and gas schedule in force"`
+	ScheduleDigest    types.Digest     `json:"schedule_digest" doc:"the digest of the gas schedule that this node runs"`
 	Verification      string           `json:"verification" doc:"how blocks are checked: executed means that every transaction was run on the state that this node holds; stateless:S1, on each block's access list, which its proof shows to be true; stateless:S1,R1, that blocks which have a proof together were so checked on the union of their lists, and that nothing showed the state roots between them"`
-	OldestHeight      types.Height     `json:"oldestHeight" doc:"the oldest height whose state can be read"`
+	OldestHeight      types.Height     `json:"oldest_height" doc:"the oldest height whose state can be read"`
 	Proofs            *ProofRange      `json:"proofs" doc:"the blocks whose proofs are here; null when there are none"`
-	RangeProofs       []RangeProofs    `json:"rangeProofs" doc:"the ranges of blocks that have a proof together, by their length"`
+	RangeProofs       []RangeProofs    `json:"range_proofs" doc:"the ranges of blocks that have a proof together, by their length"`
 	Primary           *string          `json:"primary" doc:"where the primary is reached; null on a primary"`
-	ProducerKey       *types.PublicKey `json:"producerKey" doc:"the key with which this node makes blocks while it is the producer's; null if it has none"`
-	Override          *Override        `json:"parametersOverride" doc:"parameters set outside the chain; null when there are none"`
+	ProducerKey       *types.PublicKey `json:"producer_key" doc:"the key with which this node makes blocks while it is the producer's; null if it has none"`
+	Override          *Override        `json:"parameters_override" doc:"parameters set outside the chain; null when there are none"`
 	Cluster           *Cluster         `json:"cluster" doc:"the cluster that this node is a member of; null of none"`
 }
 

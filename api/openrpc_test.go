@@ -66,6 +66,31 @@ func TestResultsBeginWithTheSpecifiedFields(t *testing.T) {
 	}
 }
 
+// TestNamesAreOfOneStyle holds each object's names to one style. The specification has both: camelCase in blocks,
+// transactions, receipts and what belongs to them, snake_case in lists, filters and what a node says of itself.
+func TestNamesAreOfOneStyle(t *testing.T) {
+	for name, schema := range NewDocument(Declarations()).Components.Schemas {
+		properties, _ := schema["properties"].(map[string]Schema)
+		var snake, camel []string
+		for field := range properties {
+			switch {
+			case field == "before" || field == "after":
+				t.Errorf("%s.%s: want cursor, by which every list goes on", name, field)
+			case strings.Contains(field, "_"):
+				snake = append(snake, field)
+			case strings.ToLower(field) != field:
+				camel = append(camel, field)
+			}
+		}
+		if name == "StateSnapshot" {
+			continue // a snapshot's manifest, which is a file of nodes
+		}
+		if len(snake) > 0 && len(camel) > 0 {
+			t.Errorf("%s mixes %v and %v: want one style in an object", name, snake, camel)
+		}
+	}
+}
+
 // jsonType is the JSON type that a schema allows, with ? when null is another.
 func jsonType(d Document, s Schema) string {
 	if all, ok := s["allOf"].([]Schema); ok {

@@ -57,7 +57,7 @@ type GetTransactionsByAddressParams struct {
 // TransactionPage says which part of a list is asked.
 type TransactionPage struct {
 	Limit   *uint64       `json:"limit,omitempty" doc:"at most so many, 1 to 1,000; 100 by default"`
-	Before  string        `json:"before,omitempty" doc:"the cursor of the last item seen"`
+	Cursor  string        `json:"cursor,omitempty" doc:"the cursor of the last item seen"`
 	ToBlock *types.Height `json:"to_block,omitempty" doc:"the highest height, which the chain must have; by default the latest"`
 }
 

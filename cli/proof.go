@@ -37,7 +37,7 @@ func (a *app) newProofGet() *cobra.Command {
 		Use:   "get HEIGHT|FROM-TO",
 		Short: "Save a block's proof, or that of several together, with all that it takes to verify it",
 		Long: `Save a block's proof with all that it takes to verify it, once it holds. FROM-TO are blocks that have a proof together:
-rangeProofs of ` + "`cairn rpc svc_getNodeInfo`" + ` says which there are.`,
+range_proofs of ` + "`cairn rpc svc_getNodeInfo`" + ` says which there are.`,
 		Example: "  cairn proof get 17 -o block17.proof\n  cairn proof verify block17.proof\n  cairn proof get 1-16",
 		Args:    exactly("HEIGHT|FROM-TO"),
 	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {

@@ -81,13 +81,13 @@ func (c *Client) TransactionStatus(ctx context.Context, id types.TxID) (api.Tran
 }
 
 // TransactionsOf lists the included transactions that involve an account, newest first, at most limit (1 to
-// [api.MaxTransactionsPage]). To get the next page, pass the cursor of the last transaction as before; "" begins with
-// the newest.
+// [api.MaxTransactionsPage]). To get the next page, pass the cursor of the last transaction; "" begins with the
+// newest.
 func (c *Client) TransactionsOf(
-	ctx context.Context, account types.Account, limit uint64, before string,
+	ctx context.Context, account types.Account, limit uint64, cursor string,
 ) ([]api.Transaction, error) {
 	return Invoke(ctx, c, api.GetTransactionsByAddress, api.GetTransactionsByAddressParams{
-		Account: account.String(), Page: api.TransactionPage{Limit: &limit, Before: before},
+		Account: account.String(), Page: api.TransactionPage{Limit: &limit, Cursor: cursor},
 	})
 }
 

@@ -96,7 +96,7 @@ func TestMethodsOnTheWire(t *testing.T) {
 		{"TransactionStatus", func(c *Client) (any, error) { return c.TransactionStatus(t.Context(), types.TxID{}) },
 			"svc_getTransactionStatus", `[` + zero + `]`, `{}`, ""},
 		{"TransactionsOf", func(c *Client) (any, error) { return c.TransactionsOf(t.Context(), types.Account{}, 7, "x") },
-			"svc_getTransactionsByAddress", `[` + zero + `,{"limit":7,"before":"x"}]`, `[]`, "[]"},
+			"svc_getTransactionsByAddress", `[` + zero + `,{"limit":7,"cursor":"x"}]`, `[]`, "[]"},
 		{"RecentTransactions", func(c *Client) (any, error) { return c.RecentTransactions(t.Context(), 7) },
 			"svc_listRecentTransactions", `[7]`, `[]`, "[]"},
 		{"RecentTransactions, none", func(c *Client) (any, error) { return c.RecentTransactions(t.Context(), 0) },

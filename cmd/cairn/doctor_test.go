@@ -73,7 +73,7 @@ func TestDoctorAsksUpstreams(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		_, err := fmt.Fprintf(
 			w,
-			`{"jsonrpc":"2.0","id":1,"result":{"version":"9.9","mode":"primary","block_height":17,"genesisHash":%q}}`,
+			`{"jsonrpc":"2.0","id":1,"result":{"version":"9.9","mode":"primary","block_height":17,"genesis_hash":%q}}`,
 			genesis.String(),
 		)
 		if err != nil {

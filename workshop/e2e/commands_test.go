@@ -23,6 +23,7 @@ type receipt struct {
 	Fee               api.Quantity
 	Balance           *api.Quantity
 	From              types.Account
+	ContractAddress   *types.ContractID
 }
 
 // connect returns a client of a node.
@@ -165,7 +166,7 @@ func TestLookups(t *testing.T) {
 		{"status", "producing", []string{"node", "sync"}},
 		{"rpc svc_blockNumber", "0x1", nil},
 		{"rpc svc_getBalance " + node.Accounts[1].Address + " latest", "0x", nil},
-		{"rpc svc_getNodeInfo", "primary", []string{"chainId", "genesisHash"}},
+		{"rpc svc_getNodeInfo", "primary", []string{"chain_id", "genesis_hash"}},
 		{"keys list", "NAME", nil},
 		{"send dev2 1 --from dev0 --dry-run", "Costs at most", []string{"unsigned", "maxCost"}},
 		{"send dev2 1 --from dev0 --no-wait", "Transaction", []string{"transactionHash"}},

@@ -34,7 +34,7 @@ const exampleTime = 1_800_000_000
 // time after it is made.
 var volatile = []string{
 	"version", "build", "oldest_tx_age_secs", "sync_rate_blocks_per_sec", "created_at", "eta_secs", "proof",
-	"proofs", "scheduleDigest",
+	"proofs", "schedule_digest",
 }
 
 // exampleChain is a development chain of whose calls the examples are, with what has been called.

@@ -100,7 +100,7 @@ func oddValues(s *tokenScenario) []any {
 			"00", []any{}, []any{nil}, []any{1}, []any{"x"}, []any{[]any{}}, []any{object()}, object(),
 		object("x", 1), object("limit", nil), object("limit", 1), object("limit", "1"), object("limit", 1.5),
 		object("Limit", 1),
-		object("cursor", nil), object("cursor", 1), object("before", nil), object("before", 1),
+		object("cursor", nil), object("cursor", 1),
 		object("from_height", 0), object("to_height", 0), object("from_height", 0, "to_height", 0),
 		object("from_height", 0, "to_height", nil),
 		object("from_height", "0x0", "to_height", 0), object("from_height", -1, "to_height", 0),

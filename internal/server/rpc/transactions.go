@@ -237,8 +237,8 @@ func (h *transactionHandlers) getTransactionsByAddress(
 		return nil, err
 	}
 	var before chain.Position
-	if p.Page.Before != "" {
-		if before, err = h.cursors.position(p.Page.Before, "page", "before"); err != nil {
+	if p.Page.Cursor != "" {
+		if before, err = h.cursors.position(p.Page.Cursor, "page", "cursor"); err != nil {
 			return nil, err
 		}
 	}

@@ -128,7 +128,7 @@ func TestTransactionsByAddressPages(t *testing.T) {
 			for _, tx := range txs {
 				got = append(got, tx.Hash)
 			}
-			page["before"] = txs[len(txs)-1].Cursor
+			page["cursor"] = txs[len(txs)-1].Cursor
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("in pages of %d: got %v, want %v", limit, got, want)
@@ -145,7 +145,7 @@ func TestTransactionsByAddressPages(t *testing.T) {
 			if len(txs) < 2 {
 				break
 			}
-			page["before"] = txs[1].Cursor
+			page["cursor"] = txs[1].Cursor
 		}
 	}
 	c.refused(api.ErrAboveHead, "svc_getTransactionsByAddress", account(bob), map[string]any{"to_block": 5})
@@ -153,7 +153,7 @@ func TestTransactionsByAddressPages(t *testing.T) {
 	first := call[[]api.Transaction](c, "svc_getTransactionsByAddress", account(alice), map[string]any{"limit": 4})
 	c.include(c.sign(bob, 0, types.Transfer{To: account(alice), Amount: 1}))
 	next := call[[]api.Transaction](
-		c, "svc_getTransactionsByAddress", account(alice), map[string]any{"before": first[3].Cursor},
+		c, "svc_getTransactionsByAddress", account(alice), map[string]any{"cursor": first[3].Cursor},
 	)
 	if len(next) != 8 || next[0].Hash != want[4] {
 		t.Errorf("a new block moved the cursor: %d items", len(next))
@@ -181,7 +181,7 @@ func TestLimitsOfLists(t *testing.T) {
 	}
 	c.refused(invalid, "svc_getTransactionsByAddress", account(bob), map[string]any{"after": "x"})
 	for _, bad := range []string{"0", strings.Repeat("0", 24), strings.Repeat("z", 24), strings.Repeat("1", 26)} {
-		c.refused(api.ErrBadCursor, "svc_getTransactionsByAddress", account(bob), map[string]any{"before": bad})
+		c.refused(api.ErrBadCursor, "svc_getTransactionsByAddress", account(bob), map[string]any{"cursor": bad})
 	}
 }
 
@@ -267,7 +267,7 @@ func TestPagesEndAt8MiB(t *testing.T) {
 		t.Errorf("a page of %d items and %d bytes", len(page), len(raw))
 	}
 	rest := call[[]api.Transaction](c, "svc_getTransactionsByAddress", account(alice), map[string]any{
-		"limit": 1000, "before": page[len(page)-1].Cursor,
+		"limit": 1000, "cursor": page[len(page)-1].Cursor,
 	})
 	if len(page)+len(rest) != 100 {
 		t.Errorf("%d and %d items", len(page), len(rest))

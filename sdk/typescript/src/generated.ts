@@ -438,35 +438,35 @@ export interface NodeInfo {
   /** what the program was built of */
   build: Build;
   /** the chain id */
-  chainId: number;
+  chain_id: number;
   /** the cluster that this node is a member of; null of none */
   cluster: Cluster | null;
   /** the hash of block 0, which names the chain */
-  genesisHash: Hash;
+  genesis_hash: Hash;
   /** primary, replica or archive */
   mode: "primary" | "replica" | "archive";
   /** mainnet, testnet or regtest; fixes the prefix of addresses */
   network: "mainnet" | "testnet" | "regtest";
   /** the oldest height whose state can be read */
-  oldestHeight: number;
+  oldest_height: number;
   /** parameters set outside the chain; null when there are none */
-  parametersOverride: Override | null;
+  parameters_override: Override | null;
   /** replicas that sync from here, or upstreams in use */
   peer_count: number;
   /** where the primary is reached; null on a primary */
   primary: string | null;
   /** the key with which this node makes blocks while it is the producer's; null if it has none */
-  producerKey: Hash | null;
+  producer_key: Hash | null;
   /** the blocks whose proofs are here; null when there are none */
   proofs: ProofRange | null;
-  /** the version of rules and gas schedule in force */
-  protocolVersion: number;
   /** the key whose signature blocks carry now: hex without 0x, which no other answer lacks */
   protocol_public_key: string;
+  /** the version of rules and gas schedule in force */
+  protocol_version: number;
   /** the ranges of blocks that have a proof together, by their length */
-  rangeProofs: (RangeProofs)[];
+  range_proofs: (RangeProofs)[];
   /** the digest of the gas schedule that this node runs */
-  scheduleDigest: Hash;
+  schedule_digest: Hash;
   /** how blocks are checked: executed means that every transaction was run on the state that this node holds; stateless:S1, on each block's access list, which its proof shows to be true; stateless:S1,R1, that blocks which have a proof together were so checked on the union of their lists, and that nothing showed the state roots between them */
   verification: string;
   /** the software's version */
@@ -906,7 +906,7 @@ export interface Transaction {
 
 export interface TransactionPage {
   /** the cursor of the last item seen */
-  before?: string | null | undefined;
+  cursor?: string | null | undefined;
   /** at most so many, 1 to 1,000; 100 by default */
   limit?: number | null | undefined;
   /** the highest height, which the chain must have; by default the latest */
@@ -1194,7 +1194,7 @@ export const shapes: Record<string, Record<string, string>> = {
   Log: { blockHeight: "n", logIndex: "n" },
   MempoolClass: { displaced: "n", refused: "n" },
   MempoolStats: { classes: "[MempoolClass", held_count: "n", oldest_tx_age_secs: "n", pending_count: "n", total_gas: "b" },
-  NodeInfo: { block_height: "n", chainId: "n", cluster: "Cluster", oldestHeight: "n", parametersOverride: "Override", peer_count: "n", proofs: "ProofRange", protocolVersion: "n", rangeProofs: "[RangeProofs" },
+  NodeInfo: { block_height: "n", chain_id: "n", cluster: "Cluster", oldest_height: "n", parameters_override: "Override", peer_count: "n", proofs: "ProofRange", protocol_version: "n", range_proofs: "[RangeProofs" },
   Override: { height: "n" },
   Parameters: { gas_limit: "b", max_base_fee: "b", min_base_fee: "b", target_bps: "n", version: "n" },
   ParametersInfo: { gas_limit: "b", height: "n", max_base_fee: "b", min_base_fee: "b", proof: "AccountProof", target_bps: "n", version: "n" },

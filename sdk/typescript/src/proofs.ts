@@ -58,13 +58,13 @@ interface Fetched {
 export async function* verifyChain<V extends Verdict>(
   client: Client, verifier: Verifier<V>, trusted: TrustedBlock, options: { to?: number; bits?: number; signal?: AbortSignal } = {},
 ): AsyncGenerator<V & { bytes: number }, void, void> {
-  const { proofs, rangeProofs } = await client.call("svc_getNodeInfo");
-  const to = options.to ?? Math.max(proofs?.newest ?? 0, ...rangeProofs.map((range) => range.newest));
+  const { proofs, range_proofs: ranges } = await client.call("svc_getNodeInfo");
+  const to = options.to ?? Math.max(proofs?.newest ?? 0, ...ranges.map((range) => range.newest));
   const chain = verifier.newChain(trusted, options.bits);
   const ended = new AbortController();
   const signal = options.signal ? AbortSignal.any([options.signal, ended.signal]) : ended.signal;
   const ask = (from: number, longest = LONGEST): Promise<Fetched> => {
-    const asked = from > to ? Promise.resolve({ to: from, encoded: new Uint8Array() }) : fetchNext(client, rangeProofs, from, to, longest, signal);
+    const asked = from > to ? Promise.resolve({ to: from, encoded: new Uint8Array() }) : fetchNext(client, ranges, from, to, longest, signal);
     asked.catch(() => {}); // it is thrown in its turn
     return asked;
   };

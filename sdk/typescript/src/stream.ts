@@ -70,7 +70,7 @@ export function watchEvents(client: Client, filter: Omit<EventFilter, "to_block"
     topic: "events",
     filter: async () => {
       if (asked.cursor || asked.from_block !== undefined && asked.from_block !== null) return { ...asked, progress: true };
-      return { ...asked, from_block: (await client.call("svc_getNodeInfo")).oldestHeight, progress: true };
+      return { ...asked, from_block: (await client.call("svc_getNodeInfo")).oldest_height, progress: true };
     },
     taken: ({ cursor, block_height }) => {
       const { from_block: _, ...rest } = asked;
@@ -123,7 +123,7 @@ export function watchPayments(
     topic: "payments",
     filter: async () => {
       if (asked.cursor || asked.from_block !== undefined && asked.from_block !== null) return asked;
-      return { ...asked, from_block: (await client.call("svc_getNodeInfo")).oldestHeight };
+      return { ...asked, from_block: (await client.call("svc_getNodeInfo")).oldest_height };
     },
     taken,
     // behind a load balancer another node may not have come as far as the one that gave the cursor
@@ -147,8 +147,8 @@ export function watchRangeProofs(client: Client, options: StreamOptions = {}): S
     filter: () => ({}),
     taken: (ranges) => (last = said(ranges)),
     page: async () => {
-      const { rangeProofs } = await client.call("svc_getNodeInfo");
-      return said(rangeProofs) === last ? [] : [rangeProofs];
+      const { range_proofs: ranges } = await client.call("svc_getNodeInfo");
+      return said(ranges) === last ? [] : [ranges];
     },
   });
 }

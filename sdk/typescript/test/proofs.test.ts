@@ -23,7 +23,7 @@ async function proven(t: TestContext): Promise<{ url: string; genesis: TrustedBl
   await sender.close();
   for await (const [ranges] of watchRangeProofs(client)) if (ranges?.newest === 32) break;
   await client.proven(35);
-  return { url, genesis: { height: 0, hash: (await client.call("svc_getNodeInfo")).genesisHash } };
+  return { url, genesis: { height: 0, hash: (await client.call("svc_getNodeInfo")).genesis_hash } };
 }
 
 async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
@@ -100,7 +100,7 @@ test("a real node's proofs are verified by its longest ranges, and no changed on
 test("a range in which the producer changes is taken by shorter ones", async () => {
   const asked: string[] = [];
   const client = {
-    call: async () => ({ rangeProofs: [4, 2].map((blocks) => ({ blocks, oldest: 1, newest: 8 })) }),
+    call: async () => ({ range_proofs: [4, 2].map((blocks) => ({ blocks, oldest: 1, newest: 8 })) }),
     proof: async (from: number, to: number) => {
       asked.push(`${from}-${to}`);
       return Uint8Array.of(from, to);

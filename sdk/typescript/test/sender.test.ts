@@ -20,7 +20,7 @@ interface Call {
 function node(more: (call: Call, calls: Call[]) => unknown = () => undefined): { client: ReturnType<typeof createClient>; sizes: number[] } {
   const sizes: number[] = [];
   const usual: Record<string, unknown> = {
-    svc_chainId: "0x7", svc_getNodeInfo: { genesisHash: `0x${"00".repeat(32)}` }, svc_getTransactionCount: "0x0",
+    svc_chainId: "0x7", svc_getNodeInfo: { genesis_hash: `0x${"00".repeat(32)}` }, svc_getTransactionCount: "0x0",
     svc_getPendingTransactions: [], svc_blockNumber: "0x7", svc_gasPrice: prices, svc_estimateGas: "0x5208", svc_getTransactionReceipt: null,
   };
   const fetch = async (_: unknown, init: RequestInit): Promise<Response> => {

@@ -19,7 +19,7 @@ takenBack.subscribe((height) => {
 
 function trusted(): { chainId: bigint; producer: Account } {
   if (!authority.value || !info.value) throw new Error("the node has not said yet which chain it has");
-  return { chainId: BigInt(info.value.chainId), producer: authority.value.producer };
+  return { chainId: BigInt(info.value.chain_id), producer: authority.value.producer };
 }
 
 /** at bounds the block of an answer: the one that was asked for, or none older than was seen. */

@@ -3,7 +3,7 @@ import { info } from "./node";
 
 const forgotten = new Map<string, string>();
 
-const nameOf = (what: string): string => `cairn.${what}.${info.value?.genesisHash ?? ""}`;
+const nameOf = (what: string): string => `cairn.${what}.${info.value?.genesis_hash ?? ""}`;
 
 /** readKept gives what was kept under a name, as JSON that the caller checks; undefined for nothing. */
 export function readKept(what: string): unknown {

@@ -178,7 +178,7 @@ function Top(): JSX.Element {
         </a>
         {info.value && (
           <span class="chain">
-            {info.value.network} {info.value.chainId}
+            {info.value.network} {info.value.chain_id}
           </span>
         )}
         <Connection />

@@ -21,7 +21,7 @@ export const now = signal(Math.floor(Date.now() / 1000));
 
 export const DEVELOPMENT = 31337;
 export const network = (): Network => info.value?.network ?? "regtest";
-export const isDevelopment = (): boolean => info.value?.chainId === DEVELOPMENT;
+export const isDevelopment = (): boolean => info.value?.chain_id === DEVELOPMENT;
 
 const FIRST = 256;
 const PROOFS = 3000; // milliseconds from one look for newer proofs to the next
@@ -64,8 +64,8 @@ export function headerOf(height: number): Promise<rpc.Block | undefined> {
 /** older reads what comes before the blocks that are held, one page of it. */
 export async function older(): Promise<void> {
   const last = blocks.value.at(-1);
-  if (!last || last.height <= (info.value?.oldestHeight ?? 0)) return;
-  const found = await headersOf(Math.max(info.value?.oldestHeight ?? 0, last.height - FIRST), last.height - 1);
+  if (!last || last.height <= (info.value?.oldest_height ?? 0)) return;
+  const found = await headersOf(Math.max(info.value?.oldest_height ?? 0, last.height - FIRST), last.height - 1);
   const now = blocks.value.at(-1);
   if (now?.hash === last.hash && found.at(-1)?.hash === last.parentHash)
     blocks.value = [...blocks.value, ...found.reverse()];

@@ -351,7 +351,7 @@ def check_proofs(chain):
 def check_node(report, url, send):
     node = Node(url)
     info = node.call("svc_getNodeInfo")
-    report.equal("schedule_digest", info["scheduleDigest"], "0x" + execution.SCHEDULE_DIGEST)
+    report.equal("schedule_digest", info["schedule_digest"], "0x" + execution.SCHEDULE_DIGEST)
     chain = Chain(node, report)
     chain.follow()
     if send:

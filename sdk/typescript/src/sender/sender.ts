@@ -16,7 +16,7 @@ import { MemoryStore } from "./store.js";
 export async function createSender(client: Client, signer: Signer, options: SenderOptions = {}): Promise<Sender> {
   const [chainId, info] = await Promise.all([client.call("svc_chainId"), client.call("svc_getNodeInfo")]);
   const store = options.store ?? new MemoryStore();
-  const entries = await store.open({ genesis: info.genesisHash, account: signer.account });
+  const entries = await store.open({ genesis: info.genesis_hash, account: signer.account });
   try {
     return new Sender(client, new Pump(client, signer, chainId, new Journal(store, entries), options, entries));
   } catch (error) {

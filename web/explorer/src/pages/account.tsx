@@ -157,10 +157,10 @@ export function Sent({ id }: { id: Id }): JSX.Element {
 
 function SentUpTo({ id, to }: { id: Id; to: number | null }): JSX.Element {
   const [cursors, setCursors] = useState<string[]>([]);
-  const before = cursors.at(-1);
-  const head = before === undefined && to === null ? blocks.value[0]?.hash : "";
-  const page = { before, to_block: to ?? undefined };
-  const list = useLoad(`sent ${id} ${to} ${before}@${head}`, () =>
+  const cursor = cursors.at(-1);
+  const head = cursor === undefined && to === null ? blocks.value[0]?.hash : "";
+  const page = { cursor, to_block: to ?? undefined };
+  const list = useLoad(`sent ${id} ${to} ${cursor}@${head}`, () =>
     client.call("svc_getTransactionsByAddress", id, { limit: PAGE, ...page }),
   );
   const file = async (): Promise<string[][]> => {

@@ -147,7 +147,7 @@ export function Home(): JSX.Element {
             )}
           </tbody>
         </table>
-        {list.length > 0 && list.at(-1)!.height > (info.value?.oldestHeight ?? 0) && (
+        {list.length > 0 && list.at(-1)!.height > (info.value?.oldest_height ?? 0) && (
           <p class="more">
             <button type="button" onClick={() => void older().then(() => setMore(more + 1), () => undefined)}>
               Older blocks

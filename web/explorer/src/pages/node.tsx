@@ -235,7 +235,7 @@ export function Node(): JSX.Element {
         sub={
           info.value && (
             <>
-              {info.value.mode} · {info.value.network} · chain {info.value.chainId}
+              {info.value.mode} · {info.value.network} · chain {info.value.chain_id}
             </>
           )
         }
@@ -266,7 +266,7 @@ export function Node(): JSX.Element {
               <div>
                 <dt>Latest block</dt>
                 <dd class="num">{thousands(node.block_height)}</dd>
-                <dd class="muted">states from {thousands(node.oldestHeight)}</dd>
+                <dd class="muted">states from {thousands(node.oldest_height)}</dd>
               </div>
               <div>
                 <dt>Replicas</dt>
@@ -296,13 +296,13 @@ export function Node(): JSX.Element {
                 rows={[
                   ["Version", chainText(node.version, 80)],
                   ["Verification", node.verification],
-                  ["Genesis", <Hex of={node.genesisHash} what="the hash of genesis" />],
-                  ["Protocol version", String(node.protocolVersion)],
-                  ["Gas schedule", <Hex of={node.scheduleDigest} what="the digest of the gas schedule" />],
+                  ["Genesis", <Hex of={node.genesis_hash} what="the hash of genesis" />],
+                  ["Protocol version", String(node.protocol_version)],
+                  ["Gas schedule", <Hex of={node.schedule_digest} what="the digest of the gas schedule" />],
                   ["Producer", <Who id={`0x${node.protocol_public_key}`} plain />],
                   [
                     "Override",
-                    node.parametersOverride ? <>from block {thousands(node.parametersOverride.height)}</> : null,
+                    node.parameters_override ? <>from block {thousands(node.parameters_override.height)}</> : null,
                   ],
                 ]}
               />

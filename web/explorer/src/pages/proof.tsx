@@ -121,7 +121,7 @@ function Verifier({ height }: { height: number }): JSX.Element {
           },
           {
             name: "Header",
-            holds: verdict.blockHash === header?.hash && verdict.chainId === info.value?.chainId,
+            holds: verdict.blockHash === header?.hash && verdict.chainId === info.value?.chain_id,
             says: "the proof is of this block of this chain, by its hash",
           },
           {

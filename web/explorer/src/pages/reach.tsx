@@ -8,7 +8,7 @@ import { explain } from "../parts";
 
 /** heightAt is the last block that was made by a time, among those that the node keeps. */
 async function heightAt(unix: number): Promise<number> {
-  let [low, high] = [info.value?.oldestHeight ?? 0, blocks.peek()[0]?.height ?? 0];
+  let [low, high] = [info.value?.oldest_height ?? 0, blocks.peek()[0]?.height ?? 0];
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
     const header = await headerOf(middle);
