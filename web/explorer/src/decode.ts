@@ -102,12 +102,6 @@ export function revertText(abi: rpc.ABI | null, data: string): string | undefine
   return by === undefined ? text : `${text} (from ${by})`;
 }
 
-/** isToken reports whether a contract declares what a NEP-20 token has. */
-export function isToken(abi: rpc.ABI | null): boolean {
-  const names = new Set(abi?.functions.map((f) => f.name));
-  return ["symbol", "decimals", "totalSupply", "balanceOf", "transfer"].every((name) => names.has(name));
-}
-
 /** Gas is where a call's gas went: own + host + below is what it used. */
 export interface Gas {
   own: bigint;

@@ -266,6 +266,31 @@ test("a token of one each shows who holds how many, and which one was transferre
   await quiet(tab, node);
 });
 
+test("a token that declares nothing is one where the node says so: in the list, on its pages and an account's", async (t) => {
+  const { node, tab } = await opened(t, ...STOPPED);
+  const code = readFileSync(`${contracts}nep20.wasm`);
+  code.write("cairn_abx", code.indexOf("cairn_abi")); // a section of another name
+  const dir = mkdtempSync(join(tmpdir(), "bare"));
+  t.after(() => rmSync(dir, { recursive: true }));
+  writeFileSync(join(dir, "bare.wasm"), code);
+  const terms = '{"name":"Bare","symbol":"BAR","decimals":2,"initialSupply":1000}';
+  await node.cairn("deploy", join(dir, "bare.wasm"), "--name", "b", "--args", terms, "--from", "dev0", "--alias", "bare");
+  await node.cairn("call", "bare", "transfer", "--args", `{"to":"${DEV[1]!.account}","amount":150}`, "--from", "dev0");
+  const bare = (await node.client.call("svc_listContracts")).at(-1)!.contract_id;
+  await page(tab, node, "tokens");
+  await tab.until("/“Bare”.*BAR.*10/s.test(document.querySelector('main tbody tr')?.innerText)");
+  await page(tab, node, `contract/${bare}`);
+  await tab.until("/It is a token/.test(document.body.innerText)");
+  await page(tab, node, `token/${bare}`);
+  await tab.until("/BAR.*2 decimals/s.test(document.body.innerText) && document.querySelectorAll('main tbody tr').length === 4");
+  const rows = await tab.run<string[]>("[...document.querySelectorAll('main tbody tr')].map((r) => r.innerText.replace(/\\s+/g, ' '))");
+  assert.match(rows.join("\n"), /dev1.*1\.5/);
+  await page(tab, node, `account/${DEV[1]!.account}`);
+  await tab.run("[...document.querySelectorAll('.tabs button')].find((b) => b.textContent === 'Tokens').click()");
+  await tab.until("/“Bare”.*BAR.*1\\.5/s.test(document.querySelector('main tbody tr')?.innerText)");
+  await quiet(tab, node);
+});
+
 test("payments of every kind are one list, labels name accounts, and search knows both symbols and labels", async (t) => {
   const { node, tab } = await opened(t, ...STOPPED);
   await deploy(node, "Gold", "GLD");

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { devName } from "../dev";
 import { thousands } from "../format";
-import { abiOf, blocks, client, contractOf, network, patient, timesOf } from "../node";
+import { blocks, client, contractOf, network, patient, timesOf } from "../node";
 import { useLoad } from "../load";
 import { useTab } from "../tab";
 import {
@@ -26,7 +26,7 @@ import {
   Who,
 } from "../parts";
 import { Transactions } from "../transactions";
-import { isToken } from "../decode";
+import { tokenAbi } from "../token";
 import { checkBalance } from "../check";
 import { Label } from "./labels";
 import { Payments } from "./payments";
@@ -214,9 +214,10 @@ function Tokens({ id }: { id: Id }): JSX.Element {
     return (
       await Promise.all(
         tokens.map(async (token) => {
-          if (!isToken(await abiOf(token))) return null;
+          const abi = await tokenAbi(token);
+          if (!abi) return null;
           const [facts, held] = await Promise.all([
-            tokenFacts(token),
+            tokenFacts(token, abi),
             client.call("svc_getTokenBalance", token, id).catch(() => null),
           ]);
           return held && held.balance > 0n ? { token, facts, balance: held.balance } : null;

@@ -10,13 +10,14 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { readAccount } from "../accounts";
 import { readField } from "../field";
 import { asked, useTab } from "../tab";
-import { decodeResult, isToken, type Value } from "../decode";
+import { decodeResult, type Value } from "../decode";
 import { chainText, thousands } from "../format";
 import { abiOf, blocks, client, isDevelopment, network } from "../node";
 import { useLoad } from "../load";
 import { Coins, Copy, Empty, Fields, Hex, Link, Name, Said, Section, Show, Tabs, TimeOf, Title, TxLink, Who, explain } from "../parts";
 import { checkBalance, checkView } from "../check";
 import { sourceOf } from "../section";
+import { tokenAbi } from "../token";
 import { Sent } from "./account";
 import { Field } from "./field";
 import { Label } from "./labels";
@@ -36,6 +37,7 @@ export function Contract({ id }: { id: Id }): JSX.Element {
   const loaded = useLoad(`contract ${id}@${known}`, () =>
     Promise.all([client.call("svc_getContract", id), abiOf(id), client.balance(id)]),
   );
+  const token = useLoad(`is a token ${id}@${known}`, () => tokenAbi(id));
   return (
     <Show of={loaded} what="The contract" title="Contract">
       {([contract, abi, balance]) =>
@@ -48,7 +50,7 @@ export function Contract({ id }: { id: Id }): JSX.Element {
           </>
         ) : (
           <>
-            <Title sub={isToken(abi) && <Link to={`token/${id}`}>It is a token: holders and transfers</Link>}>
+            <Title sub={token.value && <Link to={`token/${id}`}>It is a token: holders and transfers</Link>}>
               Contract <Name text={contract.name} />
             </Title>
             <Section title="Overview">

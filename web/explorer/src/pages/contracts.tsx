@@ -1,10 +1,10 @@
 import type { rpc } from "@cairn-chain/sdk";
 import type { JSX } from "preact";
-import { isToken } from "../decode";
 import { bytes, units } from "../format";
-import { abiOf, blocks, client } from "../node";
+import { blocks, client } from "../node";
 import { useLoad } from "../load";
 import { Empty, Said, Show, Table, TimeOf, Title, TokenLink, Who } from "../parts";
+import { tokenAbi } from "../token";
 import { tokenFacts, type Facts } from "./token";
 
 /** allContracts are those of the chain, the newest first, at most so many. */
@@ -27,7 +27,8 @@ export async function newestTokens(list: rpc.Contract[]): Promise<{ contract: rp
   const found = await Promise.all(
     list.slice(0, NEWEST).map(async (contract) => {
       const { contract_id: id } = contract;
-      return isToken(await abiOf(id)) ? { contract, facts: await tokenFacts(id) } : null;
+      const abi = await tokenAbi(id);
+      return abi && { contract, facts: await tokenFacts(id, abi) };
     }),
   );
   return found.flatMap((row) => (row ? [row] : []));

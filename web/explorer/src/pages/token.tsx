@@ -1,10 +1,11 @@
 import type { rpc } from "@cairn-chain/sdk";
 import type { JSX } from "preact";
-import { decodeArguments, decodeResult, isToken } from "../decode";
+import { decodeArguments, decodeResult } from "../decode";
 import { chainText, counted, lossyText, percent, shortHex, thousands, units } from "../format";
-import { abiOf, blocks, client } from "../node";
+import { blocks, client } from "../node";
 import { checkView, type Checked } from "../check";
 import { useLoad } from "../load";
+import { tokenAbi } from "../token";
 import { Empty, Fields, Hex, Link, Name, Said, Section, Show, Table, TimeOf, Title, TxLink, Who } from "../parts";
 import { Verified } from "./verified";
 
@@ -21,13 +22,12 @@ export interface Facts {
 }
 
 /** tokenFacts asks a token's contract. Decimals beyond what is sensible do not count. */
-export async function tokenFacts(id: Id): Promise<Facts> {
-  const abi = await abiOf(id);
+export async function tokenFacts(id: Id, abi: rpc.ABI): Promise<Facts> {
   const ask = async (name: string): Promise<string | undefined> => {
-    const returns = abi?.functions.find((f) => f.name === name && f.mode === "read" && f.args.length === 0)?.returns;
+    const returns = abi.functions.find((f) => f.name === name && f.mode === "read" && f.args.length === 0)?.returns;
     if (returns === undefined) return undefined;
     const data = await client.call("svc_viewCall", id, name).catch(() => null); // a token may refuse to answer
-    return data === null ? undefined : decodeResult(returns, data, abi ?? {})?.text;
+    return data === null ? undefined : decodeResult(returns, data, abi)?.text;
   };
   const [name, symbol, decimals, supply] = await Promise.all(["name", "symbol", "decimals", "totalSupply"].map(ask));
   const contract = await client.call("svc_getContract", id);
@@ -45,7 +45,7 @@ export async function tokenFacts(id: Id): Promise<Facts> {
 /** Held is how much of a token an account has: what the page computed itself, once it has. */
 export function Held({ token, facts, of, told }: { token: Id; facts: Facts; of: Id; told: bigint }): JSX.Element {
   const check = async (height?: number): Promise<Checked<bigint>> => {
-    const declared = (await abiOf(token))?.functions.find((f) => f.name === "balanceOf");
+    const declared = (await tokenAbi(token))?.functions.find((f) => f.name === "balanceOf");
     const account = declared?.args[0]?.name ?? "address"; // "owner" of tokens of one each
     const { value, header } = await checkView(token, "balanceOf", { [account]: of }, height);
     return { value: BigInt(value.text), header };
@@ -93,24 +93,18 @@ function Supply({ token, facts }: { token: Id; facts: Facts }): JSX.Element {
   );
 }
 
-/** NOBODY is the zero account. */
-const NOBODY: Id = `0x${"0".repeat(64)}`;
 const HOLDERS = 100;
 const SHOWN = 8;
 
 export function Token({ id }: { id: Id }): JSX.Element {
   const loaded = useLoad(`token ${id}@${blocks.value[0]?.hash}`, async () => {
-    const [abi, contract] = await Promise.all([abiOf(id), client.call("svc_getContract", id)]);
-    if (!contract) return null;
-    if (!isToken(abi)) {
-      const answer = await client.call("svc_getTokenBalance", id, NOBODY).catch(() => null);
-      return answer && "undeclared";
-    }
+    const [abi, contract] = await Promise.all([tokenAbi(id), client.call("svc_getContract", id)]);
+    if (!abi || !contract) return null;
     const [facts, holders] = await Promise.all([
-      tokenFacts(id),
+      tokenFacts(id, abi),
       client.call("svc_getTokenHolders", id, { limit: HOLDERS }),
     ]);
-    return { abi: abi!, contract, facts, holders };
+    return { abi, contract, facts, holders };
   });
   return (
     <Show of={loaded} what="The token" title="Token">
@@ -119,14 +113,6 @@ export function Token({ id }: { id: Id }): JSX.Element {
           <>
             <Title>Token</Title>
             <Empty>There is no token of this ID: it is no contract, or has not the functions of one.</Empty>
-          </>
-        ) : found === "undeclared" ? (
-          <>
-            <Title sub={<Link to={`contract/${id}`}>its contract</Link>}>Token</Title>
-            <Empty>
-              This contract answers as a token does, but carries no ABI that declares one: its name, holders and
-              transfers are not shown here.
-            </Empty>
           </>
         ) : (
           <>
