@@ -2,14 +2,17 @@ package rpc
 
 import (
 	"context"
+	"errors"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
 
 type poolHandlers struct {
 	pool    Pool
+	chain   transactionStore
 	network types.Network
 }
 
@@ -40,11 +43,17 @@ func (h *poolHandlers) getPendingTransactions(
 		}
 		pending = h.pool.BySender(sender)
 	}
-	list := make([]api.PendingTransaction, min(count, len(pending)))
-	for i := range list {
+	list := []api.PendingTransaction{}
+	for i := range min(count, len(pending)) {
+		// The pool comes to a new head a moment after the chain.
+		if _, err := h.chain.FindTransaction(pending[i].Tx.ID()); err == nil {
+			continue
+		} else if !errors.Is(err, chain.ErrNotFound) {
+			return nil, err
+		}
 		tx := pending[i].Tx.Signed()
 		to, _ := recipient(&tx.Transaction)
-		list[i] = api.PendingTransaction{
+		list = append(list, api.PendingTransaction{
 			Hash:                 pending[i].Tx.ID(),
 			From:                 tx.Sender,
 			To:                   to,
@@ -55,7 +64,7 @@ func (h *poolHandlers) getPendingTransactions(
 			MaxFeePerGas:         api.Quantity(tx.MaxFeePerGas),
 			MaxPriorityFeePerGas: api.Quantity(tx.MaxPriorityFeePerGas),
 			Executable:           pending[i].Executable,
-		}
+		})
 	}
 	return list, nil
 }

@@ -160,7 +160,7 @@ func (s *Server) addGroups(c Config, genesis types.Genesis) {
 		},
 		submit,
 		&feeHandlers{ledger: c.Ledger, blocks: blocks, tips: tipCache{limit: maxCachedTips}},
-		&poolHandlers{pool: c.Pool, network: genesis.Network},
+		&poolHandlers{pool: c.Pool, chain: c.Chain, network: genesis.Network},
 		views,
 		&contractHandlers{prover: prover, chain: c.Chain, views: views},
 		&viewProofHandlers{prover: prover, views: views, chain: c.Chain},
