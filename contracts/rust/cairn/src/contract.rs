@@ -325,7 +325,7 @@ macro_rules! __contract {
             pub const FUNCTIONS: &[$crate::abi::Function] = &[$($crate::abi::Function {
                 name: stringify!($name),
                 mode: $crate::__mode!($mode),
-                args: &[$((stringify!($arg), <$at as $crate::Value>::TYPE)),*],
+                args: &[$((stringify!($arg), $crate::type_of::<$at>())),*],
                 returns: $crate::__returns!($($returns)?),
             }),*];
             const DECLARED: $crate::abi::Declared = $crate::abi::Declared {
@@ -334,11 +334,11 @@ macro_rules! __contract {
                 errors: &[$($crate::abi::Error {
                     name: stringify!($error),
                     code: $code,
-                    fields: &[$($((stringify!($data), <$dt as $crate::Value>::TYPE)),*)?],
+                    fields: &[$($((stringify!($data), $crate::type_of::<$dt>())),*)?],
                 }),*],
                 events: &[$($crate::abi::Event {
                     name: stringify!($event),
-                    args: &[$((stringify!($field), <$ft as $crate::Value>::TYPE)),*],
+                    args: &[$((stringify!($field), $crate::type_of::<$ft>())),*],
                 }),*],
                 storage: &[$($crate::abi::Cell {
                     name: $key,
@@ -384,7 +384,7 @@ macro_rules! __type {
             pub const DECLARED: $crate::abi::Named = $crate::abi::Named {
                 name: stringify!($name),
                 kind: "record",
-                variants: &[("", &[$((stringify!($field), <$type as $crate::Value>::TYPE)),+])],
+                variants: &[("", &[$((stringify!($field), $crate::type_of::<$type>())),+])],
             };
         }
 
@@ -425,7 +425,7 @@ macro_rules! __type {
             pub const DECLARED: $crate::abi::Named = $crate::abi::Named {
                 name: stringify!($name),
                 kind: "enum",
-                variants: &[$((stringify!($variant), &[$($((stringify!($field), <$type as $crate::Value>::TYPE)),+)?])),+],
+                variants: &[$((stringify!($variant), &[$($((stringify!($field), $crate::type_of::<$type>())),+)?])),+],
             };
         }
 
@@ -524,7 +524,7 @@ macro_rules! __mode {
 #[macro_export]
 macro_rules! __returns {
     () => { None };
-    ($type:ty) => { Some(<$type as $crate::Value>::TYPE) };
+    ($type:ty) => { Some($crate::type_of::<$type>()) };
 }
 
 #[doc(hidden)]

@@ -66,6 +66,8 @@ pub use json::Parser;
 #[doc(hidden)]
 pub use stored::Described;
 pub use stored::{Cell, List, Map, Stored};
+#[doc(hidden)]
+pub use value::type_of;
 pub use value::{Account, Bytes, FixedBytes, Hash, Str, Value};
 
 /// Ends the call and undoes it, with a reason.

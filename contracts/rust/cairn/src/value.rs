@@ -407,3 +407,10 @@ macro_rules! tuples {
     )* };
 }
 tuples!((A B 1) (A B 1, C 2) (A B 1, C 2, D 3));
+
+/// The type that a value has in the ABI. It is a call, so that the compiler points at what is no value where a contract
+/// names it, and not at the whole macro.
+#[doc(hidden)]
+pub const fn type_of<T: Value>() -> Type {
+    T::TYPE
+}
