@@ -14,9 +14,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// core is what every ledger has: the store, and its head with what judges the block after it.
+// core is the part that every kind of ledger has: the store, and the tip that the next block must follow.
 type core struct {
-	// Opinions judge blocks that are there. They are set before blocks are imported.
+	// Opinions judge existing blocks. They must be set before the first import.
 	Opinions Opinions
 
 	store    *chain.Store
@@ -28,14 +28,16 @@ type core struct {
 	unlisted  unlisted // guarded by producing
 }
 
-// producing is the lock under which blocks are made and imported.
+// producing serialises the building and importing of blocks.
 type producing struct {
 	mu sync.Mutex
-	// told when that begins and ends: what else wants the processor makes way. Nil: nobody is told.
+	// working, unless nil, is called when a block's building or importing begins and ends, so that other users of the
+	// processor can make way.
 	working func(begins bool)
 }
 
-// Working has f told when the making or importing of a block begins, and when it ends. It is called before any does.
+// Working sets a function that is called whenever the building or importing of a block begins or ends. It must be
+// called before the first block is built or imported.
 func (c *core) Working(f func(begins bool)) { c.producing.working = f }
 
 func (p *producing) Lock() {
@@ -52,7 +54,8 @@ func (p *producing) Unlock() {
 	p.mu.Unlock()
 }
 
-// begin starts the chain of a genesis, unless nil, in an empty store; in one with a chain the genesis must be the same.
+// begin initialises an empty store from the genesis. A nil genesis requires a store that holds a chain; otherwise a
+// store that holds a chain must have been begun from the same genesis.
 func (c *core) begin(g *types.Genesis) error {
 	if c.override != nil {
 		if err := params.Check(c.override.Parameters); err != nil {
@@ -84,8 +87,8 @@ func (c *core) publish() error {
 	return nil
 }
 
-// TipAt is what the tip was when a block was the head. The error wraps [chain.ErrAboveHead] or [chain.ErrPruned], or is
-// one of reading.
+// TipAt returns the tip as it was when the block at height was the head. The error wraps [chain.ErrAboveHead] or
+// [chain.ErrPruned], or is a read error.
 func (c *core) TipAt(height types.Height) (*Tip, error) {
 	header, err := c.store.Header(height)
 	if err != nil {
@@ -103,7 +106,7 @@ func (c *core) TipAt(height types.Height) (*Tip, error) {
 	return c.newTip(header, p), nil
 }
 
-// newTip is the tip that a block is; p are the parameters in the state after it.
+// newTip returns the tip with the given head. p holds the parameters in the state after it.
 func (c *core) newTip(head types.SignedHeader, p types.Parameters) *Tip {
 	overrides := c.override != nil && c.override.Height == head.Header.Height+1
 	if overrides {
@@ -114,11 +117,11 @@ func (c *core) newTip(head types.SignedHeader, p types.Parameters) *Tip {
 	}
 }
 
-// Tip is the head of the chain.
+// Tip returns the head of the chain.
 func (c *core) Tip() *Tip { return c.tip.Load() }
 
-// Latest is the tip that readers of the store see: its head. [core.Tip] comes to a new head a moment later, when the
-// memory has.
+// Latest returns the tip at the store's head, which readers of the store see. [core.Tip] follows a moment later, once
+// the memory is updated.
 func (c *core) Latest() (*Tip, error) {
 	if tip := c.Tip(); tip.Hash == c.store.HeadHash() {
 		return tip, nil
@@ -126,17 +129,18 @@ func (c *core) Latest() (*Tip, error) {
 	return c.TipAt(c.store.Head().Header.Height)
 }
 
-// Store is where the chain is kept; only the ledger appends to it.
+// Store returns the store of the chain. Only the ledger may append to it.
 func (c *core) Store() *chain.Store { return c.store }
 
-// Header is the header of a block that is kept, as the store's.
+// Header returns the header of a stored block.
 func (c *core) Header(h types.Height) (types.SignedHeader, error) { return c.store.Header(h) }
 
-// CheckNext tells whether the block is the producer's for the height after the head: it is then to be imported, or the
-// producer to be accused. Errors: [exec.ErrUnknownVersion], [ErrOtherHeight], [ErrOtherParent], [ErrOtherSigner].
+// CheckNext checks that the block is by the current producer and for the height after the head. If it returns nil, the
+// block must be imported, or else the producer accused. Errors: [exec.ErrUnknownVersion], [ErrOtherHeight],
+// [ErrOtherParent], [ErrOtherSigner].
 func (c *core) CheckNext(r *Received) error { return r.checkNext(c.Tip()) }
 
-// checkNext is [core.CheckNext] after a tip.
+// checkNext is [core.CheckNext] relative to the given tip.
 func (r *Received) checkNext(tip *Tip) error {
 	h := r.header.Header
 	switch {
@@ -153,7 +157,7 @@ func (r *Received) checkNext(tip *Tip) error {
 	return nil
 }
 
-// again begins a block that is there anew, on the state of its parent; p are the parameters in that state.
+// again begins the re-execution of an existing block on its parent's state. p holds the parameters in that state.
 func (c *core) again(parent, header types.Header, p types.Parameters, parentState state.Reader,
 	machine exec.Machine) (*exec.Derivation, error) {
 	overrides := c.override != nil && c.override.Height == header.Height

@@ -6,18 +6,19 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Debug is told what contracts say with the host function debug while a block is made, as they say it. A transaction
-// that is taken out of the block says it again in a later one. The message may not be kept.
+// Debug receives the messages that contracts pass to the host function debug while a block is built. A transaction that
+// is taken out of the block repeats its messages in a later one. Debug must not retain message.
 type Debug func(tx types.TxID, contract types.ContractID, message []byte)
 
-// listener is the tracer that hears nothing but debug.
+// listener is a tracer that handles debug messages only.
 type listener struct {
 	debug   Debug
 	tx      types.TxID
 	running []types.ContractID // the call stack
 }
 
-// begin goes on to another transaction. One that was stopped left its calls open.
+// begin moves on to the next transaction. It resets the call stack, since an interrupted transaction leaves its calls
+// open.
 func (l *listener) begin(tx types.TxID) { l.tx, l.running = tx, l.running[:0] }
 
 // Enter implements [exec.Tracer].

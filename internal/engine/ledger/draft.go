@@ -13,8 +13,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Draft is the block after the head, complete except for its signature. Nothing of it is on disk, and the ledger's
-// state is the one before it.
+// Draft is the block after the head, complete except for its signature. Nothing of it is on disk, and the ledger still
+// holds the state before it.
 type Draft struct {
 	after   *Tip
 	result  exec.Result
@@ -22,23 +22,23 @@ type Draft struct {
 	timings Timings
 }
 
-// Header is the block's header, which is final.
+// Header returns the block's header, which is final.
 func (d *Draft) Header() types.Header { return d.result.Header }
 
-// Encode is bincode(Block) with a signature of zeros: what [ReceiveProposal] takes.
+// Encode returns bincode(Block) with an all-zero signature, the form that [ReceiveProposal] decodes.
 func (d *Draft) Encode() []byte {
 	return types.EncodeBlock(types.SignedHeader{Header: d.result.Header}, d.result.Transactions)
 }
 
 var (
-	// ErrStale is the error of releasing a draft after whose making the head became another.
+	// ErrStale is returned when a draft is released after the head has moved on.
 	ErrStale = errors.New("the draft does not follow the head any more")
-	// ErrUnsigned is the error of releasing a draft with a signature that is not its producer's.
+	// ErrUnsigned is returned when a draft is released with a signature that is not its producer's.
 	ErrUnsigned = errors.New("the signature is not that of the draft's producer")
 )
 
-// Draft makes the block of a batch as [Ledger.Build] does, and neither signs it nor puts it anywhere. The batch's
-// lock is not asked.
+// Draft makes the block of a batch as [Ledger.Build] does, but neither signs nor stores it. It does not consult the
+// batch's lock.
 func (l *Ledger) Draft(batch Batch) (*Draft, error) {
 	l.producing.Lock()
 	defer l.producing.Unlock()
@@ -63,16 +63,16 @@ func (l *Ledger) draft(batch Batch) (*Draft, error) {
 	return d, nil
 }
 
-// Proposal is a block that its producer has decided on and not signed yet, as another node encoded it: its
-// transactions are those that its header commits to. Only [ReceiveProposal] makes one.
+// Proposal is a block that its producer has decided on but not yet signed, as encoded by another node. Its transactions
+// match its header. Only [ReceiveProposal] makes one.
 type Proposal struct{ block *Received }
 
-// Header is the proposal's header.
+// Header returns the proposal's header.
 func (c *Proposal) Header() types.Header { return c.block.header.Header }
 
-// ReceiveProposal decodes what [Draft.Encode] gives and verifies the signatures of its transactions on all cores. It
-// leaves out those that known, by the transaction's hash, returns as verified already; known returns nil for others.
-// The error is [ErrAltered].
+// ReceiveProposal decodes the output of [Draft.Encode] and verifies the signatures of its transactions on all cores. It
+// skips transactions for which known returns a verified one; known returns nil for all others. The error is
+// [ErrAltered].
 func ReceiveProposal(encoded []byte, known func(types.TxID) *types.VerifiedTx) (*Proposal, error) {
 	b, err := open(encoded)
 	if err != nil {
@@ -88,8 +88,8 @@ func ReceiveProposal(encoded []byte, known func(types.TxID) *types.VerifiedTx) (
 	return &Proposal{b}, nil
 }
 
-// Derive executes a proposal for the height after the head, and compares what that gives with its header. Errors are
-// those of [Ledger.Import], after each of which the ledger is what it was.
+// Derive executes a proposal for the height after the head and compares the result with the proposal's header. It
+// returns the errors of [Ledger.Import]; after any of them the ledger is unchanged.
 func (l *Ledger) Derive(c *Proposal) (_ *Draft, err error) {
 	l.producing.Lock()
 	defer l.producing.Unlock()
@@ -108,8 +108,8 @@ func (l *Ledger) Derive(c *Proposal) (_ *Draft, err error) {
 	return l.derive(tip, c.block, parent, l.store)
 }
 
-// derive executes a block that follows a tip, on the state that its memory is of, and compares what that gives with
-// the block's header.
+// derive executes block b after the tip on the state that the ledger's memory holds, and compares the result with b's
+// header.
 func (l *Ledger) derive(after *Tip, b *Received, parent state.Reader, codes exec.Codes) (*Draft, error) {
 	start := time.Now()
 	return judge(&l.core, b, func(engine vm.Engine) (*Draft, error) {
@@ -129,9 +129,9 @@ func (l *Ledger) derive(after *Tip, b *Received, parent state.Reader, codes exec
 	})
 }
 
-// Release makes a draft the head, with its producer's signature, and does not wait until that is on disk. The caller
-// has the proposal and its signature there, in a log of the same database, and releases again what a crash took. The
-// error is [ErrStale] or [ErrUnsigned], after which nothing has changed, or a fault of this node, as those of
+// Release makes a draft the head, with its producer's signature, without waiting for the disk. The caller must hold the
+// proposal and its signature in a log of the same database, and release again any draft that a crash has lost. The
+// error is [ErrStale] or [ErrUnsigned], after which nothing has changed, or a fault of this node, as for
 // [Ledger.Build].
 func (l *Ledger) Release(d *Draft, signature types.Signature) (Block, error) {
 	signed := types.SignedHeader{Header: d.result.Header, Signature: signature}
@@ -149,10 +149,9 @@ func (l *Ledger) Release(d *Draft, signature types.Signature) (Block, error) {
 	return l.release(d, signature, nil, false)
 }
 
-// Build makes the block of a batch, signs it and puts it on disk. Transactions that are not valid at their turn, find
-// no room, are overdue, or that the engine fails on, are left out. An error is a fault after which no block may be
-// built until the node is started anew. The block may or may not be on disk, and a second one must not be signed at its
-// height.
+// Build makes the block of a batch, signs it and puts it on disk. It leaves out transactions that are invalid at their
+// turn, find no room, are overdue, or make the engine fail. An error is a fault after which no block may be built until
+// the node restarts: the block may or may not be on disk, and a second one must not be signed at its height.
 func (l *Ledger) Build(batch Batch, seal Seal) (Block, error) {
 	l.producing.Lock()
 	defer l.producing.Unlock()
@@ -166,9 +165,9 @@ func (l *Ledger) Build(batch Batch, seal Seal) (Block, error) {
 	return l.seal(d, batch.Lock, seal)
 }
 
-// Complete makes a proposal the head that this node drafted before, perhaps before a crash, and that may have been
-// signed then. It derives the block, and then does what [Ledger.Build] does. Errors are those of [Ledger.Derive] and
-// [Ledger.Build].
+// Complete makes a proposal the head. The proposal is one that this node drafted before, perhaps before a crash, and
+// may already have signed. Complete derives the block and then signs and stores it as [Ledger.Build] does. It returns
+// the errors of [Ledger.Derive] and [Ledger.Build].
 func (l *Ledger) Complete(c *Proposal, lock *signstate.State, seal Seal) (Block, error) {
 	d, err := l.Derive(c)
 	if err != nil {
@@ -182,7 +181,7 @@ func (l *Ledger) Complete(c *Proposal, lock *signstate.State, seal Seal) (Block,
 	return l.seal(d, lock, seal)
 }
 
-// seal signs a draft and releases it. The caller has producing.
+// seal signs a draft and releases it. The caller must hold producing.
 func (l *Ledger) seal(d *Draft, lock *signstate.State, seal Seal) (Block, error) {
 	now := time.Now()
 	if lock != nil {
@@ -198,8 +197,8 @@ func (l *Ledger) seal(d *Draft, lock *signstate.State, seal Seal) (Block, error)
 	return l.release(d, signature, lock, true)
 }
 
-// release appends a draft, holds it in the lock, unless that is nil, and makes it the head. Without sync it is for
-// the caller that a start finds it.
+// release appends a draft, records it in the lock unless that is nil, and makes it the head. Without sync, the caller
+// is responsible for its presence after a restart.
 func (l *Ledger) release(d *Draft, signature types.Signature, lock *signstate.State, sync bool) (Block, error) {
 	now := time.Now()
 	appender, err := l.store.Begin()
@@ -212,7 +211,7 @@ func (l *Ledger) release(d *Draft, signature types.Signature, lock *signstate.St
 		appender.Logged()
 	}
 	if err == nil && lock != nil {
-		// After the block is on disk, or a crash between the two would leave a lock that holds a block which is
+		// Record only once the block is on disk: a crash in between would leave a lock that holds a block that exists
 		// nowhere.
 		if err = lock.Record(d.result.Header); err != nil {
 			appender.Fail(err)

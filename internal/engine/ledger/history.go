@@ -13,21 +13,23 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// pastTree is the state tree of a store that nobody appends to, taken back block by block and forth again.
+// pastTree is the state tree of a store, which it moves back and forward block by block. Nothing may be appended to the
+// store meanwhile.
 type pastTree struct {
 	store *chain.Store
 	state *chain.State // after the head
 	tree  *tree.Tree   // after the block at height
-	// height, and the value hashes, by path, of the leaves that were written since: the others are the head's.
+	// height, and the value hashes by path of the leaves written since; all other leaves are as at the head
 	height  types.Height
 	written map[poseidon.Digest]poseidon.Digest
 }
 
-// PastWitnesses visits the blocks from … to, ascending, with what makes a block's witness again: the one that was
-// appended with it, if any was. It takes the state tree of the head back to before the first with the blocks' access
-// lists, and forth again. So its time grows with what was written since, and its memory with how many keys. progress is
-// told of the steps done and of all there are. Nothing may be appended meanwhile. Errors are visit's, the context's,
-// [ErrRoot], and the store's: chain.ErrPruned for a block that is at or below the oldest height, chain.ErrAboveHead.
+// PastWitnesses visits the blocks from … to in ascending order, each with a function that rebuilds the block's witness.
+// A rebuilt witness equals the one stored with the block, if any. PastWitnesses uses the blocks' access lists to take
+// the state tree back from the head to before the first block, and then forward again. Its time therefore grows with
+// all that was written since, and its memory with the number of keys. It calls progress with the steps done and the
+// total. Nothing may be appended meanwhile. It returns errors of visit and of the context, [ErrRoot], and errors of the
+// store: chain.ErrPruned for a block at or below the oldest height, and chain.ErrAboveHead.
 func PastWitnesses(ctx context.Context, store *chain.Store, from, to types.Height, progress func(done, total uint64),
 	visit func(h types.Height, witness func() (tree.Witness, error)) error) (err error) {
 	p, err := openPast(store, from, to)
@@ -58,7 +60,7 @@ func PastWitnesses(ctx context.Context, store *chain.Store, from, to types.Heigh
 	return nil
 }
 
-// openPast is the tree of the head of a store that has the states before the blocks from … to.
+// openPast loads the tree of the head. The store must hold the states before the blocks from … to.
 func openPast(store *chain.Store, from, to types.Height) (*pastTree, error) {
 	head := store.Head().Header.Height
 	switch oldest := store.OldestHeight(); {
@@ -80,9 +82,9 @@ func openPast(store *chain.Store, from, to types.Height) (*pastTree, error) {
 	return p, nil
 }
 
-// RangeWitness makes what the proof of the blocks from … to is made of, as one range: all but the proof, and the
-// witness of its list in the state before. Time, memory, conditions and errors are those of [PastWitnesses], and
-// blockproof.ErrAccesses.
+// RangeWitness collects the input for one proof of the blocks from … to: the range without its proof, and the witness
+// of its access list in the state before the range. Time, memory, conditions and errors are as for [PastWitnesses]; it
+// also returns blockproof.ErrAccesses and blockproof.ErrStatement.
 func RangeWitness(
 	ctx context.Context, store *chain.Store, from, to types.Height, progress func(done, total uint64),
 ) (r blockproof.Range, w tree.Witness, err error) {
@@ -143,7 +145,7 @@ func (p *pastTree) back() ([]types.Access, error) {
 	return accesses, nil
 }
 
-// forth visits the block after height, and makes it the tree's.
+// forth visits the block after height and applies it to the tree.
 func (p *pastTree) forth(visit func(h types.Height, witness func() (tree.Witness, error)) error) error {
 	h := p.height + 1
 	accesses, err := p.store.Accesses(h)
@@ -161,7 +163,7 @@ func (p *pastTree) forth(visit func(h types.Height, witness func() (tree.Witness
 	return nil
 }
 
-// prepare makes the change that leads to the state after block h.
+// prepare prepares the change that leads to the state after block h, and checks its root against that block's.
 func (p *pastTree) prepare(accesses []types.Access, h types.Height) (*tree.Change, error) {
 	header, err := p.store.Header(h)
 	if err != nil {
@@ -179,13 +181,13 @@ func (p *pastTree) prepare(accesses []types.Access, h types.Height) (*tree.Chang
 
 func (p *pastTree) commit(change *tree.Change, h types.Height) {
 	for _, leaf := range change.Leaves() {
-		p.written[leaf.Path] = leaf.ValueHash // zero for one that is not there now
+		p.written[leaf.Path] = leaf.ValueHash // zero for a deleted leaf
 	}
 	p.tree.Commit(change, parallel.Run)
 	p.height = h
 }
 
-// valueHash is the value hash of the leaf at a path of the tree.
+// valueHash returns the value hash of the leaf at a path of the tree.
 func (p *pastTree) valueHash(path poseidon.Digest) (poseidon.Digest, error) {
 	if hash, found := p.written[path]; found {
 		return hash, nil

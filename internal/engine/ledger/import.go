@@ -12,27 +12,25 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Received is a block that came from another node and that nobody changed on its way. It decodes, its header carries
-// the signature of the producer that the header names, and its transactions are those that the header commits to. Only
-// [Receive] and [ReceiveAll] make one. Whether it is valid, and whether that producer may make it, is for
-// [Ledger.Import].
+// Received is a block from another node that was not altered on its way. It decodes, its header carries the signature
+// of the producer that it names, and its transactions match the header. Only [Receive] and [ReceiveAll] make one.
+// [Ledger.Import] decides whether the block is valid and whether that producer may make it.
 type Received struct {
 	encoded  []byte
 	header   types.SignedHeader
 	hash     types.BlockHash
 	txs      []*types.Tx
-	verified []*types.VerifiedTx // of txs; nil if a signature is not valid
+	verified []*types.VerifiedTx // verified form of txs; an entry is nil if the signature is invalid
 }
 
-// ErrAltered is the error of bytes that are not a block as a producer signed it: who sent them is to blame, and nobody
-// else.
+// ErrAltered is returned for bytes that are not a block as a producer signed it. Only their sender is to blame.
 var ErrAltered = errors.New("this is no block as its producer signed it")
 
-// signatureBatch is how many signatures are verified as one batch: the more, the more of them share a sender.
+// signatureBatch is the number of signatures verified as one batch. In a larger batch, more signatures share a sender.
 const signatureBatch = 2048
 
-// Receive decodes bincode(Block) and verifies its signatures on all cores. It needs no chain, so blocks may be received
-// while those before them are executed. The error is [ErrAltered].
+// Receive decodes bincode(Block) and verifies its signatures on all cores. It needs no chain, so blocks can be received
+// while earlier ones are executed. The error is [ErrAltered].
 func Receive(encoded []byte) (*Received, error) {
 	blocks, err := ReceiveAll([][]byte{encoded})
 	if err != nil {
@@ -41,8 +39,8 @@ func Receive(encoded []byte) (*Received, error) {
 	return blocks[0], nil
 }
 
-// ReceiveAll is Receive of several blocks, whose signatures are verified in batches together. The error is that of the
-// first block that has one; the blocks before it are returned.
+// ReceiveAll is like [Receive] for several blocks, and verifies their signatures together in batches. It returns the
+// blocks before the first bad one, with that block's error.
 func ReceiveAll(encoded [][]byte) ([]*Received, error) {
 	blocks, errs := make([]*Received, len(encoded)), make([]error, len(encoded))
 	parallel.Run(len(encoded), func(i int) { blocks[i], errs[i] = open(encoded[i]) })
@@ -56,7 +54,7 @@ func ReceiveAll(encoded [][]byte) ([]*Received, error) {
 	return blocks, nil
 }
 
-// firstError is the index of the first error, or how many there are where none is one.
+// firstError returns the index of the first non-nil error, or len(errs) if there is none.
 func firstError(errs []error) int {
 	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
 		return i
@@ -73,7 +71,7 @@ func open(encoded []byte) (*Received, error) {
 	return &Received{encoded: encoded, header: header, hash: header.Header.Hash(), txs: txs}, nil
 }
 
-// verifyHeaders sets the error of blocks whose header's signature is not valid.
+// verifyHeaders sets an error for each block whose header has an invalid signature.
 func verifyHeaders(blocks []*Received, errs []error) {
 	headers := make([]types.SignedHeader, len(blocks))
 	for i, b := range blocks {
@@ -86,7 +84,8 @@ func verifyHeaders(blocks []*Received, errs []error) {
 	}
 }
 
-// verifySignatures verifies the transactions of blocks, except of those that known, unless nil, returns as verified.
+// verifySignatures verifies the signatures of the blocks' transactions. It skips those that known, unless nil, returns
+// as verified.
 func verifySignatures(blocks []*Received, known func(types.TxID) *types.VerifiedTx) {
 	count := 0
 	for _, b := range blocks {
@@ -113,7 +112,7 @@ func verifySignatures(blocks []*Received, known func(types.TxID) *types.Verified
 	})
 }
 
-// checkTransactions compares the transactions with what the header commits to.
+// checkTransactions checks the transactions against the root in the header.
 func (r *Received) checkTransactions() error {
 	if types.TransactionsRoot(r.IDs()) != r.header.Header.TransactionsRoot {
 		return fmt.Errorf("%w: the transactions of block %d are not those of its header", ErrAltered, r.header.Header.Height)
@@ -121,7 +120,7 @@ func (r *Received) checkTransactions() error {
 	return nil
 }
 
-// imported is the block once it was executed and is on disk.
+// imported returns the block in the form that it has once executed and on disk.
 func (r *Received) imported(result exec.Result, timings Timings) Block {
 	return Block{
 		Header:   r.header,
@@ -132,16 +131,16 @@ func (r *Received) imported(result exec.Result, timings Timings) Block {
 	}
 }
 
-// Header is the block's header with its signature.
+// Header returns the block's header with its signature.
 func (r *Received) Header() types.SignedHeader { return r.header }
 
-// Encoded is bincode(Block); callers must not change it.
+// Encoded returns bincode(Block); callers must not change it.
 func (r *Received) Encoded() []byte { return r.encoded }
 
-// IDs are those of the block's transactions.
+// IDs returns the IDs of the block's transactions.
 func (r *Received) IDs() []types.TxID { return types.IDs(r.txs) }
 
-// Why a block is not the next one, though it may be valid on another chain.
+// These errors say why a block is not the next one. It may still be valid on another chain.
 var (
 	ErrOtherHeight = errors.New("the block is not of the height after the head's")
 	ErrOtherParent = errors.New("the block does not follow the head")
@@ -150,7 +149,7 @@ var (
 
 var errBadSignature = errors.New("its signature is not valid")
 
-// executeOn executes all transactions of a block on the state of its parent, which is the tip.
+// executeOn executes all transactions of a block on parent, the state after tip.
 func (c *core) executeOn(tip *Tip, r *Received, parent state.Reader, machine exec.Machine) (exec.Result, error) {
 	run, err := c.again(tip.Header.Header, r.header.Header, tip.Parameters, parent, machine)
 	if errors.Is(err, exec.ErrTimestamp) {

@@ -9,14 +9,14 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// importTime is after how long an import takes no further block: so long proofs, which need the tree, may have to wait.
+// importTime is the time after which an import takes no further block. It bounds how long proofs wait for the tree.
 const importTime = 100 * time.Millisecond
 
-// Import executes blocks that another node made, one after the other, and compares what each gives with its header, the
-// state root included. It puts them on disk with one sync, and returns them: all, or the first of them where they take
-// long or other writes wait. Nobody is told of a block before it is on disk. An error is that of the block after those
-// that are returned. After one of [core.CheckNext], an [*InvalidBlock] or an [*EngineFailure] the chain is what it was
-// before that block. Any other is a fault of this node, as those of [Ledger.Build].
+// Import executes blocks of another node in order and compares each result with the block's header, including the state
+// root. It puts them on disk with one sync and returns them. If they take long or other writes wait, it stops early and
+// returns only the first ones. No block is announced before it is on disk. A non-nil error refers to the block after
+// the returned ones. After an error of [core.CheckNext], an [*InvalidBlock] or an [*EngineFailure], the chain is as it
+// was before that block. Any other error is a fault of this node, as for [Ledger.Build].
 func (l *Ledger) Import(blocks ...*Received) (imported []Block, err error) {
 	l.producing.Lock()
 	defer l.producing.Unlock()
@@ -43,17 +43,17 @@ func (l *Ledger) Import(blocks ...*Received) (imported []Block, err error) {
 	return into.blocks, err
 }
 
-// importer imports blocks, which become the ledger's together.
+// importer imports blocks that become part of the ledger together.
 type importer struct {
 	*Ledger
 	appended *chain.Appender
-	last     *Tip // of the blocks that were imported, at first the ledger's
+	last     *Tip // tip after the last imported block; initially the ledger's
 	blocks   []Block
-	change   *change // of the last block, which is not the tree's yet
-	locked   bool    // whether it holds treeLock: the tree may be ahead of the head
+	change   *change // change of the last block, not yet applied to the tree
+	locked   bool    // whether it holds treeLock; the tree may then be ahead of the head
 }
 
-// add imports the next block, with sync on disk when it returns.
+// add imports the next block. With sync, the block is on disk when add returns.
 func (i *importer) add(b *Received, sync bool) error {
 	if err := b.checkNext(i.last); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (i *importer) add(b *Received, sync bool) error {
 	return i.moveTip(b.Header())
 }
 
-// moveTip makes the block that was appended last the one that the next must follow.
+// moveTip makes the last appended block the one that the next must follow.
 func (i *importer) moveTip(head types.SignedHeader) (err error) {
 	after := i.appended.State()
 	defer func() { err = errors.Join(err, after.Close()) }()
@@ -86,7 +86,8 @@ func (i *importer) moveTip(head types.SignedHeader) (err error) {
 	return err
 }
 
-// moveTree makes the last block's change the tree's. Proofs wait from then on until the import ends.
+// moveTree applies the last block's change to the tree. From the first such change on, proofs wait until the import
+// ends.
 func (i *importer) moveTree() {
 	if i.change == nil {
 		return
@@ -102,7 +103,7 @@ func (i *importer) moveTree() {
 	i.change = nil
 }
 
-// end puts the blocks on disk, and makes the last one the tip.
+// end puts the blocks on disk and makes the last one the tip.
 func (i *importer) end() error {
 	defer func() {
 		if i.locked {

@@ -1,5 +1,5 @@
-// Package ledger derives blocks: order → execute → seal → commit → publish. An engine decides a batch's order and time;
-// the ledger makes the block of it, keeps the state tree beside the store, and is the only one that appends.
+// Package ledger derives blocks: order → execute → seal → commit → publish. An engine decides a batch's order and time.
+// The ledger turns the batch into a block, keeps the state tree alongside the store, and is the store's only writer.
 package ledger
 
 import (
@@ -17,63 +17,63 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Ledger is the chain's tip: the store, and the state tree of the store's head. Producing is serialised; reading is
-// not.
+// Ledger holds the tip of the chain: the store, and the state tree at the store's head. Block production is serialised;
+// reads are not.
 type Ledger struct {
 	core
-	expected int // transactions of the next block: as many as the last one had
+	expected int // expected number of transactions in the next block: the last block's count
 
-	// treeLock keeps proofs and commits apart. Over disk writes only an import of several blocks holds it, for a short
-	// time. The memory's values are read and changed by producing only.
+	// treeLock keeps proofs and commits apart. Only an import of several blocks holds it across disk writes, and then
+	// briefly. Only the holder of producing reads or changes the values in memory.
 	treeLock  sync.RWMutex
-	memory    // of the state after treeHead
+	memory    // state after treeHead
 	treeHead  types.Header
-	treeMoved chan struct{} // closed when the tree goes to another block
-	treeLost  error         // why the tree's head is on no disk; nil while it is. Set by producing, for good
+	treeMoved chan struct{} // closed when the tree moves to another block
+	treeLost  error         // nil unless the tree's head failed to reach the disk; never reset. Guarded by producing
 }
 
-// Tip is the head with what judges the block after it.
+// Tip is the head of the chain, with the values needed to judge the next block.
 type Tip struct {
 	Header     types.SignedHeader
 	Hash       types.BlockHash
-	Parameters types.Parameters // in the head's state, or the override's that the next block begins with
-	Env        exec.Env         // of the next block
+	Parameters types.Parameters // in the head's state, or from the override that begins the next block
+	Env        exec.Env         // environment of the next block
 	Override   bool             // whether the next block begins with an override
 }
 
-// Override replaces the chain's parameters before the first transaction of a block: a hard fork, the same on every
-// node.
+// Override replaces the chain's parameters before the first transaction of a block. It is a hard fork, and must be the
+// same on every node.
 type Override struct {
 	Height     types.Height
 	Parameters types.Parameters
 }
 
-// Batch is what an engine decides: the block's time, and the transactions in the order in which they are tried.
+// Batch is an engine's decision: the block's time, and the transactions in the order in which to try them.
 type Batch struct {
 	Time         uint64 // Unix seconds
 	Transactions Transactions
-	// Overdue, unless nil, is asked while contracts run: true takes the transaction that was given last out of the
-	// block, without a trace.
+	// Overdue, unless nil, is polled while contracts run. If it returns true, the current transaction is taken out of
+	// the block without a trace.
 	Overdue func() bool
-	// Tried, unless nil, is told what became of each transaction that was given, before the next is asked for: its
-	// receipt, or why it is not in the block. That is an error for which exec.IsInvalid holds, [ErrOverdue], or a
-	// *vm.Fault.
+	// Tried, unless nil, is called with the outcome of each transaction before the next one is requested: its receipt,
+	// or the reason why it is not in the block. The reason is an error for which exec.IsInvalid holds, [ErrOverdue], or
+	// a *vm.Fault.
 	Tried func(tx *types.VerifiedTx, receipt types.Receipt, err error)
-	// Debug, unless nil, is told what contracts say.
+	// Debug, unless nil, receives the debug messages of contracts.
 	Debug Debug
-	// Drafted, unless nil, is given the block before it is signed. After an error it is not signed.
+	// Drafted, unless nil, receives the block before it is signed. If it returns an error, the block is not signed.
 	Drafted func(*Draft) error
-	// Lock, unless nil, is the lock of the key that signs. A header that it refuses is not signed, and nobody is told of a
-	// block that it does not hold.
+	// Lock, unless nil, is the double-sign lock of the signing key. A header that it refuses is not signed, and no
+	// block is announced before the lock holds it.
 	Lock *signstate.State
 }
 
-// Transactions gives the transactions of a batch.
+// Transactions yields the transactions of a batch.
 type Transactions interface {
-	// Next is the next transaction, nil after the last.
+	// Next returns the next transaction, or nil after the last.
 	Next() *types.VerifiedTx
-	// SkipSender leaves out the rest of the sender whose transaction came last: it could not be included, so none with
-	// a later nonce can.
+	// SkipSender skips the remaining transactions of the last one's sender: that transaction could not be included, so
+	// none with a later nonce can be.
 	SkipSender()
 }
 
@@ -85,11 +85,11 @@ type Block struct {
 	Header   types.SignedHeader
 	Hash     types.BlockHash
 	Included []*types.Tx
-	Accesses []types.Access // what its execution read and wrote
+	Accesses []types.Access // keys that its execution read and wrote
 	Timings  Timings
 }
 
-// Accesses are those of each block.
+// Accesses returns the access lists of the blocks.
 func Accesses(blocks []Block) [][]types.Access {
 	accesses := make([][]types.Access, len(blocks))
 	for i := range blocks {
@@ -98,13 +98,13 @@ func Accesses(blocks []Block) [][]types.Access {
 	return accesses
 }
 
-// Timings are when the making of a block began and how long each phase of it took.
+// Timings records when the making of a block began and how long each phase took.
 type Timings struct {
 	Start   time.Time
-	Execute time.Duration // ordering and executing transactions, with the roots of the header
-	Tree    time.Duration // the state tree: preparing the change and making it the current version
+	Execute time.Duration // ordering and executing transactions, computing the header's roots
+	Tree    time.Duration // preparing the state tree's change and applying it
 	Seal    time.Duration // signing
-	Append  time.Duration // storing, until the block and its height's lock are on disk
+	Append  time.Duration // storing, until the block and the lock of its height are on disk
 }
 
 // lap returns the time since *from and moves *from to now.
@@ -115,16 +115,16 @@ func lap(from *time.Time) time.Duration {
 	return took
 }
 
-// ErrOverdue is why a transaction is not in a block whose [Batch].Overdue took it out.
+// ErrOverdue is the error of a transaction that [Batch].Overdue took out of its block.
 var ErrOverdue = errors.New("the transaction takes too long")
 
-// ErrRoot is the fault of a state tree whose root is not the head's.
+// ErrRoot is returned when the state tree's root is not the head's. It is a fault of this node.
 var ErrRoot = errors.New("the state tree's root is not the head's state root")
 
-// Open starts a chain in an empty store from its genesis, or continues the one that the store holds. It rebuilds the
-// state tree and the short values in memory, and checks the tree's root against the head. A genesis of another chain is
-// refused (chain.ErrOtherGenesis); nil takes the stored one. An override, unless nil, counts when its block is made.
-// engine runs the chain's contracts.
+// Open starts a chain in an empty store from its genesis, or continues the stored one. It rebuilds the state tree and
+// the in-memory table of short values, and checks the tree's root against the head. It refuses the genesis of another
+// chain (chain.ErrOtherGenesis); nil means the stored genesis. The override, unless nil, takes effect when its block is
+// made. engine runs the chain's contracts.
 func Open(store *chain.Store, genesis *types.Genesis, override *Override, engine vm.Engine) (*Ledger, error) {
 	if store.Stateless() {
 		return nil, fmt.Errorf("%w: it follows a chain by its proofs", chain.ErrNoState)
@@ -141,7 +141,7 @@ func Open(store *chain.Store, genesis *types.Genesis, override *Override, engine
 	return l, l.publish()
 }
 
-// LoadTree builds the state tree of a store's head: [ErrRoot] where its root is not the head's.
+// LoadTree builds the state tree of a store's head. It returns [ErrRoot] if the tree's root is not the head's.
 func LoadTree(store *chain.Store) (*tree.Tree, error) {
 	head := store.Head().Header
 	view, err := store.StateAt(head.Height)
@@ -164,14 +164,14 @@ func LoadTree(store *chain.Store) (*tree.Tree, error) {
 	return loaded, nil
 }
 
-// change is what a block changes in memory.
+// change is the effect of a block on the memory.
 type change struct {
 	*tree.Change
 	writes []types.Access
 }
 
-// prepare is what a block that was executed changes in the tree of the state before it; it completes the header by the
-// root.
+// prepare computes the change that an executed block makes to the tree of the state before it. It sets the header's
+// state root.
 func prepare(before *tree.Tree, result *exec.Result) (change, error) {
 	prepared, err := before.Prepare(result.Accesses, parallel.Run)
 	if err != nil {
@@ -181,7 +181,7 @@ func prepare(before *tree.Tree, result *exec.Result) (change, error) {
 	return change{prepared, types.Writes(result.Accesses)}, nil
 }
 
-// appendTo appends a block that was executed, with sync on disk when it returns.
+// appendTo appends an executed block. With sync, the block is on disk when appendTo returns.
 func appendTo(to *chain.Appender, e chain.Entry, change *tree.Change, sync bool) (err error) {
 	height := e.Header.Height
 	if e.Witness, err = witness(to, change); err != nil {
@@ -249,17 +249,17 @@ func (l *Ledger) execute(batch Batch) (exec.Result, error) {
 	return result, err
 }
 
-// Machine runs the contracts of the chain.
+// Machine returns a machine that runs the chain's contracts.
 func (l *Ledger) Machine() exec.Machine { return exec.Machine{Engine: l.engine, Codes: l.store} }
 
-// commitTree makes the change the memory's, which is that of the store's head then.
+// commitTree applies a change to the memory. head must be the store's head.
 func (l *Ledger) commitTree(c change, head types.Header) {
 	l.treeLock.Lock()
 	defer l.treeLock.Unlock()
 	l.setTree(c, head)
 }
 
-// setTree makes the change the memory's, after a block. The caller holds treeLock.
+// setTree applies a block's change to the memory. The caller must hold treeLock.
 func (l *Ledger) setTree(c change, head types.Header) {
 	l.memory.commit(c)
 	l.treeHead = head
@@ -267,14 +267,14 @@ func (l *Ledger) setTree(c change, head types.Header) {
 	l.treeMoved = make(chan struct{})
 }
 
-// TreeSize is the number of leaves of the state tree: the keys that have a value at the head.
+// TreeSize returns the number of leaves of the state tree, that is, of keys with a value at the head.
 func (l *Ledger) TreeSize() (leaves int) {
 	l.treeLock.RLock()
 	defer l.treeLock.RUnlock()
 	return l.tree.Len()
 }
 
-// Rewind takes the chain back to an earlier block and forgets the later ones: development chains only.
+// Rewind takes the chain back to an earlier block and discards the later ones. It is for development chains only.
 func (l *Ledger) Rewind(height types.Height) error {
 	l.producing.Lock()
 	defer l.producing.Unlock()
@@ -294,7 +294,7 @@ func (l *Ledger) Rewind(height types.Height) error {
 	return l.publish()
 }
 
-// GenesisBlock is block 0 of a genesis, with its state root.
+// GenesisBlock returns block 0 of a genesis, with its state root.
 func GenesisBlock(g types.Genesis) (types.SignedHeader, error) {
 	result, _, err := executeGenesis(g)
 	return types.SignedHeader{Header: result.Header}, err

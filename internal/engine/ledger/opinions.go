@@ -10,29 +10,29 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Opinions are the engines that judge blocks which are there. One after the other executes a block until one comes to
-// its header: a single execution condemns nobody. The last one's word counts.
+// Opinions are the engines that judge existing blocks. They execute a block one after the other until one derives its
+// header: no block is condemned on a single execution. The last engine's verdict is final.
 type Opinions struct {
-	// Engines, the fastest first; the ledger's own if there are none. A block comes to them if the producer in force
-	// signed it, or if it is decided. So who has no key cannot have this node run the slower ones, and who has it can do
-	// so once: after an invalid block no further one is taken. An upstream can do so by a proven access list that lacks
-	// a key, and not again by one of the same block that lacks the same.
+	// Engines holds the engines, fastest first; if it is empty, the ledger's own is used. Only a block that is decided,
+	// or signed by the current producer, gets executed. So nobody without the key can make this node run the slower
+	// engines, and the key's holder can do so only once: no block is taken after an invalid one. An upstream can do so
+	// with a proven access list that lacks a key, but not again with a list of the same block that lacks the same key.
 	Engines []Opinion
-	// Mistaken, unless nil, is told of engines that did not come to a block's header, where another one did.
+	// Mistaken, unless nil, is called when some engines did not derive a block's header but a later one did.
 	Mistaken func(Mistake)
 }
 
-// Opinion is an engine for blocks that are there. Get is called for each block for which it is needed.
+// Opinion is an engine that judges existing blocks. Get is called for each block that needs the engine.
 type Opinion struct {
 	Name string
 	Get  func() (vm.Engine, error)
 }
 
-// Verdict is why a block is not what an engine derives.
+// Verdict says why a block differs from the one that an engine derives.
 type Verdict struct {
-	Engine  string       // its name
-	Derived types.Header // the zero header where a transaction was not valid, or the engine did not come to an end
-	Err     error        // of an [*InvalidBlock] the rule that is broken
+	Engine  string       // the engine's name
+	Derived types.Header // zero if a transaction was invalid or the engine did not finish
+	Err     error        // for an [*InvalidBlock], the broken rule
 }
 
 func verdictOf(engine string, err error) Verdict {
@@ -42,7 +42,7 @@ func verdictOf(engine string, err error) Verdict {
 	return Verdict{Engine: engine, Err: err}
 }
 
-// String says what the engine came to.
+// String returns the engine's result as text.
 func (v Verdict) String() string {
 	if v.Derived == (types.Header{}) {
 		return fmt.Sprintf("%s: %v", v.Engine, v.Err)
@@ -50,22 +50,22 @@ func (v Verdict) String() string {
 	return fmt.Sprintf("%s derives %s: %v", v.Engine, v.Derived.Hash(), v.Err)
 }
 
-// Mistake is a block whose header one engine came to and those before it did not.
+// Mistake describes a block whose header one engine derived and the engines before it did not.
 type Mistake struct {
 	Block    types.SignedHeader
-	Right    string    // the engine that came to the header
-	Verdicts []Verdict // of those that did not
-	// Codes are what they ran wrongly: the first that is seen to, else all that ran; none if none ran.
+	Right    string    // name of the engine that derived the header
+	Verdicts []Verdict // verdicts of the engines that did not
+	// Codes are the codes that they ran wrongly: the first one seen to differ, or else all that ran; empty if none ran.
 	Codes []types.CodeHash
 }
 
-// Err says who came to what.
+// Err describes the result of each engine.
 func (m Mistake) Err() error {
 	h := m.Block.Header
 	return fmt.Errorf("%s; %s derives %s, which block %d has", said(m.Verdicts), m.Right, h.Hash(), h.Height)
 }
 
-// said is what all engines came to.
+// said joins the texts of all verdicts.
 func said(verdicts []Verdict) string {
 	texts := make([]string, len(verdicts))
 	for i, v := range verdicts {
@@ -74,14 +74,14 @@ func said(verdicts []Verdict) string {
 	return strings.Join(texts, "; ")
 }
 
-// InvalidBlock is the error of a block that the producer signed, or decided, and that is not what executing it gives.
+// InvalidBlock is the error of a block that its producer signed or decided, and whose execution gives another result.
 type InvalidBlock struct {
-	Claimed  types.SignedHeader // without a signature if it is a proposal's
-	Derived  types.Header       // as execution gave it; the zero header where a transaction was not valid
-	Receipts []types.Receipt    // of the transactions that were executed
-	Writes   []types.Access     // of the block; nil where a transaction was not valid
+	Claimed  types.SignedHeader // without a signature for a proposal
+	Derived  types.Header       // result of the execution; zero if a transaction was invalid
+	Receipts []types.Receipt    // receipts of the executed transactions
+	Writes   []types.Access     // the block's writes; nil if a transaction was invalid
 	Err      error
-	Verdicts []Verdict // of every engine; what stands above is the last one's
+	Verdicts []Verdict // verdicts of all engines; the fields above are the last one's
 }
 
 // Error implements error.
@@ -98,14 +98,14 @@ func (e *InvalidBlock) Error() string {
 	return fmt.Sprintf("%s (%s)", text, said(e.Verdicts))
 }
 
-// Unwrap is the rule that the block breaks.
+// Unwrap returns the rule that the block breaks.
 func (e *InvalidBlock) Unwrap() error { return e.Err }
 
-// EngineFailure is the error of a block that every engine of this node failed on, the last one in any case: whether the
-// block is valid is not known.
+// EngineFailure is the error of a block that this node cannot execute: the last engine failed on it. It is not known
+// whether the block is valid.
 type EngineFailure struct {
 	Claimed types.SignedHeader
-	Err     error // of all of them
+	Err     error // errors of all engines
 }
 
 // Error implements error.
@@ -115,10 +115,10 @@ func (e *EngineFailure) Error() string {
 	)
 }
 
-// Unwrap is what the engines said.
+// Unwrap returns the engines' errors.
 func (e *EngineFailure) Unwrap() error { return e.Err }
 
-// compare holds the header that execution gave to the block's.
+// compare checks the header that execution derived against the block's.
 func (r *Received) compare(result exec.Result) error {
 	if err := exec.CheckHeader(r.header.Header, result.Header); err != nil {
 		return &InvalidBlock{
@@ -132,15 +132,15 @@ func (r *Received) compare(result exec.Result) error {
 	return nil
 }
 
-// judge derives a block with one engine after the other until one comes to its header. derive begins anew each time.
-// Errors that are no verdict on the block end it.
+// judge derives a block with one engine after the other until one derives its header. derive must start from scratch on
+// each call. An error that is no verdict on the block ends the search.
 func judge[T any](c *core, r *Received, derive func(vm.Engine) (T, error)) (derived T, err error) {
 	engines := c.Opinions.Engines
 	if len(engines) == 0 {
 		engines = []Opinion{{"the engine", func() (vm.Engine, error) { return c.engine, nil }}}
 	}
 	var verdicts []Verdict
-	var before, heard *transcript // of the engine before and of this one; nil of the first, which nothing is to slow down
+	var before, heard *transcript // previous and current; nil at first, to keep the first engine fast
 	for i, o := range engines {
 		engine, missing := o.Get()
 		if missing != nil {
@@ -164,14 +164,14 @@ func judge[T any](c *core, r *Received, derive func(vm.Engine) (T, error)) (deri
 	return derived, r.lastWord(err, verdicts)
 }
 
-// isVerdict tells whether an error depends on the engine that executed the block. One that reads other keys than the
-// block does may miss them in its access list.
+// isVerdict reports whether an error may depend on the engine that executed the block. An engine that reads other keys
+// than the block does may miss them in its access list.
 func isVerdict(err error) bool {
 	return errors.As(err, new(*vm.Fault)) || errors.As(err, new(*InvalidBlock)) || errors.As(err, new(*unlistedKey))
 }
 
-// unlisted is a key of a block that the first engine missed in its list, where no other came to the block's header,
-// either: the newest.
+// unlisted is the newest key that the first engine missed in a block's access list when no other engine derived the
+// block's header either.
 type unlisted struct {
 	block types.BlockHash
 	key   string
@@ -188,7 +188,7 @@ func (u *unlisted) note(r *Received, verdicts []Verdict) {
 	}
 }
 
-// lastWord is the error of a block that no engine came to the header of; err is the last one's.
+// lastWord returns the error for a block whose header no engine derived. err is the last engine's error.
 func (r *Received) lastWord(err error, verdicts []Verdict) error {
 	if invalid := new(InvalidBlock); errors.As(err, &invalid) {
 		invalid.Verdicts = verdicts
@@ -204,7 +204,8 @@ func (r *Received) lastWord(err error, verdicts []Verdict) error {
 	return &EngineFailure{r.Header(), all}
 }
 
-// tell tells of engines that came to another end than the one that is right. Those that failed said so themselves.
+// tell reports engines that finished with a result other than the right one. Engines that failed have reported it
+// themselves.
 func (o Opinions) tell(r *Received, right string, verdicts []Verdict, heard, before *transcript) {
 	for _, v := range verdicts {
 		if o.Mistaken != nil && !errors.As(v.Err, new(*vm.Fault)) {

@@ -36,10 +36,10 @@ func (l *Ledger) Prove(key []byte) (proof MerkleProof, err error) {
 	return complete(MerkleProof{Height: head.Height, StateRoot: head.StateRoot, Key: key, Merkle: merkle}, view, view)
 }
 
-// unknown stands for value hashes that the store is asked for once the tree is unlocked.
+// unknown stands in for value hashes, which are read from the store once the tree is unlocked.
 func unknown(poseidon.Digest) (poseidon.Digest, error) { return poseidon.Digest{}, nil }
 
-// complete adds to a proof what the store knows: the state for which it is, and that of the head.
+// complete fills in the parts of a proof that come from the store. view is the proof's state, and head is the head's.
 func complete(proof MerkleProof, view, head *chain.State) (_ MerkleProof, err error) {
 	if end := &proof.Merkle.End; end.Kind == tree.EndOther && end.ValueHash.IsZero() {
 		if end.ValueHash, err = head.ValueHashAt(end.Path); err != nil {
@@ -50,8 +50,8 @@ func complete(proof MerkleProof, view, head *chain.State) (_ MerkleProof, err er
 	return proof, err
 }
 
-// lockTree returns the state of the head with the tree of that head, which stays locked for reading. Store and tree go
-// to the next block, or the last of an import, one right after the other; who comes between waits for the tree.
+// lockTree returns the state of the head, with the tree of that head locked for reading. Store and tree move to the
+// next block, or to the last one of an import, in quick succession; a reader in between waits for the tree.
 func (l *Ledger) lockTree() (*chain.State, types.Header, error) {
 	for {
 		view, err := l.store.StateAt(l.store.Head().Header.Height)
@@ -77,13 +77,13 @@ func (l *Ledger) lockTree() (*chain.State, types.Header, error) {
 	}
 }
 
-// undoLimit is how much a proof of a past state may undo (chain.State.Undo): about 16,000 blocks, or 200,000 accesses
-// of accounts. It bounds the memory of a proof, and how long it may keep a block from becoming the tree's.
+// undoLimit bounds how much a proof of a past state may undo (chain.State.Undo): about 16,000 blocks, or 200,000
+// accesses of accounts. It bounds the memory of a proof, and how long the proof may delay a block's commit to the tree.
 const undoLimit = 64 << 20
 
-// ProveAt proves a key under the state root of a block, which may be any that is kept and within the limit of what can
-// be undone. Beyond it the error is a *chain.UndoError, which says how far it goes. Errors are also those of the store,
-// chain.ErrAboveHead and chain.ErrPruned among them. What it takes grows with what was written since.
+// ProveAt proves a key under the state root of any stored block within the undo limit. Beyond that limit the error is a
+// *chain.UndoError, which says how far back a proof can go. Other errors are the store's, including chain.ErrAboveHead
+// and chain.ErrPruned. Time and memory grow with the writes since that block.
 func (l *Ledger) ProveAt(ctx context.Context, h types.Height, key []byte) (MerkleProof, error) {
 	proofs, err := l.proveAt(ctx, h, [][]byte{key})
 	if err != nil {
@@ -119,13 +119,14 @@ func (l *Ledger) proveAt(ctx context.Context, h types.Height, keys [][]byte) (pr
 	return proofs, nil
 }
 
-// Reads are what keys have in the state after a block, with the one witness that shows it under the block's root.
+// Reads holds the values of keys in the state after a block, with a single witness that proves them under the block's
+// root.
 type Reads struct {
 	Values  []tree.KeyValue
 	Witness tree.Witness
 }
 
-// ProveAll proves some keys, at least one, as [Ledger.ProveAt] does one. After the head it undoes nothing.
+// ProveAll proves one or more keys as [Ledger.ProveAt] proves one. At the head it undoes nothing.
 func (l *Ledger) ProveAll(ctx context.Context, h types.Height, keys [][]byte) (Reads, error) {
 	proofs, err := l.proveHead(h, keys)
 	if err == nil && proofs == nil {
@@ -145,7 +146,7 @@ func (l *Ledger) ProveAll(ctx context.Context, h types.Height, keys [][]byte) (R
 	return r, r.Witness.VerifyReads(proofs[0].StateRoot, r.Values)
 }
 
-// proveHead proves keys under the state root of the head; nil if that is not the block.
+// proveHead proves keys under the state root of the head. It returns nil if h is not the head.
 func (l *Ledger) proveHead(h types.Height, keys [][]byte) (proofs []MerkleProof, err error) {
 	view, head, err := l.lockTree()
 	if err != nil {
@@ -171,8 +172,8 @@ func (l *Ledger) proveHead(h types.Height, keys [][]byte) (proofs []MerkleProof,
 	return proofs, err
 }
 
-// tryPast makes a proof for a past state. It is not done if a block comes between gathering what undoes the later ones
-// and the walk over the tree. What it gathered is returned for the next try.
+// tryPast makes a proof for a past state. It is not done if a block arrives between collecting the accesses to undo and
+// walking the tree. The returned undo serves the next try.
 func (l *Ledger) tryPast(ctx context.Context, undo *chain.Undo, past *chain.State, proof *MerkleProof,
 	key []byte) (_ *chain.Undo, done bool, err error) {
 	view, head, err := l.lockTree()

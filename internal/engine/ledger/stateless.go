@@ -20,16 +20,16 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Stateless is the tip of a chain whose state is kept elsewhere. Each block comes with its access list, and is executed
-// on that as its only state. A proof of statement S1 (docs/proofs.md) shows the list to be true of the states before
-// and after the block.
+// Stateless is the tip of a chain whose state is kept elsewhere. Each block comes with its access list, which is the
+// only state that it is executed on. A proof of statement S1 (docs/proofs.md) shows that the list is true of the states
+// before and after the block.
 type Stateless struct {
 	core
 	bits int
 }
 
-// OpenStateless starts a chain in an empty store that was opened as a stateless one, or continues the one that it
-// holds. Proofs must have so many proven bits. The rest is as for [Open].
+// OpenStateless starts a chain in an empty stateless store, or continues the stored one. Proofs must have at least the
+// given number of proven bits. Otherwise it is like [Open].
 func OpenStateless(store *chain.Store, genesis *types.Genesis, override *Override, engine vm.Engine,
 	bits int) (*Stateless, error) {
 	l := &Stateless{core: core{store: store, override: override, engine: engine}, bits: bits}
@@ -42,19 +42,19 @@ func OpenStateless(store *chain.Store, genesis *types.Genesis, override *Overrid
 	return l, l.publish()
 }
 
-// ErrEvidence is the error of an access list, a proof or a code that does not belong to a block. Whoever sent them is
-// to blame; the producer need not be.
+// ErrEvidence is returned for an access list, proof or code that does not belong to a block. Its sender is to blame;
+// the producer may be innocent.
 var ErrEvidence = errors.New("what came with the block does not show that it is valid")
 
-// Proven is a received block with its access list, which is proven. Only [Stateless.Verify] makes one.
+// Proven is a received block with its proven access list. Only [Stateless.Verify] makes one.
 type Proven struct {
 	block    *Received
 	accesses []types.Access
 	proof    []byte
 }
 
-// Verify checks the proof of a block that follows the head and its access list, in the encoding of a bundle. Errors:
-// those of [core.CheckNext], and [ErrEvidence].
+// Verify checks the access list and the proof of a block that follows the head, both encoded as a bundle. It returns
+// errors of [core.CheckNext], and [ErrEvidence].
 func (l *Stateless) Verify(r *Received, bundle []byte) (*Proven, error) {
 	if err := l.CheckNext(r); err != nil {
 		return nil, err
@@ -66,8 +66,8 @@ func (l *Stateless) Verify(r *Received, bundle []byte) (*Proven, error) {
 	return &Proven{r, b.Accesses, b.Proof}, nil
 }
 
-// verifyBundle checks the proof in an encoded bundle, and its access list, for two headers of the chain: what the
-// bundle says of headers counts for nothing. The error is [ErrEvidence].
+// verifyBundle checks the proof and the access list of an encoded bundle against two headers of the chain. It ignores
+// the headers in the bundle. The error is [ErrEvidence].
 func verifyBundle(encoded []byte, parent, header types.SignedHeader, bits int) (blockproof.Bundle, error) {
 	b, err := blockproof.DecodeBundleOf(encoded, parent, header)
 	if err != nil {
@@ -79,21 +79,22 @@ func verifyBundle(encoded []byte, parent, header types.SignedHeader, bits int) (
 	return b, nil
 }
 
-// Fetch gets from elsewhere what a block's verification lacks. Nothing that it gives is believed.
+// Fetch gets missing data for a block's verification from elsewhere. All of it is verified.
 type Fetch struct {
-	// Code is the code of a hash.
+	// Code returns the code with the given hash.
 	Code func(types.CodeHash) ([]byte, error)
-	// Value is a key's value in the state before the block, empty for none, with its Merkle proof under the parent's
-	// state root. The error is chain.ErrNoState where no state is kept, chain.ErrPruned where none so old is.
+	// Value returns a key's value in the state before the block, empty if it has none, with its Merkle proof under the
+	// parent's state root. The error is chain.ErrNoState if the source keeps no state, chain.ErrPruned if it keeps none
+	// that old.
 	Value func(key []byte) ([]byte, tree.MerkleProof, error)
 }
 
-// usedCodes are the codes that the execution of one block asks for: those of the store, and what is fetched.
+// usedCodes are the codes that the execution of one block uses, from the store or fetched.
 type usedCodes struct {
 	store *chain.Store
 	fetch func(types.CodeHash) ([]byte, error)
 	used  map[types.CodeHash][]byte
-	err   error // the first, whatever becomes of it on its way through the execution
+	err   error // first error, kept even if the execution loses it
 }
 
 // Code implements exec.Codes.
@@ -124,24 +125,24 @@ func (c *usedCodes) get(hash types.CodeHash) ([]byte, error) {
 	return code, nil
 }
 
-// mostShown is how many values outside of its access list a block's execution may ask for: each is a question to the
-// upstream. A list without more of them does not show whose fault that is.
+// mostShown bounds the values outside its access list that a block's execution may request; each costs a request to the
+// upstream. If a list lacks more keys than that, it remains open who is at fault.
 const mostShown = 1000
 
-// provenState is an access list as the state before its block. A key that is not in it is a fault, never absence. Its
-// value has to be shown by a Merkle proof, so that the execution can tell who is to blame.
+// provenState presents an access list as the state before its block. A key outside the list is a fault, never absence.
+// Its value must be shown by a Merkle proof, so that the execution can decide who is to blame.
 type provenState struct {
 	accesses []types.Access // ascending by key
 	root     types.StateRoot
 	value    func(key []byte) ([]byte, tree.MerkleProof, error)
-	shown    map[string][]byte // values outside of the list
-	lacks    []byte            // the first key that was looked up outside of the list
-	err      error             // why a key's value is not shown
+	shown    map[string][]byte // values outside the list
+	lacks    []byte            // first key looked up outside the list
+	err      error             // why a key's value cannot be shown
 }
 
 var errNotListed = errors.New("the access list lacks a key")
 
-// unlistedKey is the error of an execution that ended as it could not be shown a key's value.
+// unlistedKey is the error of an execution that stopped because a key's value could not be shown.
 type unlistedKey struct {
 	key []byte
 	err error // why
@@ -150,7 +151,7 @@ type unlistedKey struct {
 // Error implements error.
 func (u *unlistedKey) Error() string { return fmt.Sprintf("%v: %x: %v", errNotListed, u.key, u.err) }
 
-// Unwrap is why the value is not shown.
+// Unwrap returns errNotListed and the reason why the value cannot be shown.
 func (u *unlistedKey) Unwrap() []error { return []error{errNotListed, u.err} }
 
 // Get implements state.Reader.
@@ -176,14 +177,14 @@ func (p *provenState) Get(key []byte) ([]byte, error) {
 	return value, nil
 }
 
-// clone is the same state for another execution, which notes what it lacks by itself.
+// clone returns a copy for another execution, which records separately the keys that the list lacks.
 func (p *provenState) clone() *provenState {
 	c := *p
 	c.shown = maps.Clone(p.shown)
 	return &c
 }
 
-// show gets the value of a key that is not in the list.
+// show gets and verifies the value of a key outside the list.
 func (p *provenState) show(key []byte) ([]byte, error) {
 	if len(p.shown) == mostShown {
 		return nil, fmt.Errorf("%d others are lacking, too", mostShown)
@@ -195,12 +196,12 @@ func (p *provenState) show(key []byte) ([]byte, error) {
 	return value, proof.Verify(p.root, key, value)
 }
 
-// Import executes a block on its access list, and compares what it gives with the header and the list. It puts the
-// block on disk with its proof and the codes that it used. Codes that the store lacks are fetched, and so are values
-// that the list lacks: if the producer signed a block without a key that it writes, they show it. Errors: those of
-// [core.CheckNext]; [ErrEvidence]; an [*InvalidBlock], which the proven list shows beyond doubt; an [*EngineFailure];
-// those of fetch.Code. Any other is a fault of this node. After an error the tip is what it was; that the block is on
-// disk all the same shows once the store is opened anew.
+// Import executes a block on its access list, compares the result with the header and the list, and puts the block on
+// disk with its proof and the codes that it used. It fetches codes that the store lacks and values that the list lacks:
+// if the producer signed a block without a key that it writes, those values show it. Errors: those of [core.CheckNext];
+// [ErrEvidence]; an [*InvalidBlock], which the proven list shows beyond doubt; an [*EngineFailure]; those of
+// fetch.Code. Any other error is a fault of this node. After an error the tip is unchanged. The block may still be on
+// disk, which shows when the store is next opened.
 func (l *Stateless) Import(p *Proven, fetch Fetch) (Block, error) {
 	l.producing.Lock()
 	defer l.producing.Unlock()
@@ -218,8 +219,8 @@ func (l *Stateless) Import(p *Proven, fetch Fetch) (Block, error) {
 	return r.imported(e.Result, timings), l.publish()
 }
 
-// derive executes a block that follows the tip on its access list, and compares what it gives with the header and the
-// list. Errors are those of [Stateless.Import].
+// derive executes a block that follows the tip on its access list, and compares the result with the header and the
+// list. It returns the errors of [Stateless.Import].
 func (l *Stateless) derive(p *Proven, fetch Fetch) (e chain.Entry, err error) {
 	r := p.block
 	if err := l.CheckNext(r); err != nil {
@@ -235,7 +236,7 @@ func (l *Stateless) derive(p *Proven, fetch Fetch) (e chain.Entry, err error) {
 	if err != nil {
 		return e, err
 	}
-	if before.lacks != nil { // it is only read
+	if before.lacks != nil { // the key is only read
 		return e, fmt.Errorf("%w: block %d: %w: %x", ErrEvidence, r.header.Header.Height, errNotListed, before.lacks)
 	}
 	if types.DigestAccesses(e.Accesses) != types.DigestAccesses(p.accesses) {
@@ -246,8 +247,8 @@ func (l *Stateless) derive(p *Proven, fetch Fetch) (e chain.Entry, err error) {
 	return e, nil
 }
 
-// executeListed executes a block whose state is an access list, with what the blocks before it in its range wrote, and
-// compares what it gives with its header. Codes that the store lacks come from code.
+// executeListed executes a block on its access list, overlaid with the writes of earlier blocks in its range, and
+// compares the result with its header. code fetches the codes that the store lacks.
 func (l *Stateless) executeListed(tip *Tip, r *Received, before *provenState, written map[string][]byte,
 	engine vm.Engine, code func(types.CodeHash) ([]byte, error)) (e chain.Entry, err error) {
 	codes := &usedCodes{store: l.store, fetch: code, used: make(map[types.CodeHash][]byte)}
@@ -263,14 +264,15 @@ func (l *Stateless) executeListed(tip *Tip, r *Received, before *provenState, wr
 	return r.entry(result, codes)
 }
 
-// entry compares what executing the block gave with its header, and makes the entry of it, with the codes that it used.
-// The root is the proof's part: it follows from the list's writes, which are to be those that execution gave.
+// entry compares the result of executing the block with its header, and makes the entry with the codes that it used.
+// The state root is left to the proof: it follows from the list's writes, which the caller compares with the derived
+// ones.
 func (r *Received) entry(result exec.Result, codes *usedCodes) (e chain.Entry, err error) {
 	result.Header.StateRoot = r.header.Header.StateRoot
 	if err := r.compare(result); err != nil {
 		return e, err
 	}
-	for _, hash := range result.Loaded { // also what the engine held, and did not ask for
+	for _, hash := range result.Loaded { // including codes that the engine had cached and did not request
 		if _, err := codes.Code(hash); err != nil {
 			return e, err
 		}
@@ -281,26 +283,26 @@ func (r *Received) entry(result exec.Result, codes *usedCodes) (e chain.Entry, e
 	return e, nil
 }
 
-// Machine runs those contracts of the chain whose code is kept.
+// Machine returns a machine that runs those contracts of the chain whose code is stored.
 func (l *Stateless) Machine() exec.Machine { return exec.Machine{Engine: l.engine, Codes: l.store} }
 
-// Prove is refused: chain.ErrNoState.
+// Prove always fails with chain.ErrNoState.
 func (l *Stateless) Prove([]byte) (MerkleProof, error) { return MerkleProof{}, chain.ErrNoState }
 
-// ProveAt is refused: chain.ErrNoState.
+// ProveAt always fails with chain.ErrNoState.
 func (l *Stateless) ProveAt(context.Context, types.Height, []byte) (MerkleProof, error) {
 	return MerkleProof{}, chain.ErrNoState
 }
 
-// ProveAll is refused: chain.ErrNoState.
+// ProveAll always fails with chain.ErrNoState.
 func (l *Stateless) ProveAll(context.Context, types.Height, [][]byte) (Reads, error) {
 	return Reads{}, chain.ErrNoState
 }
 
-// Trace is refused: chain.ErrNoState.
+// Trace always fails with chain.ErrNoState.
 func (l *Stateless) Trace(chain.Position, vm.Engine, vm.Engine, exec.Tracer, func() error) error {
 	return chain.ErrNoState
 }
 
-// TreeSize is 0: there is no tree.
+// TreeSize returns 0, since there is no tree.
 func (l *Stateless) TreeSize() int { return 0 }

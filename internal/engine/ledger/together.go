@@ -15,16 +15,16 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Blocks that have a proof together are executed on the union of their access lists as their only state. The proof
-// shows the state before the first and the root after the last. The roots in between are shown by nothing. So the
-// blocks are put on disk together, or not at all.
+// Blocks with a joint proof are executed on the union of their access lists as their only state. The proof shows the
+// state before the first block and the root after the last, but no root in between. So the blocks are put on disk
+// together or not at all.
 
-// ErrNotTogether is the error of blocks that have to be imported one by one. They are not a span, another producer than
-// the tip's made some, or they used too much gas. Nobody is to blame.
+// ErrNotTogether is returned for blocks that must be imported one by one: they are not a span, some are by a producer
+// other than the tip's, or they used too much gas. Nobody is to blame.
 var ErrNotTogether = errors.New("these blocks are not imported together")
 
-// ProvenRange is received blocks of a span with the union of their access lists, which is proven. Only
-// [Stateless.VerifyRange] makes one.
+// ProvenRange is a span of received blocks with the proven union of their access lists. Only [Stateless.VerifyRange]
+// makes one.
 type ProvenRange struct {
 	blocks   []*Received
 	span     blockproof.Span
@@ -32,13 +32,13 @@ type ProvenRange struct {
 	proof    []byte
 }
 
-// mostTogether bounds the encoded blocks that are imported together, in bytes. Until they are, they wait in memory.
-// Transfers take about half of it with the gas that a range may have.
+// mostTogether bounds, in bytes, the encoded blocks that are imported together. They wait in memory until then.
+// Transfers take about half of it with the gas that a range may use.
 const mostTogether = 16 << 20
 
-// FitTogether tells whether blocks may be imported together, where they are a span or begin one. Each follows the one
-// before it. All are of one producer: what the first one's did not sign is not waited with. Their gas is that of a
-// range, and they are not large.
+// FitTogether reports whether blocks, which form or begin a span, may be imported together. Each must follow the one
+// before it. All must be by one producer, since a block that the first one's producer did not sign is not worth waiting
+// for. Together they must stay within a range's gas and mostTogether bytes.
 func FitTogether(blocks []*Received) bool {
 	size := 0
 	for i, b := range blocks {
@@ -59,8 +59,8 @@ func headersOf(blocks []*Received) []types.SignedHeader {
 	return headers
 }
 
-// VerifyRange checks the proof of blocks that follow the head, together, and the union of their access lists, in the
-// encoding of a range. What that says of headers counts for nothing. Errors: those of [core.CheckNext] of the first,
+// VerifyRange checks the joint proof of blocks that follow the head and the union of their access lists, both encoded
+// as a range. It ignores the headers in the encoding. It returns the errors of [core.CheckNext] for the first block,
 // [ErrNotTogether], and [ErrEvidence].
 func (l *Stateless) VerifyRange(blocks []*Received, encoded []byte) (*ProvenRange, error) {
 	if err := l.CheckNext(blocks[0]); err != nil {
@@ -81,10 +81,10 @@ func (l *Stateless) VerifyRange(blocks []*Received, encoded []byte) (*ProvenRang
 	return &ProvenRange{blocks, span, r.Accesses, r.Proof}, nil
 }
 
-// ImportRange executes blocks on the union of their access lists. It compares what each gives with its header, and what
-// all give with the list. It puts them on disk together. Errors are those of [Stateless.Import]. An [*InvalidBlock] is
-// of any of the blocks: the values before the first are proven, and each block is executed on what those before it
-// wrote. The last is invalid, too, if its root is proven to follow from other writes.
+// ImportRange executes blocks on the union of their access lists. It compares each result with the block's header and
+// all results with the list, and puts the blocks on disk together. It returns the errors of [Stateless.Import]. An
+// [*InvalidBlock] may refer to any of the blocks: the values before the first are proven, and each block is executed on
+// the writes of those before it. The last block is also invalid if its root is proven to follow from other writes.
 func (l *Stateless) ImportRange(p *ProvenRange, fetch Fetch) ([]Block, error) {
 	l.producing.Lock()
 	defer l.producing.Unlock()
@@ -102,12 +102,12 @@ func (l *Stateless) ImportRange(p *ProvenRange, fetch Fetch) ([]Block, error) {
 	imported := make([]Block, len(entries))
 	for i, b := range p.blocks {
 		imported[i] = b.imported(entries[i].Result, timings)
-		timings = Timings{Start: timings.Start} // what all took is the first one's
+		timings = Timings{Start: timings.Start} // the first block carries the total
 	}
 	return imported, l.publish()
 }
 
-// carried is the state in the middle of a range: what its blocks wrote, on the values before the first.
+// carried is the state in the middle of a range: the writes of its earlier blocks over the values before the first.
 type carried struct {
 	before *provenState
 	now    map[string][]byte
@@ -121,7 +121,7 @@ func (c *carried) Get(key []byte) ([]byte, error) {
 	return c.before.Get(key)
 }
 
-// deriveRange executes the blocks, and compares what they give with headers and list.
+// deriveRange executes the blocks and compares the results with the headers and the list.
 func (l *Stateless) deriveRange(p *ProvenRange, fetch Fetch) ([]chain.Entry, error) {
 	tip, code := l.Tip(), make(map[types.CodeHash][]byte)
 	state := &carried{now: make(map[string][]byte), before: &provenState{
@@ -130,13 +130,13 @@ func (l *Stateless) deriveRange(p *ProvenRange, fetch Fetch) ([]chain.Entry, err
 	entries, lists := make([]chain.Entry, len(p.blocks)), make([][]types.Access, len(p.blocks))
 	for i, b := range p.blocks {
 		switch err := b.checkNext(tip); {
-		case i > 0 && errors.Is(err, exec.ErrUnknownVersion): // those before it can be had
+		case i > 0 && errors.Is(err, exec.ErrUnknownVersion): // the blocks before it can be imported
 			return nil, ErrNotTogether
 		case err != nil:
 			return nil, err
 		}
 		fetched := func(hash types.CodeHash) ([]byte, error) {
-			if earlier, known := code[hash]; known { // which is not on disk yet
+			if earlier, known := code[hash]; known { // not yet on disk
 				return earlier, nil
 			}
 			return fetch.Code(hash)
@@ -161,7 +161,7 @@ func (l *Stateless) deriveRange(p *ProvenRange, fetch Fetch) ([]chain.Entry, err
 	return entries, p.check(entries, lists, state.before.lacks)
 }
 
-// deriveOn executes a block on a state in the middle of a range, and compares what it gives with its header.
+// deriveOn executes a block on a state in the middle of a range, and compares the result with its header.
 func (l *Stateless) deriveOn(
 	tip *Tip, b *Received, state *carried, fetch func(types.CodeHash) ([]byte, error),
 ) (e chain.Entry, err error) {
@@ -176,7 +176,8 @@ func (l *Stateless) deriveOn(
 	return e, err
 }
 
-// check compares what the blocks gave with the list that is proven. lacks is a key that was looked up outside of it.
+// check compares the results of the blocks with the proven list. lacks is a key that was looked up outside the list,
+// nil if none was.
 func (p *ProvenRange) check(entries []chain.Entry, lists [][]types.Access, lacks []byte) error {
 	derived, err := blockproof.UnionAccesses(lists)
 	if err != nil {
@@ -185,7 +186,7 @@ func (p *ProvenRange) check(entries []chain.Entry, lists [][]types.Access, lacks
 	last := &entries[len(entries)-1]
 	if types.DigestAccesses(types.Writes(derived)) != types.DigestAccesses(types.Writes(p.accesses)) {
 		header := last.Header
-		header.StateRoot = types.StateRoot{} // which the writes lead to is not known
+		header.StateRoot = types.StateRoot{} // the root that the writes lead to is unknown
 		return &InvalidBlock{
 			Claimed:  last.Signed(),
 			Derived:  header,
@@ -197,7 +198,7 @@ func (p *ProvenRange) check(entries []chain.Entry, lists [][]types.Access, lacks
 	}
 	first, end := p.span.First(), p.span.Last()
 	switch {
-	case lacks != nil: // it is only read
+	case lacks != nil: // the key is only read
 		return fmt.Errorf("%w: blocks %d to %d: %w: %x", ErrEvidence, first, end, errNotListed, lacks)
 	case !bytes.Equal(types.EncodeAccesses(derived), types.EncodeAccesses(p.accesses)):
 		return fmt.Errorf("%w: blocks %d to %d: the access list has a key that they do not touch", ErrEvidence, first, end)

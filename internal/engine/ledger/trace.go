@@ -10,10 +10,10 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Trace tells a tracer what an included transaction did: it executes the block again up to it, on the parent's state.
-// Errors are those of the store, among them chain.ErrPruned where that state is not kept. stop, asked between
-// transactions and while contracts run, ends it with its error. The transaction runs in engine, and those of the block
-// before it in before.
+// Trace re-executes a block on its parent's state up to an included transaction, and traces that transaction. The
+// transaction runs in engine, and those before it in before. stop is called between transactions and while contracts
+// run; Trace returns the first error of stop. Other errors are the store's, including chain.ErrPruned if the parent's
+// state is not kept.
 func (l *Ledger) Trace(
 	p chain.Position, before, engine vm.Engine, tracer exec.Tracer, stop func() error,
 ) (err error) {

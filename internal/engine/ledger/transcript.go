@@ -8,22 +8,23 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// transcript is an engine that notes what contracts tell their host. Two engines give the same transcript of a block up
-// to where one of them is mistaken. The code that speaks there was told the same before by both hosts.
+// transcript is an engine that records the calls between contracts and their host. The transcripts of two engines for a
+// block agree until one engine makes a mistake, and the code running there is the one it ran wrongly: both hosts gave
+// that code the same answers before.
 type transcript struct {
 	vm.Engine
-	codes []types.CodeHash // that ran, in the order in which they did first
+	codes []types.CodeHash // codes that ran, in the order of their first run
 	place map[types.CodeHash]int32
 	notes []note
 }
 
-// note is a digest of something that a code said.
+// note is a digest of one interaction of a code.
 type note struct {
-	code int32 // of codes
+	code int32 // index in codes
 	sum  uint64
 }
 
-// mostNotes bounds a transcript, to 16 MiB. Two that are the same up to there tell no codes apart.
+// mostNotes bounds a transcript to 16 MiB. Transcripts that agree so far do not single out a code.
 const mostNotes = 1 << 20
 
 var noteSeed = maphash.MakeSeed()
@@ -61,8 +62,8 @@ func (t *transcript) note(code int32, data []byte, words ...uint64) {
 	t.notes = append(t.notes, note{code, h.Sum64()})
 }
 
-// differing are the codes that another transcript, nil for none, is mistaken in: the one that first said something
-// else there, or all that ran.
+// differing returns the codes that the engine of another transcript ran wrongly: the first code whose notes differ, or
+// all that ran if none is known. A nil transcript is empty.
 func (t *transcript) differing(from *transcript) []types.CodeHash {
 	if from == nil {
 		return t.codes
@@ -78,7 +79,7 @@ func (t *transcript) differing(from *transcript) []types.CodeHash {
 	return t.codes
 }
 
-// heardHost is the host of a code whose words are noted.
+// heardHost is a host that records the calls of a code.
 type heardHost struct {
 	vm.Host
 	in   *transcript
@@ -89,7 +90,7 @@ type heardHost struct {
 func (h *heardHost) Invoke(function vm.Function, memory vm.Memory, stack []uint64, gas *vm.Gas) (vm.Exit, error) {
 	said := []uint64{uint64(function), gas.Left}
 	for i, p := range vm.Functions[function].Params {
-		if p == vm.I32 { // above are bits that nobody reads
+		if p == vm.I32 { // the upper bits are never read
 			said = append(said, uint64(uint32(stack[i])))
 		} else {
 			said = append(said, stack[i])
@@ -105,7 +106,7 @@ func (h *heardHost) Grow(memory vm.Memory, pages uint32) bool {
 	return h.Host.Grow(memory, pages)
 }
 
-// heardMemory is a memory of which what the host looks at is noted.
+// heardMemory is a memory that records the bytes that the host reads.
 type heardMemory struct {
 	vm.Memory
 	host *heardHost

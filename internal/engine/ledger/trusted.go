@@ -13,33 +13,34 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Start is what a stateless chain needs to begin at a block whose hash is trusted. That is the block itself, and what
-// shows that it is valid on the state of its parent. The hash commits to that state, too.
+// Start is the input that a stateless chain needs to begin at a trusted block: the block, and the evidence that it is
+// valid on its parent's state. The block's hash also commits to that state.
 type Start struct {
-	Trusted types.BlockHash // of the block
-	Fetch   Fetch           // gets the codes of contracts that the block calls, and values before it
+	Trusted types.BlockHash // hash of the block
+	Fetch   Fetch           // gets codes of contracts that the block calls, and values in the state before it
 
 	Parent types.SignedHeader
 	Block  *Received
-	Bundle []byte // of the block's proof, encoded
+	Bundle []byte // encoded bundle of the block's proof
 
-	// What follows is asked for if the block's access list has no parameters, as that of an empty block, and no state is
-	// kept.
+	// The functions below are used if the upstream keeps no state and the block's access list lacks the parameters, as
+	// an empty block's does.
 
-	// Headers of blocks up to a height, ascending and at least the one of that height.
+	// Headers returns headers up to a height in ascending order, at least the one at that height.
 	Headers func(to types.Height) ([]types.SignedHeader, error)
-	// Earlier is the bundle of the newest block up to the parent that changed the state: it shows what the block wrote.
+	// Earlier returns the bundle of the given block, the newest one up to the parent that changed the state. Its proof
+	// shows the block's writes.
 	Earlier func(types.SignedHeader) ([]byte, error)
 }
 
-// ErrUntrusted is the error of a start that is not of the trusted block, or of another chain.
+// ErrUntrusted is returned for a start from a block other than the trusted one, or from another chain.
 var ErrUntrusted = errors.New("this is not the trusted block")
 
-// StartStateless begins a chain in an empty store, which was opened as a stateless one, at a block that is trusted by
-// its hash. That block is verified as any later one is: what it takes for granted is its parent's state root. The codes
-// of contracts that the block calls are fetched. Errors leave the store empty. They are [ErrUntrusted], [ErrEvidence],
-// an [*InvalidBlock], an [*EngineFailure], those of [core.CheckNext] if the trusted block is not its producer's, and
-// those of fetch and of s. Any other is a fault of this node.
+// StartStateless begins a chain in an empty stateless store at a block that is trusted by its hash. It verifies that
+// block like any later one; only its parent's state root is taken on trust. It fetches the codes of contracts that the
+// block calls. An error leaves the store empty. It is [ErrUntrusted], [ErrEvidence], an [*InvalidBlock], an
+// [*EngineFailure], an error of [core.CheckNext] if the trusted block is not by the current producer, or an error of
+// the functions in s. Any other error is a fault of this node.
 func StartStateless(store *chain.Store, genesis types.Genesis, override *Override, opinions Opinions, bits int,
 	s Start) error {
 	l := &Stateless{core: core{store: store, override: override, Opinions: opinions}, bits: bits}
@@ -56,7 +57,7 @@ func StartStateless(store *chain.Store, genesis types.Genesis, override *Overrid
 	}
 	p, err := types.DecodeParameters(before)
 	if err == nil {
-		err = params.Check(p) // they may be anything yet
+		err = params.Check(p) // not verified yet
 	}
 	if err != nil {
 		return fmt.Errorf("%w: the parameters before block %d: %w", ErrEvidence, s.Block.header.Header.Height, err)
@@ -84,7 +85,7 @@ func StartStateless(store *chain.Store, genesis types.Genesis, override *Overrid
 	return restore.Finish(genesis, zero, e)
 }
 
-// check holds the block to the hash that is trusted, and its parent to the block.
+// check checks that the block has the trusted hash, and that the parent is the block's.
 func (s *Start) check(chainID uint64, genesis types.BlockHash) error {
 	h, parent := s.Block.header.Header, s.Parent.Header
 	switch {
@@ -100,8 +101,8 @@ func (s *Start) check(chainID uint64, genesis types.BlockHash) error {
 	return nil
 }
 
-// parameters are those in the parent's state. Those of the block's list are shown by its proof, which is yet to be
-// verified.
+// parameters returns the parameters in the parent's state. If they come from the block's list, they are unverified
+// until the block's proof is.
 func (s *Start) parameters(genesis types.Genesis, first types.StateRoot, bits int) ([]byte, error) {
 	b, err := blockproof.DecodeBundleOf(s.Bundle, s.Parent, s.Block.header)
 	if err != nil {
@@ -111,7 +112,7 @@ func (s *Start) parameters(genesis types.Genesis, first types.StateRoot, bits in
 		return a.Old, nil
 	}
 	root := s.Parent.Header.StateRoot
-	if root == first { // nothing has changed the state yet
+	if root == first { // no block has changed the state yet
 		return genesis.Parameters.Encode(), nil
 	}
 	encoded, proof, err := s.Fetch.Value(state.ParametersKey())
@@ -132,14 +133,14 @@ func (s *Start) parameters(genesis types.Genesis, first types.StateRoot, bits in
 	return encoded, nil
 }
 
-// mostWalked is how many headers a start walks down at most: blocks of a day at one a second, 27 MB.
+// mostWalked bounds the headers that a start walks back over: a day of blocks at one per second, 27 MB.
 const mostWalked = 86_400
 
-// errFarWalk is the error of a block before which too many are empty.
+// errFarWalk is returned if too many blocks before a block are empty.
 var errFarWalk = fmt.Errorf("the %d blocks before it are empty, too", mostWalked)
 
-// written are the parameters after the newest block up to the parent that changed the state: then they are the
-// parent's, too. Each header is vouched for by the hash in the one after it, and so is the state before that block.
+// written returns the parameters after the newest block up to the parent that changed the state; they are also the
+// parent's. The hash in each header vouches for the header before it, and so for the state before that block.
 func (s *Start) written(bits int) ([]byte, error) {
 	for block := s.Parent; block.Header.Height > 0; {
 		headers, err := s.Headers(block.Header.Height - 1)
@@ -165,7 +166,7 @@ func (s *Start) written(bits int) ([]byte, error) {
 	return nil, fmt.Errorf("%w: it follows another genesis", ErrUntrusted)
 }
 
-// writtenBy are the parameters after a block, as its proof shows them.
+// writtenBy returns the parameters after a block, as its proof shows them.
 func (s *Start) writtenBy(parent, block types.SignedHeader, bits int) ([]byte, error) {
 	bundle, err := s.Earlier(block)
 	if err != nil {
@@ -183,7 +184,7 @@ func (s *Start) writtenBy(parent, block types.SignedHeader, bits int) ([]byte, e
 	return a.New, nil
 }
 
-// parametersIn is the access of the parameters in a list, nil where it has none.
+// parametersIn returns the list's access of the parameters, or nil if it has none.
 func parametersIn(list []types.Access) *types.Access {
 	key := state.ParametersKey()
 	for i := range list {

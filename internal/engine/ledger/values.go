@@ -11,13 +11,14 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 )
 
-// memory is what is kept in memory of the state after a block: the tree, and the short values, which execution reads.
+// memory is the in-memory part of the state after a block: the tree, and the short values, which execution reads.
 type memory struct {
 	tree   *tree.Tree
 	values *flat.Table
 }
 
-// load builds the memory of a store's head, both parts side by side: [ErrRoot] where they do not belong to it.
+// load builds the memory of a store's head, both parts in parallel. It returns [ErrRoot] if they do not belong to the
+// head.
 func load(store *chain.Store) (m memory, err error) {
 	var treeErr, valuesErr error
 	parallel.Run(2, func(i int) {
@@ -36,7 +37,7 @@ func load(store *chain.Store) (m memory, err error) {
 	return m, nil
 }
 
-// loadValues reads the state of a store's head.
+// loadValues reads the short values of a store's head state.
 func loadValues(store *chain.Store) (values *flat.Table, err error) {
 	view, err := store.HeadState()
 	if err != nil {
@@ -60,13 +61,13 @@ func loadValues(store *chain.Store) (values *flat.Table, err error) {
 	}
 }
 
-// commit makes a change, which was prepared from the tree, and its values the memory's.
+// commit applies a change that was prepared from the tree.
 func (m memory) commit(c change) {
 	m.values.Apply(c.writes)
 	m.tree.Commit(c.Change, parallel.Run)
 }
 
-// reader reads the state that the memory is of; long values are in the store.
+// reader returns a reader of the memory's state. It reads long values from stored.
 func (m memory) reader(stored state.Reader) state.Reader { return reader{m.values, stored} }
 
 type reader struct {

@@ -7,7 +7,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 )
 
-// witness is the encoded witness of a change of the state after the last block of to, empty if the store keeps none.
+// witness returns the encoded witness of a change to the state after the last appended block, or nil if the store keeps
+// no witnesses.
 func witness(to *chain.Appender, change *tree.Change) (_ []byte, err error) {
 	keeps, err := to.KeepsWitnesses()
 	if err != nil || !keeps {
