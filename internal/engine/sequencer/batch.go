@@ -15,73 +15,73 @@ import (
 )
 
 const (
-	// onDemandTime is what a batch may take where blocks have no interval.
+	// onDemandTime is the time for a batch if blocks have no interval.
 	onDemandTime = 10 * time.Second
-	// A transaction that is tried again has graceTime, and graceGas for each gas of its limit. That is some ten times
-	// what gas may take (docs/rationale/execution.md), because the machine may have other work.
+	// A retried transaction has graceTime, plus graceGas for each gas of its limit. That is about ten times the time
+	// that gas may take (docs/rationale/execution.md), because the machine may have other work.
 	graceTime = time.Second
 	graceGas  = 10 * time.Nanosecond
-	// maxFaulty is how many codes the engine may fail on before the block is closed.
+	// maxFaulty is the number of codes that the engine may fail on before the block is closed.
 	maxFaulty = 3
-	// looks is after how many transactions that are passed over the clock is looked at.
+	// looks is the number of skipped transactions between two looks at the clock.
 	looks = 1024
 )
 
-// Fate is what became of a transaction that was tried in a block and is not in it, though it is valid.
+// Fate is the reason why a valid transaction that was tried in a block is not in it.
 type Fate string
 
 // The fates.
 const (
-	// the time that it had was over: it comes again, first in a block and with more time when its turn is
+	// its time ran out: it is retried when its turn comes, first in a block and with more time
 	Deferred Fate = "deferred"
-	// it had all the time that one may have: dropped, its sender and the code that it calls wait
+	// it used up all the time that a transaction may have: dropped; its sender and the code that it calls must wait
 	Overran Fate = "dropped"
-	Faulty  Fate = "faulty" // the engine failed on it: dropped, and the code is in quarantine
-	// the block can load no further code: it comes again, before all others of a block when its turn is
+	Faulty  Fate = "faulty" // the engine failed on it: dropped, and its code is quarantined
+	// the block can load no more code: it is retried when its turn comes, before all others of a block
 	LoadFull Fate = "no room"
 )
 
-// LeftOut is a transaction that was tried in a block and is not in it, though it is valid.
+// LeftOut is a valid transaction that was tried in a block and is not in it.
 type LeftOut struct {
 	Tx   *types.VerifiedTx
 	Fate Fate
-	Err  error // what Faulty is about
+	Err  error // for Faulty, the engine's error
 }
 
-// source gives a batch's transactions: a *mempool.Best, or a single one.
+// source yields a batch's transactions: a *mempool.Best, or a single one.
 type source interface {
 	ledger.Transactions
 	Round() int
 	Later(round int)
 }
 
-// batch is the transactions of one block, in the order of what they pay, within the block's time. It alone decides what
-// becomes of one that is tried and does not make it.
+// batch holds the transactions of one block, ordered by their fees, and enforces the block's time. It alone decides the
+// fate of a transaction that is tried and does not make it.
 //
-// Contracts may run far longer than their gas says. So once they have taken half of the block's time, what runs none
-// comes first. Then come calls of contracts that keep pace, then of those that nobody knows, then the others. Until
-// nothing else waits they are stopped at three quarters. Whatever is sent, transfers have a quarter of each block's
-// time.
+// Contracts may run far longer than their gas suggests. So once they have taken half of the block's time, transactions
+// that run no contract come first, then calls of contracts that keep pace, then calls of unknown contracts, then the
+// rest. Until all others are done, contracts are stopped at three quarters. So transfers always have at least a quarter
+// of each block's time.
 type batch struct {
 	source
 	clock   Clock
 	paces   paces
-	time    time.Duration                 // that the batch may take
-	alone   bool                          // each transaction has all the time that one may have
-	retried *types.VerifiedTx             // has it too, and comes first
-	turns   *turns                        // of those that were left out before
-	refuse  func(*types.VerifiedTx) error // why one is not to be tried; nil for none
-	trying  func(*types.VerifiedTx)       // is told before a contract runs; nil for none
+	time    time.Duration                 // time for the batch
+	alone   bool                          // each transaction has the maximum time
+	retried *types.VerifiedTx             // comes first, and has the maximum time
+	turns   *turns                        // queues of transactions left out of earlier blocks
+	refuse  func(*types.VerifiedTx) error // reports why a transaction must not be tried; may be nil
+	trying  func(*types.VerifiedTx)       // called before a contract runs; may be nil
 	debug   ledger.Debug
 	progress
 }
 
-// progress is how far a batch has come.
+// progress is the state of a batch while its block is built.
 type progress struct {
 	begin   time.Time
-	start   time.Time         // of given
-	given   *types.VerifiedTx // last
-	running time.Duration     // that contracts ran
+	start   time.Time         // when given was handed out
+	given   *types.VerifiedTx // last transaction handed out
+	running time.Duration     // time spent in contracts
 	faulty  map[types.CodeHash]bool
 	left    []LeftOut
 }
@@ -118,7 +118,7 @@ func (b *batch) Next() *types.VerifiedTx {
 // crowded reports whether contracts have had their half of the block.
 func (b *batch) crowded() bool { return b.running >= b.time/2 }
 
-// round is when a transaction's turn comes in a crowded block.
+// round returns a transaction's round in a crowded block.
 func (b *batch) round(tx *types.VerifiedTx) int {
 	switch p := tx.Signed().Payload.(type) {
 	case types.Call:
@@ -143,7 +143,7 @@ func runs(tx *types.VerifiedTx) bool {
 // Overdue is the batch's [ledger.Batch].Overdue.
 func (b *batch) Overdue() bool { return b.clock.Now().Sub(b.start) >= b.limit() }
 
-// limit is how long the transaction given last may run.
+// limit returns how long the current transaction may run.
 func (b *batch) limit() time.Duration {
 	if b.hasAll() {
 		return max(b.time, graceTime+time.Duration(b.given.Signed().GasLimit)*graceGas)
@@ -155,7 +155,7 @@ func (b *batch) limit() time.Duration {
 	return min(rest, b.time/2, b.time*3/4-b.running)
 }
 
-// hasAll reports whether the transaction given last has all the time that one may have.
+// hasAll reports whether the current transaction has the maximum time.
 func (b *batch) hasAll() bool { return b.alone || b.given == b.retried }
 
 // Tried is the batch's [ledger.Batch].Tried.
@@ -164,7 +164,7 @@ func (b *batch) Tried(tx *types.VerifiedTx, receipt types.Receipt, err error) {
 		return
 	}
 	took := b.clock.Now().Sub(b.start)
-	// What it takes beyond what others must leave it makes the block later, and is not theirs.
+	// Time beyond the transaction's share delays the block; it is not taken from the other transactions.
 	share := b.limit()
 	if b.hasAll() {
 		share = b.time / 2
@@ -176,11 +176,11 @@ func (b *batch) Tried(tx *types.VerifiedTx, receipt types.Receipt, err error) {
 	case err == nil:
 		b.paces.ran(tx, receipt.GasUsed, took, b.start)
 	case errors.As(err, &fault):
-		if !errors.Is(err, quarantine.ErrQuarantined) { // which takes no time
+		if !errors.Is(err, quarantine.ErrQuarantined) { // a quarantined code takes no time
 			b.faulty[fault.Code] = true
 		}
 		b.left = append(b.left, LeftOut{tx, Faulty, err})
-	case errors.Is(err, exec.ErrLoadFull): // it ran in vain, which counts as time that contracts took
+	case errors.Is(err, exec.ErrLoadFull): // it ran in vain, which counts as contract time
 		b.left = append(b.left, LeftOut{tx, LoadFull, err})
 		b.turns.waitForLoad(tx, took > paceTime)
 	case errors.Is(err, ledger.ErrOverdue):
@@ -195,8 +195,8 @@ func (b *batch) Tried(tx *types.VerifiedTx, receipt types.Receipt, err error) {
 	}
 }
 
-// CodeOf is the code that a transaction's payload runs first, in the newest state. It is that of the contract which it
-// calls, or the one that it deploys, and zero if there is none. An error is one of reading.
+// CodeOf returns the hash of the first code that a payload runs, in the newest state: the called contract's code or the
+// deployed one. It is zero if there is none. An error is a read error.
 func CodeOf(l mempool.Chain, payload types.Payload) (types.CodeHash, error) {
 	switch p := payload.(type) {
 	case types.Deploy:

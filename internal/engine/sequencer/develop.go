@@ -11,15 +11,15 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// What a development chain refuses.
+// Errors of requests that a development chain refuses.
 var (
 	ErrTimeInPast      = errors.New("the time is before the head's")
 	ErrUnknownSnapshot = errors.New("no such snapshot")
 )
 
-// TimeTooFarError says that time would be moved by more than [maxTimeShift] in all.
+// TimeTooFarError is returned for a request that would move time by more than [maxTimeShift] in all.
 type TimeTooFarError struct {
-	Max uint64 // the most that could be asked for now
+	Max uint64 // largest value that would be accepted now
 }
 
 // Error implements error.
@@ -34,10 +34,10 @@ type snapshot struct {
 	id       uint64
 	height   types.Height
 	offset   time.Duration
-	arrivals uint64 // of the pool
+	arrivals uint64 // the pool's arrival counter
 }
 
-// Mine makes count blocks now, whatever the block time is.
+// Mine makes count blocks now, regardless of the block time.
 func (s *Solo) Mine(ctx context.Context, count uint64) error {
 	return s.between(ctx, func() error {
 		for range count {
@@ -63,7 +63,8 @@ func (s *Solo) SetBlockTime(d time.Duration) {
 	}
 }
 
-// IncreaseTime moves the chain's time forward and returns by how many seconds it is ahead of the clock in all.
+// IncreaseTime moves the chain's time forward. It returns the total number of seconds by which it is ahead of the
+// clock.
 func (s *Solo) IncreaseTime(seconds uint64) (ahead int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +76,7 @@ func (s *Solo) IncreaseTime(seconds uint64) (ahead int64, err error) {
 	return int64(shift), nil
 }
 
-// SetNextBlockTime sets the next block's timestamp in Unix seconds; time goes on from there.
+// SetNextBlockTime sets the next block's timestamp in Unix seconds. Time continues from there.
 func (s *Solo) SetNextBlockTime(unix uint64) error {
 	head := s.ledger.Tip().Header.Header.Timestamp
 	s.mu.Lock()
@@ -90,7 +91,7 @@ func (s *Solo) SetNextBlockTime(unix uint64) error {
 	return nil
 }
 
-// Snapshot remembers the present block for [Solo.Revert].
+// Snapshot records the current block for [Solo.Revert].
 func (s *Solo) Snapshot(ctx context.Context) (id uint64, err error) {
 	err = s.between(ctx, func() error {
 		s.mu.Lock()
@@ -103,8 +104,8 @@ func (s *Solo) Snapshot(ctx context.Context) (id uint64, err error) {
 	return id, err
 }
 
-// Revert takes the chain, its time and the pool back to a snapshot. The snapshot and later ones are gone, and so are
-// the transactions that came after it; what the undone blocks included is not put back into the pool.
+// Revert takes the chain, its time and the pool back to a snapshot. It removes the snapshot, all later ones, and the
+// transactions that arrived after it. Transactions of the undone blocks do not return to the pool.
 func (s *Solo) Revert(ctx context.Context, id uint64) error {
 	return s.between(ctx, func() error {
 		s.mu.Lock()
@@ -114,7 +115,7 @@ func (s *Solo) Revert(ctx context.Context, id uint64) error {
 			return fmt.Errorf("%w: %d", ErrUnknownSnapshot, id)
 		}
 		target := s.taken[at]
-		// First: if the node ends before the chain is taken back, nothing comes back by itself.
+		// Forget first: if the node ends before the chain is taken back, no later transaction returns on its own.
 		if err := s.pool.Forget(target.arrivals); err != nil {
 			return err
 		}
@@ -129,8 +130,8 @@ func (s *Solo) Revert(ctx context.Context, id uint64) error {
 	})
 }
 
-// Continue goes on with a development chain after a restart. Its moved time goes on from the head's timestamp, and no
-// snapshot gets the number of one from before, which nobody has any more.
+// Continue resumes a development chain after a restart. Its shifted time resumes from the head's timestamp. No new
+// snapshot reuses the ID of one from before the restart; those are gone.
 func (s *Solo) Continue() {
 	head := s.ledger.Tip().Header.Header
 	s.mu.Lock()
@@ -138,6 +139,6 @@ func (s *Solo) Continue() {
 	now := s.clock.Wall()
 	s.offset = max(0, time.Unix(int64(head.Timestamp), 0).Sub(now))
 	if head.Height > 0 {
-		s.lastSnapshot = max(s.lastSnapshot, uint64(now.UnixMicro())) // there were never more than one in a microsecond
+		s.lastSnapshot = max(s.lastSnapshot, uint64(now.UnixMicro())) // assuming at most one snapshot per microsecond
 	}
 }

@@ -11,30 +11,32 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// carefulBlocks is for how many blocks with contracts each transaction is noted, after the process ended in one.
+// carefulBlocks is the number of contract-running blocks in which each transaction is noted after the process ended
+// while contracts ran.
 const carefulBlocks = 64
 
-// What a note says.
+// The words of a note.
 const (
 	atRest   = "rest"
 	building = "building" // contracts run
-	trying   = "trying"   // a transaction that runs a contract
+	trying   = "trying"   // running a transaction that may run a contract
 )
 
-// Note is a small file that outlives the process, though not the machine. It says whether contracts were being run when
-// the process ended. If it had ended so before, the note says for which transaction. One that ends the process, in
-// whatever way, would be the first that a new process tries: it is tried twice and not again.
+// Note is a small file that survives the process, though not a crash of the machine. It records whether contracts were
+// running when the process ended and, if the process had ended that way before, for which transaction. Without it, a
+// transaction that kills the process would be the first one that a new process tries. With it, such a transaction is
+// tried twice at most.
 //
-// A nil Note notes nothing. Otherwise it is for one goroutine.
+// A nil Note records nothing. A Note is not safe for concurrent use.
 type Note struct {
 	file    *os.File
 	log     *slog.Logger
 	says    string
-	careful int // blocks with contracts for which each transaction is noted
+	careful int // remaining contract-running blocks in which each transaction is noted
 	blamed  *types.TxID
 }
 
-// OpenNote opens the file, which is made where there is none. One that says nothing sensible is as none.
+// OpenNote opens the file, or creates it. It ignores and truncates a damaged file.
 func OpenNote(path string, log *slog.Logger) (*Note, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -63,7 +65,7 @@ func OpenNote(path string, log *slog.Logger) (*Note, error) {
 	return n, nil
 }
 
-// noteSize is the size of the file: the longest word, the ID, a CRC-32 of both and a line's end, with spaces between.
+// noteSize is the size of the file: the longest word, the ID, a CRC-32 of both, separated by spaces, and a newline.
 const noteSize = len(building) + 1 + 66 + 1 + 8 + 1
 
 func encodeNote(says string, id types.TxID) []byte {
@@ -71,7 +73,7 @@ func encodeNote(says string, id types.TxID) []byte {
 	return fmt.Appendf(note, " %08x\n", crc32.ChecksumIEEE(note))
 }
 
-// decodeNote returns false for what encodeNote does not give.
+// decodeNote returns false for content that encodeNote does not produce.
 func decodeNote(content []byte) (says string, id types.TxID, ok bool) {
 	if len(content) != noteSize {
 		return "", id, false
@@ -87,17 +89,17 @@ func decodeNote(content []byte) (says string, id types.TxID, ok bool) {
 	return "", id, false
 }
 
-// suspect is the transaction in which the process ended twice. It is told once.
+// suspect returns the transaction during which the process ended twice. It returns it only once.
 func (n *Note) suspect() (id types.TxID, there bool) {
 	if n == nil || n.blamed == nil {
 		return id, false
 	}
 	id, n.blamed = *n.blamed, nil
-	n.write(building, types.TxID{}) // the next end is not its fault
+	n.write(building, types.TxID{}) // the transaction is not to blame for the next exit
 	return id, true
 }
 
-// try notes that a transaction is tried which runs a contract.
+// try notes that a transaction which may run a contract is about to be tried.
 func (n *Note) try(tx *types.VerifiedTx) {
 	switch {
 	case n == nil:
@@ -108,7 +110,7 @@ func (n *Note) try(tx *types.VerifiedTx) {
 	}
 }
 
-// rest notes that nothing is tried any more.
+// rest notes that no contract is running.
 func (n *Note) rest() {
 	if n == nil || n.says == "" || n.says == atRest {
 		return
@@ -117,7 +119,8 @@ func (n *Note) rest() {
 	n.write(atRest, types.TxID{})
 }
 
-// write writes the note, without a sync: the end of a process loses nothing. A disk that is full is no reason to stop.
+// write writes the note without a sync, since the end of a process loses no writes. It only logs errors: a full disk is
+// no reason to stop.
 func (n *Note) write(says string, id types.TxID) {
 	if _, err := n.file.WriteAt(encodeNote(says, id), 0); err != nil {
 		n.log.Warn("what is being tried cannot be noted", "error", err)
@@ -125,7 +128,7 @@ func (n *Note) write(says string, id types.TxID) {
 	n.says = says
 }
 
-// Close closes the file, which says that nothing is tried.
+// Close notes that no contract is running and closes the file.
 func (n *Note) Close() error {
 	if n == nil {
 		return nil

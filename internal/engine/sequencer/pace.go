@@ -7,21 +7,21 @@ import (
 )
 
 const (
-	// A call keeps pace if it takes at most paceTime, and paceGas for each gas that it used: some four times what gas
-	// may take.
+	// A call keeps pace if it takes at most paceTime, plus paceGas for each gas used: about four times the time that
+	// gas may take.
 	paceTime = time.Millisecond
 	paceGas  = 4 * time.Nanosecond
-	// slowFor is how long a contract counts as slow after a call that did not keep pace.
+	// slowFor is the time for which a contract counts as slow after a call that did not keep pace.
 	slowFor = 10 * time.Minute
-	// maxPaces bounds how many contracts are remembered.
+	// maxPaces bounds the number of contracts remembered.
 	maxPaces = 65_536
 )
 
-// paces are the contracts that were called: until when each counts as slow. The zero time is of one that kept pace.
+// paces records, for each contract that was called, until when it counts as slow. The zero time means that it kept
+// pace.
 type paces map[types.ContractID]time.Time
 
-// rank is 0 for a contract that keeps pace, 1 for one that was not called, and 2 for one that was slow a short time
-// ago.
+// rank returns 0 for a contract that keeps pace, 1 for one not called before, and 2 for one that was recently slow.
 func (p paces) rank(contract types.ContractID, now time.Time) int {
 	switch slow, called := p[contract]; {
 	case !called:
@@ -33,7 +33,7 @@ func (p paces) rank(contract types.ContractID, now time.Time) int {
 	}
 }
 
-// ran notes a call that took a time for its gas.
+// ran records the time of a call and the gas that it used.
 func (p paces) ran(tx *types.VerifiedTx, used types.Gas, took time.Duration, now time.Time) {
 	call, ok := tx.Signed().Payload.(types.Call)
 	if !ok {

@@ -9,16 +9,16 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Picker decides which transactions the next block tries, and what becomes of those that it leaves out. It is for one
-// goroutine.
+// Picker decides which transactions the next block tries, and handles those that it leaves out. It is not safe for
+// concurrent use.
 type Picker struct {
-	// OnLeftOut, unless nil, is told of every transaction that was tried in a block and is not in it though it is
-	// valid. It must not wait.
+	// OnLeftOut, unless nil, is called for every valid transaction that was tried in a block and is not in it. It must
+	// not block.
 	OnLeftOut func(LeftOut)
-	// OnDebug, unless nil, is told what contracts say with the host function debug while a block is made. As for
-	// OnLeftOut.
+	// OnDebug, unless nil, receives the messages that contracts pass to the host function debug while a block is built.
+	// It must not block.
 	OnDebug ledger.Debug
-	// Note, unless nil, remembers what is being tried.
+	// Note, unless nil, records the transactions being tried.
 	Note *Note
 
 	ledger *ledger.Ledger
@@ -26,27 +26,28 @@ type Picker struct {
 	book   *quarantine.List
 	clock  Clock
 	turns  turns
-	first  *types.VerifiedTx // of the next block, whose turn it is; may be nil
+	first  *types.VerifiedTx // transaction whose turn is first in the next block; may be nil
 	paces  paces
 }
 
-// NewPicker returns a picker from a pool for a ledger, which skips what the quarantine refuses.
+// NewPicker returns a Picker that takes the transactions for a ledger from a pool and skips those that the quarantine
+// refuses.
 func NewPicker(l *ledger.Ledger, pool *mempool.Pool, book *quarantine.List, clock Clock) *Picker {
 	return &Picker{ledger: l, pool: pool, book: book, clock: clock, paces: paces{}}
 }
 
-// Picked is the transactions of one block, for a [ledger.Batch], and what became of them.
+// Picked holds the transactions of one block for a [ledger.Batch], and their outcomes.
 type Picked struct{ batch }
 
-// Pick begins a block that may take a time, of the best transactions of the pool.
+// Pick begins a block from the pool's best transactions. The block may take the given time.
 func (p *Picker) Pick(within time.Duration) *Picked { return p.newBatch(p.best(), within) }
 
-// At is the batch of a block with a time, in Unix seconds.
+// At returns the batch of a block with the given time in Unix seconds.
 func (b *Picked) At(time uint64) ledger.Batch {
 	return ledger.Batch{Time: time, Transactions: b, Overdue: b.Overdue, Tried: b.Tried, Debug: b.debug}
 }
 
-// best are the pool's transactions for the next block.
+// best returns the pool's transactions for the next block, those whose turn it is first.
 func (p *Picker) best() *mempool.Best {
 	tip := p.ledger.Tip()
 	best := p.pool.Best(tip.Env.BaseFee)
@@ -83,14 +84,15 @@ func (p *Picker) newBatch(txs source, within time.Duration) *Picked {
 	return b
 }
 
-// refuse is why a transaction is not to be tried at present. A state that cannot be read is the next block's fault, not
-// its.
+// refuse returns the reason why a transaction must not be tried now, or nil. If the state cannot be read, the
+// transaction is not refused: the error is the next block's.
 func (p *Picker) refuse(tx *types.VerifiedTx) error {
 	signed := tx.Signed()
 	return p.book.Check(signed.Sender, func() (types.CodeHash, error) { return CodeOf(p.ledger, signed.Payload) })
 }
 
-// Judge carries out what the block of a batch came to, when what contracts there are has run.
+// Judge deals with the transactions that the block left out. It must be called once no contract of the block runs any
+// more.
 func (p *Picker) Judge(b *Picked) error {
 	p.Note.rest()
 	for _, l := range b.left {
@@ -109,7 +111,7 @@ func (p *Picker) Judge(b *Picked) error {
 	return nil
 }
 
-// penalise drops a transaction, and has its sender and the code that it called wait.
+// penalise drops a transaction, and makes its sender and the code that it called wait.
 func (p *Picker) penalise(tx *types.VerifiedTx) error {
 	signed := tx.Signed()
 	code, err := CodeOf(p.ledger, signed.Payload)
@@ -121,11 +123,11 @@ func (p *Picker) penalise(tx *types.VerifiedTx) error {
 	return nil
 }
 
-// drop takes a transaction out of the pool. That the journal cannot be written is the pool's to tell: what is lost is
-// that a restart does not try the transaction again.
+// drop takes a transaction out of the pool. It ignores journal errors, which the pool reports itself: at worst, a
+// restart tries the transaction again.
 func (p *Picker) drop(tx *types.VerifiedTx) { _ = p.pool.Drop(tx.ID()) }
 
-// DropSuspect drops the transaction that the process ran when it ended twice, if it did.
+// DropSuspect drops the transaction during which the process ended twice, if there is one.
 func (p *Picker) DropSuspect() error {
 	id, there := p.Note.suspect()
 	if !there {

@@ -19,13 +19,13 @@ import (
 
 // Signer signs the headers of blocks with the producer's key.
 type Signer interface {
-	// PublicKey is the producer's.
+	// PublicKey returns the producer's public key.
 	PublicKey() [32]byte
-	// Sign signs a header. The same header again gets the same signature.
+	// Sign signs a header. Signing the same header again gives the same signature.
 	Sign(ctx context.Context, h types.Header) (types.Signature, error)
 }
 
-// Local is a key in this process.
+// Local returns a Signer with a key in this process.
 func Local(key crypto.PrivateKey) Signer { return local{key} }
 
 type local struct{ key crypto.PrivateKey }
@@ -37,25 +37,25 @@ func (l local) Sign(_ context.Context, h types.Header) (types.Signature, error) 
 	return l.key.Sign(hash[:], [32]byte{})
 }
 
-// signPause is the time between two questions of a signer that does not sign.
+// signPause is the time between two requests to a signer that does not sign.
 const signPause = time.Second
 
-// errEnded is the error of a block whose signature was waited for when the engine was to end.
+// errEnded is returned for a block that was still waiting for its signature when the engine was told to end.
 var errEnded = errors.New("the engine ended before the block was signed")
 
-// decided is what the engine decided on and asks another process to sign. That one remembers what it signed before the
-// block is in the chain here: were the block forgotten, no other could be made.
+// decided stores the block that another process is asked to sign. That process remembers the block it signed before
+// this node's chain has it: if the block were lost, no other could be made at its height.
 type decided struct {
 	path string
 	log  *slog.Logger
 }
 
-// AskSigner says that the key is in another process, which may be away. Each block is written to the file before the
-// signer is asked for it, and the signer is asked until it signs. A new start goes on with the block of the file. It is
-// called before Run.
+// AskSigner makes the engine expect a key in another process, which may be unavailable. The engine writes each block to
+// the file before it asks the signer, and asks until the signer signs. A restart continues with the block in the file.
+// AskSigner must be called before Run.
 func (s *Solo) AskSigner(path string, log *slog.Logger) { s.decide = &decided{path, log} }
 
-// keep returns when the draft is on disk.
+// keep writes the draft to disk and returns once it is there.
 func (d *decided) keep(draft *ledger.Draft) error {
 	if d == nil {
 		return nil
@@ -63,7 +63,7 @@ func (d *decided) keep(draft *ledger.Draft) error {
 	return kv.FS{}.WriteFile(d.path, sealed.Bytes(draft.Encode()))
 }
 
-// sign has a header signed: by another process whenever that does.
+// sign gets a header signed. With a remote signer, it asks until the signer signs or the engine ends.
 func (s *Solo) sign(h types.Header) (types.Signature, error) {
 	for told := ""; ; {
 		signature, err := s.key.Sign(s.running, h)
@@ -89,14 +89,14 @@ func (s *Solo) sign(h types.Header) (types.Signature, error) {
 	}
 }
 
-// cause is what the error of a signer begins with. What follows, such as the newest block that it signed, may be new
-// each time.
+// cause returns the first part of a signer's error. The rest, such as the newest block that it signed, may differ each
+// time.
 func cause(err error) string {
 	text, _, _ := strings.Cut(err.Error(), ":")
 	return text
 }
 
-// complete goes on with the block that was decided before the start, if the chain has not gone on without it.
+// complete finishes the block that was decided before the restart, unless the chain has moved on without it.
 func (s *Solo) complete() error {
 	if s.decide == nil || s.Status().State != Producing {
 		return nil

@@ -1,5 +1,5 @@
-// Package sequencer decides batches for a chain with one producer: at an interval, at once for each transaction, or
-// when asked to. It decides order and time; the ledger makes the blocks.
+// Package sequencer decides batches for a chain with one producer: at an interval, at once for each transaction, or on
+// request. It decides order and time; the ledger makes the blocks.
 package sequencer
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Manual is the block time at which blocks are only made when asked for; Instant makes one for each transaction.
+// Instant is the block time at which each transaction gets its own block. With Manual, blocks are only made on request.
 const (
 	Instant time.Duration = 0
 	Manual  time.Duration = -1
@@ -27,50 +27,50 @@ const (
 
 // Clock tells the time and wakes after a duration.
 type Clock interface {
-	// Now and After go on evenly: intervals are measured by them.
+	// Now and After are monotonic; intervals are measured by them.
 	Now() time.Time
 	After(time.Duration) <-chan time.Time
-	// Wall is the time of day, which blocks get. It may jump, forward and back.
+	// Wall returns the wall-clock time, which timestamps blocks. It may jump forward and back.
 	Wall() time.Time
 }
 
 // Solo is the engine of a chain with one producer.
 type Solo struct {
-	// OnBlock, unless nil, is told of every block after it is on disk and the pool knows it. It is called in the
-	// engine's loop, so it must not wait, and is set before Run.
+	// OnBlock, unless nil, is called for every block once the block is on disk and the pool knows it. It runs in the
+	// engine's loop, so it must not block. It must be set before Run.
 	OnBlock func(ledger.Block)
-	// Picker's hooks are set before Run, and called in the engine's loop, before OnBlock.
+	// Picker's hooks must be set before Run. They are called in the engine's loop, before OnBlock.
 	*Picker
 
 	signing
 	requests chan request
-	running  context.Context // Run's, for what waits in its loop
-	changed  chan struct{}   // blockTime was set
+	running  context.Context // Run's context, for calls that wait in its loop
+	changed  chan struct{}   // signals that blockTime was set
 
-	mu           sync.Mutex // guards the fields below: others read them beside the loop
+	mu           sync.Mutex // guards the fields below, which are also used outside the loop
 	blockTime    time.Duration
-	offset       time.Duration // of the chain's time over the clock's
-	nextTime     uint64        // of the next block, 0 if none is set
-	taken        []snapshot    // that a development chain can go back to
-	lastSnapshot uint64        // IDs are not used again
+	offset       time.Duration // how far the chain's time is ahead of the clock
+	nextTime     uint64        // next block's timestamp; 0 if not set
+	taken        []snapshot    // snapshots that a development chain can revert to
+	lastSnapshot uint64        // IDs are never reused
 }
 
-// signing is the producer's key, and what keeps it from signing two blocks of one height.
+// signing holds the producer's key, and prevents it from signing two blocks of one height.
 type signing struct {
 	key    Signer
-	decide *decided         // what is written before key is asked; nil if the key is in this process
-	lock   *signstate.State // of key; may be nil
-	// signed is the block that the lock held when it was given: the chain must have it before the next block is made.
+	decide *decided         // stores a block before key is asked; nil if the key is in this process
+	lock   *signstate.State // the key's lock; may be nil
+	// signed is the last block that the lock held at the start. The chain must have it before the next block is made.
 	signed signstate.Block
 }
 
-// request is something to do between two blocks.
+// request is a task to run between two blocks.
 type request struct {
 	do   func() error
 	done chan error
 }
 
-// New returns an engine that signs with key, and skips what the quarantine refuses. Run starts it.
+// New returns an engine that signs with key and skips transactions that the quarantine refuses. Run starts it.
 func New(l *ledger.Ledger, pool *mempool.Pool, book *quarantine.List, key Signer, clock Clock,
 	blockTime time.Duration) *Solo {
 	return &Solo{
@@ -83,11 +83,11 @@ func New(l *ledger.Ledger, pool *mempool.Pool, book *quarantine.List, key Signer
 	}
 }
 
-// LockWith keeps the key from signing two blocks of one height. It is called before Run.
+// LockWith sets the lock that prevents the key from signing two blocks of one height. It must be called before Run.
 func (s *Solo) LockWith(l *signstate.State) { s.lock, s.signed = l, l.Last() }
 
-// Run makes blocks until ctx ends or a block fails. An error is fatal: after a failed append it is not known whether
-// the block is on disk, and only a new start tells.
+// Run makes blocks until ctx ends or a block fails. An error is fatal: after a failed append it is unknown whether the
+// block is on disk, and only a restart can tell.
 func (s *Solo) Run(ctx context.Context) error {
 	s.running = ctx
 	if err := s.DropSuspect(); err != nil {
@@ -98,7 +98,7 @@ func (s *Solo) Run(ctx context.Context) error {
 	}
 	last, blockTime := s.clock.Now(), s.BlockTime()
 	for {
-		if changed := s.BlockTime(); changed != blockTime { // an interval begins when it is set, not at the last block
+		if changed := s.BlockTime(); changed != blockTime { // an interval starts when it is set, not at the last block
 			last, blockTime = s.clock.Now(), changed
 		}
 		var tick <-chan time.Time
@@ -113,7 +113,7 @@ func (s *Solo) Run(ctx context.Context) error {
 			if err != nil {
 				return s.unlessEnded(err)
 			}
-			if made { // there may be more: look again, but let requests have their turn
+			if made { // there may be more: look again, but serve requests first
 				ready = atOnce
 			}
 		}
@@ -137,7 +137,7 @@ func (s *Solo) Run(ctx context.Context) error {
 	}
 }
 
-// unlessEnded is the error of a block, and none where the signer was waited for until the end: nothing was done then.
+// unlessEnded returns err, or nil if the engine was told to end while it waited for the signer. No block was made then.
 func (s *Solo) unlessEnded(err error) error {
 	if s.running.Err() != nil && errors.Is(err, errEnded) {
 		return nil
@@ -145,15 +145,15 @@ func (s *Solo) unlessEnded(err error) error {
 	return err
 }
 
-// atOnce is always ready.
+// atOnce returns a channel that is always ready.
 var atOnce = func() <-chan struct{} {
 	c := make(chan struct{})
 	close(c)
 	return c
 }()
 
-// NextTick keeps the rhythm of an interval after the tick before: ticks that a slow block or a suspended machine missed
-// are not made up for.
+// NextTick returns the last tick's time as of now, keeping the rhythm of the interval. Ticks missed because of a slow
+// block or a suspended machine are skipped.
 func NextTick(last, now time.Time, interval time.Duration) time.Time {
 	if next := last.Add(interval); now.Sub(next) < interval {
 		return next
@@ -161,8 +161,8 @@ func NextTick(last, now time.Time, interval time.Duration) time.Time {
 	return now
 }
 
-// instant makes a block of the best executable transaction, if there is one. What cannot be included even alone leaves
-// the pool: it would be the best for the next block, too, and so on without end.
+// instant makes a block of the best executable transaction, if there is one. A transaction that cannot be included even
+// alone is dropped from the pool: it would otherwise be the best one for every further block.
 func (s *Solo) instant() (made bool, err error) {
 	best := s.best()
 	tx := best.Next()
@@ -183,7 +183,7 @@ func (s *Solo) instant() (made bool, err error) {
 	return true, nil
 }
 
-// single is a batch of one transaction.
+// single is a source of one transaction.
 type single struct{ tx *types.VerifiedTx }
 
 func (s *single) Next() (tx *types.VerifiedTx) {
@@ -195,7 +195,7 @@ func (*single) SkipSender() {}
 func (*single) Round() int  { return 0 }
 func (*single) Later(int)   {}
 
-// produce makes one block and tells the pool.
+// produce makes one block and updates the pool.
 func (s *Solo) produce(txs source) (ledger.Block, error) {
 	if status := s.Status(); status.State != Producing {
 		return ledger.Block{}, fmt.Errorf("%w: %s", ErrNotProducing, status.Reason)
@@ -205,7 +205,7 @@ func (s *Solo) produce(txs source) (ledger.Block, error) {
 	next.Lock = s.lock
 	var header types.Header
 	next.Drafted = func(d *ledger.Draft) error {
-		s.Note.rest() // what contracts there are has run
+		s.Note.rest() // no contract of the block runs any more
 		header = d.Header()
 		return s.decide.keep(d)
 	}
@@ -219,7 +219,7 @@ func (s *Solo) produce(txs source) (ledger.Block, error) {
 	return block, s.made(block)
 }
 
-// made tells of a block that is on disk.
+// made updates the pool with a block that is on disk and calls OnBlock.
 func (s *Solo) made(block ledger.Block) error {
 	if err := s.pool.Reset(mempool.HeadOf(s.ledger), block.Accesses); err != nil {
 		return fatal{fmt.Errorf("mempool after block %d: %w", block.Header.Header.Height, err)}
@@ -230,28 +230,28 @@ func (s *Solo) made(block ledger.Block) error {
 	return nil
 }
 
-// State says what the engine does.
+// State is the state of an engine.
 type State string
 
-// The states of an engine that produces, or would.
+// The states of an engine.
 const (
 	Producing State = "producing"
-	// another producer is in force, or this key signed blocks that are missing or not this node's
+	// the head's state names another producer, or this key signed blocks that are missing here or are not this node's
 	Holding State = "holding"
 	Halted  State = "halted" // the next block needs rules that this node does not know
 )
 
-// Status is the engine's state with the reason of one that does not produce.
+// Status is the engine's state, with the reason if it does not produce.
 type Status struct {
 	State  State
 	Reason string
 }
 
-// ErrNotProducing is the error of asking an engine for a block that it may not make.
+// ErrNotProducing is returned when an engine is asked for a block that it may not make.
 var ErrNotProducing = errors.New("this node does not produce blocks")
 
-// Status tells whether the engine may make the next block: the parameters of the head's state decide, and what was
-// signed.
+// Status reports whether the engine may make the next block. It depends on the parameters in the head's state and on
+// the blocks that the key has signed.
 func (s *Solo) Status() Status {
 	tip := s.ledger.Tip()
 	switch p := tip.Parameters; {
@@ -268,8 +268,8 @@ func (s *Solo) Status() Status {
 	}
 }
 
-// NextTime is the timestamp that a block made now would have: what was set for it, or the clock's, and never before the
-// head's.
+// NextTime returns the timestamp that a block made now would have: the one set for it or else the clock's, but never
+// one before the head's.
 func (s *Solo) NextTime() uint64 {
 	head := s.ledger.Tip().Header.Header.Timestamp
 	s.mu.Lock()
@@ -277,10 +277,10 @@ func (s *Solo) NextTime() uint64 {
 	return max(cmp.Or(s.nextTime, s.now()), head)
 }
 
-// now is the chain's time. The caller holds mu.
+// now returns the chain's time. The caller must hold mu.
 func (s *Solo) now() uint64 { return uint64(max(0, s.clock.Wall().Add(s.offset).Unix())) }
 
-// timeOfNext is [Solo.NextTime] of a block that is being made: time goes on from what was set for it.
+// timeOfNext is [Solo.NextTime] for a block being made. Time continues from a timestamp that was set for it.
 func (s *Solo) timeOfNext() uint64 {
 	head := s.ledger.Tip().Header.Header.Timestamp
 	s.mu.Lock()
@@ -293,7 +293,7 @@ func (s *Solo) timeOfNext() uint64 {
 	return max(t, head)
 }
 
-// BlockTime is the interval between blocks, [Instant] or [Manual].
+// BlockTime returns the interval between blocks, [Instant] or [Manual].
 func (s *Solo) BlockTime() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -310,7 +310,7 @@ func isFatal(err error) bool {
 	return ok
 }
 
-// between runs do in the loop, between two blocks.
+// between runs do in the engine's loop, between two blocks.
 func (s *Solo) between(ctx context.Context, do func() error) error {
 	r := request{do: do, done: make(chan error, 1)}
 	select {

@@ -5,30 +5,31 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// maxTurns bounds how many wait for their turn.
+// maxTurns bounds the number of transactions that wait for their turn.
 const maxTurns = 65_536
 
-// turns are the transactions that were left out, one of each sender. Those that want time come one a block; of those
-// that want load, for the codes of their calls, as many come as certainly find it. What ran for long in vain is not
-// tried before its turn. Else six calls that nobody pays could take most of every block: they run and then load a code
-// when the block has no room.
+// turns holds the transactions that were left out, one per sender. Each block retries one that needs time. It also
+// retries those that need load, for the codes of their calls, as many as are certain to find it. A transaction that ran
+// long in vain is not tried before its turn. Otherwise six calls that nobody pays for could take most of every block:
+// they run, and then load a code when the block has no room.
 type turns struct {
 	time, load []*types.VerifiedTx
-	there      map[types.Account]bool // senders of those that wait
-	held       map[types.Account]bool // senders of those that are not to be tried before
+	there      map[types.Account]bool // senders of waiting transactions
+	held       map[types.Account]bool // senders that must not be tried before their turn
 }
 
-// waitForTime puts a transaction at the end of those that want time, unless one of its sender waits already.
+// waitForTime appends a transaction to the queue for time, unless one of its sender already waits.
 func (t *turns) waitForTime(tx *types.VerifiedTx) { t.wait(&t.time, tx) }
 
-// waitForLoad is the same for those that want load. hold says that it is not to be tried before its turn.
+// waitForLoad appends a transaction to the queue for load likewise. hold keeps its sender from being tried before its
+// turn.
 func (t *turns) waitForLoad(tx *types.VerifiedTx, hold bool) {
 	if t.wait(&t.load, tx) && hold {
 		t.held[tx.Signed().Sender] = true
 	}
 }
 
-// wait reports whether one of the sender waits now.
+// wait reports whether a transaction of the sender now waits.
 func (t *turns) wait(queue *[]*types.VerifiedTx, tx *types.VerifiedTx) bool {
 	sender := tx.Signed().Sender
 	if t.there == nil {
@@ -44,7 +45,8 @@ func (t *turns) wait(queue *[]*types.VerifiedTx, tx *types.VerifiedTx) bool {
 	return true
 }
 
-// next takes the first that is still pending of a queue, nil if there is none.
+// next removes transactions from a queue up to the first that is still pending, and returns that one, or nil if there
+// is none.
 func (t *turns) next(queue *[]*types.VerifiedTx, pending func(*types.VerifiedTx) bool) *types.VerifiedTx {
 	for len(*queue) > 0 {
 		tx := (*queue)[0]
@@ -58,11 +60,11 @@ func (t *turns) next(queue *[]*types.VerifiedTx, pending func(*types.VerifiedTx)
 	return nil
 }
 
-// forLoad is how many that want load have their turn in a block: as many as have three quarters of its load at most,
-// whatever they load.
+// forLoad returns how many transactions that need load get their turn in a block: as many as fit three quarters of the
+// block's load even if each loads the maximum.
 func forLoad(gasLimit types.Gas) int {
 	return max(1, int(params.BlockLoad(gasLimit)*3/4/(params.LoadToStop+params.MostLoad)))
 }
 
-// holds reports whether a transaction's sender is not tried before its turn.
+// holds reports whether a transaction's sender must wait for its turn.
 func (t *turns) holds(tx *types.VerifiedTx) bool { return t.held[tx.Signed().Sender] }
