@@ -13,22 +13,22 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Source asks another node for the proof of the first of some blocks, or spans of several, that has one there; 0 says
-// that none has.
+// Source asks another node for the proof of the first of the given blocks or spans that has one there. It returns span
+// 0 if none has.
 type Source func(ctx context.Context, of []blockproof.Span) (blockproof.Span, []byte, error)
 
 const (
-	// MostAsked is how many blocks, or spans, a source is asked for at once.
+	// MostAsked bounds the number of blocks or spans in one request to a source.
 	MostAsked = 64
 
-	// gatherPoll is the time between two looks for proofs, gatherPause that after one that does not hold.
+	// gatherPoll is the time between two looks for proofs; gatherPause replaces it after an invalid proof.
 	gatherPoll  = time.Second
 	gatherPause = 10 * time.Second
 )
 
-// Gather takes the proofs of blocks that wait for one from other nodes that make them, too, and verifies them before it
-// keeps them, until ctx ends. It asks for the oldest blocks, and in turn for those after them, as some may never be
-// proven. Errors are of this node's store.
+// Gather collects proofs for waiting blocks from other nodes that also make them, until ctx ends. It verifies each
+// proof before it keeps it. It asks for the oldest blocks, and in turn for those after them, as some may never be
+// proven. An error is one of this node's store.
 func (q *Queue) Gather(ctx context.Context, sources func() []Source, log *slog.Logger) error {
 	for next := types.Height(0); ctx.Err() == nil; {
 		after, wait, err := q.look(ctx, next, sources(), log)
@@ -36,13 +36,13 @@ func (q *Queue) Gather(ctx context.Context, sources func() []Source, log *slog.L
 			return err
 		}
 		next = after
-		_ = pause.For(ctx, wait) // the loop looks at the context
+		_ = pause.For(ctx, wait) // the loop checks the context
 	}
 	return nil
 }
 
-// look asks all sources once, for the oldest blocks and for those from next on. It returns the first block that was not
-// asked for, 0 for none, and how long to wait before the next look.
+// look asks all sources once, for the oldest blocks and for those from next on. It returns the first block that it did
+// not ask for, 0 for none, and the time until the next look.
 func (q *Queue) look(
 	ctx context.Context, next types.Height, sources []Source, log *slog.Logger,
 ) (after types.Height, wait time.Duration, err error) {
@@ -74,7 +74,8 @@ func (q *Queue) look(
 	return after, wait, err
 }
 
-// gatherAll asks each source for what the ones before it did not give, and tells whether all that they gave holds.
+// gatherAll asks each source for the proofs that the sources before it did not give. It reports whether all proofs
+// received are valid.
 func (q *Queue) gatherAll(
 	ctx context.Context, of []blockproof.Span, sources []Source, log *slog.Logger,
 ) (holds bool, err error) {
@@ -89,7 +90,7 @@ func (q *Queue) gatherAll(
 	return holds, nil
 }
 
-// waiting are the oldest blocks from a height on that wait for a proof.
+// waiting returns the oldest blocks from a height on that wait for a proof.
 func (q *Queue) waiting(from types.Height) (list []blockproof.Span, err error) {
 	for len(list) < MostAsked {
 		h, err := q.store.Unproven(from)
@@ -104,8 +105,8 @@ func (q *Queue) waiting(from types.Height) (list []blockproof.Span, err error) {
 	return list, nil
 }
 
-// gather takes what a source has of some blocks' and spans' proofs. It returns those that wait still, and whether what
-// it gave holds.
+// gather takes the proofs that a source has of the given blocks and spans. It returns those still without a proof, and
+// whether all proofs received are valid.
 func (q *Queue) gather(
 	ctx context.Context, source Source, of []blockproof.Span, log *slog.Logger,
 ) (left []blockproof.Span, holds bool, err error) {

@@ -14,51 +14,52 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// leaseTime is how long a block is left to who took it; after that another may take it, too.
+// leaseTime is the time for which a block is reserved for the prover that took it. After that another prover may take
+// it too.
 const leaseTime = 10 * time.Minute
 
-// State is how far the proof of a block is.
+// State is the state of a block's proof.
 type State string
 
 // The states of a proof.
 const (
-	Queued    State = "queued"     // others come first
-	Proving   State = "proving"    // someone has taken it
-	Proven    State = "proven"     // it is there
-	NotStored State = "not_stored" // neither it nor what it is made of is here
+	Queued    State = "queued"     // waiting behind other blocks
+	Proving   State = "proving"    // taken by a prover
+	Proven    State = "proven"     // stored here
+	NotStored State = "not_stored" // neither the proof nor its input is stored here
 )
 
-// ErrUnwanted is returned for a proof of a block that waits for none.
+// ErrUnwanted is returned for a proof of a block that does not wait for one.
 var ErrUnwanted = errors.New("the block waits for no proof")
 
-// Queue is the blocks that wait for a proof, the oldest first. It is safe for concurrent use.
+// Queue holds the blocks that wait for a proof, oldest first. It is safe for concurrent use.
 type Queue struct {
 	store *chain.Store
-	bits  int // that a proof has at least
+	bits  int // minimum proven bits of a proof
 	now   func() time.Time
 	may   Permit
 
-	spans spans // of several blocks
+	spans spans // joint proofs of several blocks
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	leases  map[blockproof.Span]time.Time
-	refused map[blockproof.Span]bool // given up: whoever took it said that it cannot be proven
-	changed chan struct{}            // closed and replaced when a proof is there
+	refused map[blockproof.Span]bool // given up: the prover reported that they cannot be proven
+	changed chan struct{}            // closed and replaced when a proof arrives or a block is given up
 	proven  uint64
-	made    uint64       // of those, the ones that were made for this queue
-	awaited types.Height // the first block whose proof is to come from another node; noHeight for none
+	made    uint64       // proofs among them that were made for this queue
+	awaited types.Height // first block whose proof will come from another node; noHeight for none
 }
 
-// inTime is how many blocks after it may be made before a block that nobody has proven is in a hurry.
+// inTime is the number of further blocks after which a block that is still unproven is proven in a hurry.
 const inTime = 1
 
-// maxDenied is how many blocks that other nodes prove a queue passes over before it waits for the next block.
+// maxDenied is the number of blocks proven by other nodes that a queue skips before it waits for the next block.
 const maxDenied = 8
 
 const noHeight = types.Height(math.MaxUint64)
 
-// NewQueue returns the queue of a store, which takes proofs of at least so many bits. Spans of these lengths, ascending
-// binary logarithms, get a proof together.
+// NewQueue returns the queue of a store. It accepts proofs of at least the given number of proven bits. Spans of the
+// given lengths, ascending binary logarithms, get joint proofs.
 func NewQueue(store *chain.Store, bits int, lengths ...int) *Queue {
 	return &Queue{
 		store:   store,
@@ -73,15 +74,15 @@ func NewQueue(store *chain.Store, bits int, lengths ...int) *Queue {
 	}
 }
 
-// Permit says whether this node may prove a block, or a span of several, where several nodes share the work. Its error
-// says that it cannot be known now.
+// Permit reports whether this node may prove a block or a span, if several nodes share the work. An error means that
+// this is not known now.
 type Permit func(ctx context.Context, span blockproof.Span) (bool, error)
 
-// Share has the queue ask before it hands a block out. It is called before the queue is used.
+// Share makes the queue call may before it hands out a block. It must be called before the queue is used.
 func (q *Queue) Share(may Permit) { q.may = may }
 
-// Next takes the oldest block that nobody has taken, or where none waits a span of several, and waits for one until ctx
-// ends, with its error. The task is encoded: [DecodeWork] reads it.
+// Next takes the oldest free block or, if no block waits, a free span of several. It waits for one until ctx ends, and
+// then returns ctx's error. The task is encoded; [DecodeWork] decodes it.
 func (q *Queue) Next(ctx context.Context) (span blockproof.Span, task []byte, err error) {
 	for {
 		seen := q.store.HeadHash()
@@ -89,7 +90,7 @@ func (q *Queue) Next(ctx context.Context) (span blockproof.Span, task []byte, er
 		if err == nil {
 			task, err := q.task(height)
 			if isGone(err) {
-				continue // proven, pruned or taken back meanwhile
+				continue // meanwhile proven, pruned or rewound
 			}
 			return blockproof.Span(height), task, err
 		}
@@ -97,7 +98,7 @@ func (q *Queue) Next(ctx context.Context) (span blockproof.Span, task []byte, er
 			var span blockproof.Span
 			if span, err = q.leaseSpan(ctx); err == nil {
 				task, err := q.spanTask(span)
-				if isGone(err) { // it gets none
+				if isGone(err) { // it gets no proof
 					q.Refuse(span)
 					continue
 				}
@@ -113,7 +114,7 @@ func (q *Queue) Next(ctx context.Context) (span blockproof.Span, task []byte, er
 	}
 }
 
-// lease takes the oldest block that is free and that this node may prove, else chain.ErrNotFound.
+// lease takes the oldest free block that this node may prove, or returns chain.ErrNotFound.
 func (q *Queue) lease(ctx context.Context) (types.Height, error) {
 	for from, denied := types.Height(0), 0; denied < maxDenied; denied++ {
 		height, err := q.take(from)
@@ -133,7 +134,7 @@ func (q *Queue) lease(ctx context.Context) (types.Height, error) {
 	return 0, fmt.Errorf("%w: other nodes prove these blocks", chain.ErrNotFound)
 }
 
-// take finds the oldest block from a height on that is free and takes it, else chain.ErrNotFound.
+// take takes the oldest free block from a height on, or returns chain.ErrNotFound.
 func (q *Queue) take(from types.Height) (types.Height, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -150,12 +151,13 @@ func (q *Queue) take(from types.Height) (types.Height, error) {
 	}
 }
 
-// isGone tells that a block, or what is asked of it, is not in the store (any more).
+// isGone reports whether an error says that a block or its data is not, or no longer, in the store.
 func isGone(err error) bool {
 	return errors.Is(err, chain.ErrNotFound) || errors.Is(err, chain.ErrPruned)
 }
 
-// task is the encoded task of a block. The witness, which is most of it, goes as it is stored: who proves checks it.
+// task returns the encoded task of a block. The witness, which is most of it, is copied as stored; the prover checks
+// it.
 func (q *Queue) task(height types.Height) ([]byte, error) {
 	b, err := q.bundle(height)
 	if err != nil {
@@ -168,7 +170,7 @@ func (q *Queue) task(height types.Height) ([]byte, error) {
 	return encodeTask(b, witness, q.store.Head().Header.Height > height+inTime), nil
 }
 
-// bundle is a block's bundle without the proof.
+// bundle returns a block's bundle without the proof.
 func (q *Queue) bundle(height types.Height) (b blockproof.Bundle, err error) {
 	if height == 0 {
 		return b, fmt.Errorf("block 0 has no proof: %w", chain.ErrNotFound)
@@ -183,7 +185,8 @@ func (q *Queue) bundle(height types.Height) (b blockproof.Bundle, err error) {
 	return b, err
 }
 
-// Bundle is a block's bundle with its proof: chain.ErrNotFound where there is none (yet), chain.ErrPruned.
+// Bundle returns a block's bundle with its proof. The error is chain.ErrNotFound if there is no proof yet, or
+// chain.ErrPruned.
 func (q *Queue) Bundle(height types.Height) (blockproof.Bundle, error) {
 	b, err := q.bundle(height)
 	if err == nil {
@@ -192,8 +195,8 @@ func (q *Queue) Bundle(height types.Height) (blockproof.Bundle, error) {
 	return b, err
 }
 
-// Accept verifies a proof of a block that waits for one, or of a span of several, and keeps it. ErrUnwanted says that
-// it waits for none; other errors are the verifier's, or the store's.
+// Accept verifies and keeps the proof of a block or a span that waits for one. It returns ErrUnwanted if it waits for
+// none. Other errors are the verifier's or the store's.
 func (q *Queue) Accept(span blockproof.Span, proof []byte) error {
 	if span.Log() > 0 {
 		return q.acceptSpan(span, proof)
@@ -222,7 +225,7 @@ func (q *Queue) keepMade(height types.Height, proof []byte) error {
 	return nil
 }
 
-// keep verifies a proof and keeps it.
+// keep verifies a block's proof and stores it.
 func (q *Queue) keep(height types.Height, proof []byte) error {
 	if _, err := q.Verify(height, proof, q.bits); err != nil {
 		return err
@@ -230,7 +233,7 @@ func (q *Queue) keep(height types.Height, proof []byte) error {
 	if err := q.store.PutProof(height, proof); err != nil {
 		return err
 	}
-	if err := q.dropSpent(); err != nil { // where nobody takes a span, too
+	if err := q.dropSpent(); err != nil { // also if nobody takes spans
 		return err
 	}
 	q.mu.Lock()
@@ -241,14 +244,14 @@ func (q *Queue) keep(height types.Height, proof []byte) error {
 	return nil
 }
 
-// announce wakes who waits for a proof. The caller holds q.mu.
+// announce wakes the goroutines that wait for a proof. The caller must hold q.mu.
 func (q *Queue) announce() {
 	close(q.changed)
 	q.changed = make(chan struct{})
 }
 
-// Make proves a block that is kept, from its witness, and keeps the proof. Errors are the prover's, the verifier's, or
-// the store's.
+// Make proves a stored block from its witness and keeps the proof. Errors are the prover's, the verifier's or the
+// store's.
 func (q *Queue) Make(height types.Height, w tree.Witness, p *Prover) error {
 	b, err := q.bundle(height)
 	if err != nil {
@@ -261,18 +264,18 @@ func (q *Queue) Make(height types.Height, w tree.Witness, p *Prover) error {
 	return q.keepMade(height, proof)
 }
 
-// Verify checks by the public verifier that a proof of a block has at least so many bits, and returns how many it has.
+// Verify runs the public verifier on a proof of a block and returns the number of proven bits. It returns an error if
+// the proof is invalid or has fewer than atLeast bits.
 func (q *Queue) Verify(height types.Height, proof []byte, atLeast int) (bits int, err error) {
 	b, err := q.bundle(height)
 	if err != nil {
 		return 0, err
 	}
 	b.Proof = proof
-	return b.Verify(atLeast, blockproof.InOrder) // the other cores are the chain's
+	return b.Verify(atLeast, blockproof.InOrder) // the other cores are left to the chain
 }
 
-// Refuse gives a block, or a span of several, up that cannot be proven; a block's witness stays for whoever looks into
-// it.
+// Refuse gives up a block or a span that cannot be proven. A block's witness is kept for diagnosis.
 func (q *Queue) Refuse(span blockproof.Span) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -281,14 +284,15 @@ func (q *Queue) Refuse(span blockproof.Span) {
 	q.announce()
 }
 
-// Release gives a taken block or span back.
+// Release returns a taken block or span to the queue.
 func (q *Queue) Release(span blockproof.Span) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.leases, span)
 }
 
-// Status is how far the proof of a block at or below the head is; position counts the blocks before it that wait.
+// Status returns the state of the proof of a block at or below the head. position is the number of waiting blocks
+// before it.
 func (q *Queue) Status(height types.Height) (state State, position uint64, err error) {
 	_, err = q.store.Proof(height)
 	switch {
@@ -304,7 +308,7 @@ func (q *Queue) Status(height types.Height) (state State, position uint64, err e
 		if from := q.awaitedFrom(); height >= from {
 			return Queued, uint64(height - from), nil
 		}
-		if _, err := q.store.Proof(height); err == nil { // it has come since the first look
+		if _, err := q.store.Proof(height); err == nil { // it arrived after the first look
 			return Proven, 0, nil
 		}
 		return NotStored, 0, nil
@@ -323,7 +327,7 @@ func (q *Queue) Status(height types.Height) (state State, position uint64, err e
 	}
 	waiting, err := q.store.Witnesses()
 	if errors.Is(err, chain.ErrNotFound) || err == nil && waiting.Oldest > height {
-		return q.Status(height) // it waits no more
+		return q.Status(height) // it no longer waits
 	}
 	if err != nil {
 		return "", 0, err
@@ -331,21 +335,21 @@ func (q *Queue) Status(height types.Height) (state State, position uint64, err e
 	return Queued, uint64(height - waiting.Oldest), nil
 }
 
-// Changed is closed when the next proof is there, or a block is given up.
+// Changed returns a channel that is closed when the next proof arrives or a block is given up.
 func (q *Queue) Changed() <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.changed
 }
 
-// Proven is how many proofs were accepted since the start.
+// Proven returns the number of proofs accepted since the start.
 func (q *Queue) Proven() uint64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.proven
 }
 
-// Made is how many of those were made for this queue, not by another node.
+// Made returns how many of the accepted proofs were made for this queue and not by another node.
 func (q *Queue) Made() uint64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()

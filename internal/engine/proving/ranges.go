@@ -10,20 +10,20 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// The blocks of some spans get one proof together, from the witnesses that their own proofs left, once no block waits
-// for a proof.
+// Once no block waits for a proof, the blocks of some spans get one joint proof, made from the witnesses kept after
+// their own proofs.
 
-// Lengths are the binary logarithms of the lengths of spans that may be scheduled, ascending. A stateless replica needs
-// at most fifteen proofs of a length until the next larger span begins.
+// Lengths are the binary logarithms of the span lengths that may be scheduled, ascending. A stateless replica needs at
+// most fifteen proofs of a length before the next larger span begins.
 var Lengths = []int{4, 8, 12}
 
-// spans are what a queue knows of spans of several blocks.
+// spans is the part of a queue's state about spans of several blocks.
 type spans struct {
-	lengths        []int  // of those that get a proof, as binary logarithms
-	accepted, made uint64 // proofs since the start, guarded by Queue.mu
+	lengths        []int  // span lengths that get proofs, as binary logarithms
+	accepted, made uint64 // proofs since the start; guarded by Queue.mu
 }
 
-// leaseSpan takes the oldest of the shortest spans that is free and that this node may prove, else chain.ErrNotFound.
+// leaseSpan takes the oldest of the shortest free spans that this node may prove, or returns chain.ErrNotFound.
 func (q *Queue) leaseSpan(ctx context.Context) (blockproof.Span, error) {
 	if err := q.dropSpent(); err != nil {
 		return 0, err
@@ -59,7 +59,7 @@ func (q *Queue) leaseSpan(ctx context.Context) (blockproof.Span, error) {
 	return 0, chain.ErrNotFound
 }
 
-// spanOf is the span of 2^log blocks that a block is in.
+// spanOf returns the span of 2^log blocks that contains a block.
 func spanOf(h types.Height, log int) blockproof.Span {
 	blocks := types.Height(1) << log
 	return blockproof.NewSpan((h+blocks-1)/blocks*blocks, log)
@@ -79,7 +79,7 @@ func (q *Queue) takeSpan(span blockproof.Span) (bool, error) {
 	return !leased, nil
 }
 
-// decided tells that a span has its proof, or gets none.
+// decided reports whether a span has its proof or gets none.
 func (q *Queue) decided(span blockproof.Span) (bool, error) {
 	q.mu.Lock()
 	refused := q.refused[span]
@@ -90,7 +90,7 @@ func (q *Queue) decided(span blockproof.Span) (bool, error) {
 	return q.store.HasRangeProof(span)
 }
 
-// undecided are the first spans that have no proof yet, of those whose blocks' witnesses are here.
+// undecided returns the first spans that have no proof yet and whose blocks' witnesses are stored here.
 func (q *Queue) undecided() (list []blockproof.Span, err error) {
 	oldest, err := q.store.OldestSpent()
 	if isGone(err) {
@@ -116,10 +116,10 @@ func (q *Queue) undecided() (list []blockproof.Span, err error) {
 	return list, nil
 }
 
-// mostBehind is how many of the longest spans may be made until an undecided one gets no proof any more.
+// mostBehind is the age, in longest spans, beyond which an undecided span no longer gets a proof.
 const mostBehind = 16
 
-// dropSpent deletes the witnesses of blocks whose spans are all decided, or long past.
+// dropSpent deletes the witnesses of blocks whose spans are all decided or too old.
 func (q *Queue) dropSpent() error {
 	oldest, err := q.store.OldestSpent()
 	if isGone(err) {
@@ -129,7 +129,7 @@ func (q *Queue) dropSpent() error {
 		return err
 	}
 	head := q.store.Head().Header.Height
-	if len(q.spans.lengths) == 0 { // any more
+	if len(q.spans.lengths) == 0 { // spans are no longer proven
 		return q.store.DropSpent(head)
 	}
 	largest := q.spans.lengths[len(q.spans.lengths)-1]
@@ -146,7 +146,7 @@ func (q *Queue) dropSpent() error {
 	return nil
 }
 
-// allDecided tells that all spans in one of the longest, with blocks from oldest on, are decided.
+// allDecided reports whether all spans within a longest span that hold blocks from oldest on are decided.
 func (q *Queue) allDecided(oldest types.Height, span blockproof.Span) (bool, error) {
 	for _, log := range q.spans.lengths {
 		part := spanOf(max(oldest, span.First()), log)
@@ -159,7 +159,7 @@ func (q *Queue) allDecided(oldest types.Height, span blockproof.Span) (bool, err
 	return true, nil
 }
 
-// forget forgets which spans up to a block were given up: their witnesses are gone.
+// forget removes records of refused spans up to a block: their witnesses are gone.
 func (q *Queue) forget(to types.Height) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -170,8 +170,8 @@ func (q *Queue) forget(to types.Height) {
 	}
 }
 
-// headersOf are those of a span's blocks, after that of the block before them; chain.ErrNotFound where the blocks used
-// too much gas for one proof.
+// headersOf returns the headers of a span's blocks, preceded by the header of the block before them. It returns
+// chain.ErrNotFound if the blocks used too much gas for one proof.
 func (q *Queue) headersOf(span blockproof.Span) ([]types.SignedHeader, error) {
 	headers := make([]types.SignedHeader, 0, span.Blocks()+1)
 	for h := span.First() - 1; h <= span.Last(); h++ {
@@ -188,7 +188,8 @@ func (q *Queue) headersOf(span blockproof.Span) ([]types.SignedHeader, error) {
 	return headers, nil
 }
 
-// spanTask is the encoded task of a span, chain.ErrNotFound where it has none, or what it is made of is not here.
+// spanTask returns the encoded task of a span. It returns chain.ErrNotFound if the span gets no proof or its input is
+// not stored here.
 func (q *Queue) spanTask(span blockproof.Span) ([]byte, error) {
 	headers, err := q.headersOf(span)
 	if err != nil {
@@ -210,8 +211,9 @@ func (q *Queue) spanTask(span blockproof.Span) ([]byte, error) {
 	return e.Data(), nil
 }
 
-// Range is the range of a span with its proof: chain.ErrNotFound where there is none (yet), chain.ErrPruned. After each
-// list that is read for it count is told how many bytes they have so far, and an error of it ends it.
+// Range returns the range of a span with its proof. The error is chain.ErrNotFound if there is no proof yet, or
+// chain.ErrPruned. After reading each access list, Range calls count with the total size so far in bytes, and stops
+// with count's error.
 func (q *Queue) Range(span blockproof.Span, count func(bytes int) error) (r blockproof.Range, err error) {
 	proof, err := q.store.RangeProof(span)
 	if err != nil {
@@ -224,10 +226,10 @@ func (q *Queue) Range(span blockproof.Span, count func(bytes int) error) (r bloc
 	return r, nil
 }
 
-// Uncounted counts nothing: for work that is done once at a time.
+// Uncounted is a count function for [Queue.Range] that does nothing. It is for work that is never done concurrently.
 func Uncounted(int) error { return nil }
 
-// unproven is the range of a span without its proof.
+// unproven returns the range of a span without its proof.
 func (q *Queue) unproven(span blockproof.Span, count func(bytes int) error) (r blockproof.Range, err error) {
 	if r.Headers, err = q.headersOf(span); err != nil {
 		return r, err
@@ -248,7 +250,7 @@ func (q *Queue) unproven(span blockproof.Span, count func(bytes int) error) (r b
 	return r, err
 }
 
-// keepSpan verifies the proof of a span, and keeps it.
+// keepSpan verifies the proof of a span and stores it.
 func (q *Queue) keepSpan(span blockproof.Span, proof []byte) error {
 	r, err := q.unproven(span, Uncounted)
 	if err != nil {
@@ -272,7 +274,7 @@ func (q *Queue) keepSpan(span blockproof.Span, proof []byte) error {
 	return nil
 }
 
-// acceptSpan is Accept of a span of several blocks.
+// acceptSpan is [Queue.Accept] for a span of several blocks.
 func (q *Queue) acceptSpan(span blockproof.Span, proof []byte) error {
 	decided, err := q.decided(span)
 	if err == nil && decided {
@@ -292,9 +294,9 @@ func (q *Queue) acceptSpan(span blockproof.Span, proof []byte) error {
 	return err
 }
 
-// KeepRange verifies the proof of a span whose blocks are here, and keeps it. Of the encoded range only the proof
-// counts: headers and lists are this node's own. Errors are blockproof.ErrProof for one that does not hold, or is no
-// range, and the store's.
+// KeepRange verifies and keeps the proof of a span whose blocks are stored here. It uses only the proof of the encoded
+// range; headers and lists are this node's own. It returns blockproof.ErrProof for an invalid proof or encoding, or
+// errors of the store.
 func (q *Queue) KeepRange(span blockproof.Span, encoded []byte) error {
 	proof, err := blockproof.ProofInRange(encoded)
 	if err != nil {
@@ -303,18 +305,18 @@ func (q *Queue) KeepRange(span blockproof.Span, encoded []byte) error {
 	return q.keepSpan(span, proof)
 }
 
-// Ranges is how many proofs of spans were accepted since the start, and how many of those were made for this queue.
+// Ranges returns how many proofs of spans were accepted since the start, and how many of them were made for this queue.
 func (q *Queue) Ranges() (accepted, made uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.spans.accepted, q.spans.made
 }
 
-// mostWanted is how many proofs of spans are asked for until it is looked anew which are missing.
+// mostWanted bounds the number of missing span proofs that are requested before the list is made again.
 const mostWanted = 64
 
-// Wanted are the oldest spans of 2^log blocks, from one block to another, that have no proof here and could have one.
-// There are none beyond the retention, and none of lengths that get no proof.
+// Wanted returns the oldest spans of 2^log blocks within a range of blocks that lack a proof here and could have one.
+// It returns none beyond the retention, and none of a length that gets no proofs.
 func (q *Queue) Wanted(log int, oldest, newest types.Height) (list []blockproof.Span, err error) {
 	if !slices.Contains(q.spans.lengths, log) {
 		return nil, nil

@@ -10,11 +10,10 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// A node that follows another may keep the proofs that were made elsewhere: it verifies each on its own headers and
-// lists.
+// A node that follows another may keep proofs that were made elsewhere. It verifies each on its own headers and lists.
 
-// NextToRelay is the first block whose proof may be asked for, now or once the block is here: after those whose proofs
-// are here, kept, and at least from. Errors are the store's.
+// NextToRelay returns the first block whose proof may be requested, now or once the block is here. It is at least from,
+// after all blocks with a proof here, and within the retention. An error is the store's.
 func (q *Queue) NextToRelay(from types.Height) (types.Height, error) {
 	from = max(from, 1, q.store.OldestProvable())
 	if head, keep := q.store.Head().Header.Height, q.store.ProofRetention(); keep > 0 && head > keep {
@@ -30,7 +29,8 @@ func (q *Queue) NextToRelay(from types.Height) (types.Height, error) {
 	return from, nil
 }
 
-// Await says from which block on proofs are to come from another node, nil that none are: [Queue.Status] tells of them.
+// Await sets the block from which on proofs will come from another node; nil means that none will. [Queue.Status] takes
+// this into account.
 func (q *Queue) Await(from *types.Height) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -49,13 +49,13 @@ func (q *Queue) awaitedFrom() types.Height {
 	return q.awaited
 }
 
-// WaitBlock returns once a block is here, or with the context's error, or chain.ErrClosed.
+// WaitBlock waits until a block is stored here. It returns the context's error or chain.ErrClosed if that comes first.
 func (q *Queue) WaitBlock(ctx context.Context, h types.Height) error {
 	return q.store.WaitHeight(ctx, h)
 }
 
-// Keep verifies the proof of a block that is here, and keeps it. Of the bundle only the proof counts: headers and list
-// are this node's own. Errors are blockproof.ErrProof for one that does not hold, or is no bundle, and the store's.
+// Keep verifies and keeps the proof of a block that is stored here. It uses only the proof in the bundle; headers and
+// list are this node's own. It returns blockproof.ErrProof for an invalid proof or encoding, or errors of the store.
 func (q *Queue) Keep(h types.Height, bundle []byte) error {
 	proof, err := blockproof.ProofIn(bundle)
 	if err != nil {
@@ -64,7 +64,8 @@ func (q *Queue) Keep(h types.Height, bundle []byte) error {
 	return q.keep(h, proof)
 }
 
-// Lag is how many blocks there are after the newest that has its proof here, or where none has, that could have.
+// Lag returns the number of blocks after the newest with a proof here. If no block has one, it counts the blocks that
+// could have one.
 func (q *Queue) Lag() (uint64, error) {
 	newest := max(q.store.OldestProvable(), 1) - 1
 	stored, err := q.store.Proofs()

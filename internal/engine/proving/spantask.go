@@ -11,17 +11,17 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// SpanTask is what the proof of a span's blocks together is made of.
+// SpanTask is the input of a joint proof of a span's blocks.
 type SpanTask struct {
-	Headers   []types.SignedHeader // after that of the block before them
-	Lists     [][]types.Access     // the blocks'
-	Witnesses []tree.Witness       // likewise, each in the state before its block
+	Headers   []types.SignedHeader // headers of the blocks, preceded by the header of the block before them
+	Lists     [][]types.Access     // access lists of the blocks
+	Witnesses []tree.Witness       // witnesses of the blocks, each in the state before its block
 }
 
-// spanKind begins an encoded task of a span; that of a block begins with a bool.
+// spanKind is the first byte of an encoded span task. A block's task begins with a bool.
 const spanKind = 2
 
-// newSpanEncoder encodes a task of a span, up to its lists and witnesses.
+// newSpanEncoder encodes the first part of a span's task, before its lists and witnesses.
 func newSpanEncoder(headers []types.SignedHeader) *codec.Encoder {
 	e := codec.NewEncoder(1<<16 + len(headers)*types.SignedHeaderBytes)
 	e.U8(spanKind)
@@ -34,13 +34,13 @@ func newSpanEncoder(headers []types.SignedHeader) *codec.Encoder {
 
 // Work is a [Task] or a [SpanTask].
 type Work interface {
-	// Span is what the proof is about.
+	// Span returns the span to be proven.
 	Span() blockproof.Span
-	// ProveWith makes the proof, and says how many keys its list has. Errors are of the task.
+	// ProveWith makes the proof and returns the number of keys in its list. An error is a fault of the task.
 	ProveWith(p *Prover) (proof []byte, accesses int, err error)
 }
 
-// DecodeWork decodes the task of a block or of a span. It keeps nothing of b.
+// DecodeWork decodes the task of a block or of a span. It does not retain b.
 func DecodeWork(b []byte) (Work, error) {
 	if len(b) == 0 || b[0] != spanKind {
 		return DecodeTask(b)
@@ -92,11 +92,11 @@ func (t *Task) ProveWith(p *Prover) ([]byte, int, error) {
 func (t *SpanTask) Span() blockproof.Span {
 	blocks := len(t.Headers) - 1
 	last := t.Headers[blocks].Header.Height
-	span, _ := blockproof.SpanOf(last+1-types.Height(blocks), last) // 0, which is none, where it is no span
+	span, _ := blockproof.SpanOf(last+1-types.Height(blocks), last) // 0, no span, if these are not one
 	return span
 }
 
-// ProveWith implements Work. The witness of all blocks is joined from theirs: no state is needed.
+// ProveWith implements Work. It joins the blocks' witnesses into one, so it needs no state.
 func (t *SpanTask) ProveWith(p *Prover) ([]byte, int, error) {
 	r := blockproof.Range{Headers: t.Headers}
 	var err error

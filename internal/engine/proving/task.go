@@ -1,5 +1,5 @@
-// Package proving makes the proofs of blocks, beside the chain and never in its way. Blocks queue with their witnesses,
-// and processes of their own take tasks from the queue. Each proof is verified before it is kept.
+// Package proving makes the proofs of blocks alongside the chain, without delaying it. Blocks queue with their
+// witnesses, and separate processes take tasks from the queue. Each proof is verified before it is kept.
 package proving
 
 import (
@@ -15,36 +15,35 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Task is what the proof of a block is made of.
+// Task is the input of a block's proof.
 type Task struct {
 	Parent, Header types.SignedHeader
 	Accesses       []types.Access
 	Witness        tree.Witness
-	// Hurry asks for the proof that is made soonest, not the smallest: other blocks wait.
+	// Hurry asks for the fastest proof instead of the smallest: other blocks wait.
 	Hurry bool
 }
 
-// MaxTaskBytes bounds an encoded task: at most so much is read of one.
+// MaxTaskBytes bounds the size of an encoded task that is read.
 const MaxTaskBytes = 1 << 30
 
-// Encode is bincode { hurry: bool, bundle: Vec<u8>, witness: Vec<u8> } of the block's bundle without a proof, and the
-// witness.
+// Encode returns bincode { hurry: bool, bundle: Vec<u8>, witness: Vec<u8> }, with the block's bundle without a proof.
 func (t *Task) Encode() []byte {
 	bundle := blockproof.Bundle{Parent: t.Parent, Header: t.Header, Accesses: t.Accesses}
 	return encodeTask(bundle, t.Witness.Encode(), t.Hurry)
 }
 
-// encodeTask is [Task.Encode] of a witness that is encoded already.
+// encodeTask is [Task.Encode] for an encoded witness.
 func encodeTask(b blockproof.Bundle, witness []byte, hurry bool) []byte {
 	bundle := b.Encode()
 	e := codec.NewEncoder(17 + len(bundle) + len(witness))
-	e.Option(hurry) // a bool's byte is that of an option without a value
+	e.Option(hurry) // a bool is encoded like an option without its value
 	e.Bytes(bundle)
 	e.Bytes(witness)
 	return e.Data()
 }
 
-// DecodeTask decodes what Encode gives. It keeps nothing of b: most of that is the witness, which is decoded by then.
+// DecodeTask decodes the output of [Task.Encode]. It does not retain b, which is mostly the encoded witness.
 func DecodeTask(b []byte) (*Task, error) {
 	d := codec.NewDecoder(b)
 	hurry, encodedBundle, encodedWitness := d.Option(), d.Bytes(MaxTaskBytes), d.Bytes(MaxTaskBytes)
@@ -64,7 +63,7 @@ func DecodeTask(b []byte) (*Task, error) {
 	}, nil
 }
 
-// Prover makes proofs one after the other, and keeps its memory from one to the next.
+// Prover makes proofs one at a time, and reuses its memory between them. It is not safe for concurrent use.
 type Prover struct {
 	prover   *prover.Prover
 	scratch  blockproof.Scratch
@@ -72,7 +71,7 @@ type Prover struct {
 	parallel blockproof.Parallel
 }
 
-// NewProver returns a prover of proofs with so many proven bits, one of those in stark.Levels.
+// NewProver returns a prover of proofs with the given number of proven bits, one of stark.Levels.
 func NewProver(proven int, parallel blockproof.Parallel) (*Prover, error) {
 	if stark.QuickLevelOf(proven) < 0 {
 		return nil, fmt.Errorf("there are no proofs of %d bits", proven)
@@ -80,11 +79,11 @@ func NewProver(proven int, parallel blockproof.Parallel) (*Prover, error) {
 	return &Prover{prover: prover.New(blockproof.Circuit()), bits: proven, parallel: parallel}, nil
 }
 
-// Bits are the proven bits of its proofs.
+// Bits returns the number of proven bits of its proofs.
 func (p *Prover) Bits() int { return p.bits }
 
-// Prove makes the proof of a task. Its errors are of the task: the witness leads to other roots, or the headers do not
-// belong together.
+// Prove makes the proof of a task. An error is a fault of the task: its witness leads to other roots, or its headers do
+// not belong together.
 func (p *Prover) Prove(t *Task) ([]byte, error) {
 	statement, err := blockproof.NewStatement(&t.Parent.Header, &t.Header.Header, t.Accesses)
 	if err != nil {
@@ -93,12 +92,12 @@ func (p *Prover) Prove(t *Task) ([]byte, error) {
 	return p.prove(statement, t.Accesses, t.Witness, t.Hurry)
 }
 
-// quickAccesses is from how many accesses on a range is proven in the way that takes the least time. The smallest proof
-// would take more than half as long as those of all its blocks.
+// quickAccesses is the number of accesses from which on a range is proven in the fastest way. The smallest proof would
+// take more than half as long as the proofs of all its blocks.
 const quickAccesses = 1 << 12
 
-// ProveRange makes the proof of a range, whose own it sets, from the witness of its list in the state before it. Errors
-// are as those of [Prover.Prove].
+// ProveRange makes the proof of a range from the witness of its list in the state before it, and sets r.Proof. Errors
+// are as for [Prover.Prove].
 func (p *Prover) ProveRange(r *blockproof.Range, w tree.Witness) error {
 	statement, err := blockproof.NewRangeStatement(r.Headers, r.Accesses)
 	if err != nil {
