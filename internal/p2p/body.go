@@ -9,55 +9,55 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Bounds of what calls carry.
+// Bounds of calls.
 const (
-	// MaxTake and MaxTakeBytes bound the transactions that are handed on at once.
+	// MaxTake and MaxTakeBytes bound the transactions of one Take.
 	MaxTake      = 500
 	MaxTakeBytes = 1 << 20
 
 	maxBlocks  = 1 << 12
 	maxMessage = 512  // bytes of an error's message
-	maxData    = 2048 // and of its data
+	maxData    = 2048 // bytes of an error's data
 	answerRoom = 1 << 10
 
-	pageBytes  = 1 << 20   // of transactions, after which a page of pending ones ends
+	pageBytes  = 1 << 20   // bytes of transactions after which a page of a pool ends
 	maxPending = 512 << 20 // bytes of all pages of a pool
 
-	// MaxProofs bounds the blocks whose proofs are asked for at once.
+	// MaxProofs bounds the blocks of one Proof call.
 	MaxProofs = 64
 
-	partBytes = 1 << 20  // of a proof
+	partBytes = 1 << 20  // bytes of one part of a proof
 	maxProof  = 64 << 20 // bytes of a proof
 )
 
-// Result is what became of a transaction that was handed on.
+// Result is the outcome of a forwarded transaction.
 type Result struct {
-	Code    int32  // 0: it is taken; else that of the error which its sender is told
-	Message string // of the error
-	Data    []byte // of the error, JSON
+	Code    int32  // 0: accepted; else the error code for the sender
+	Message string // the error's message
+	Data    []byte // the error's data, as JSON
 }
 
-// Report is what a member tells of itself at any time.
+// Report is a member's answer to a health check.
 type Report struct {
-	Wall    uint64 // its clock, in Unix milliseconds
-	Applied uint64 // index of its log
+	Wall    uint64 // wall clock, in Unix milliseconds
+	Applied uint64 // index of the last applied log entry
 	Height  types.Height
 	Boot    uint64
 	Program string
-	Unfit   string // why it cannot do a leader's work; empty if it can
+	Unfit   string // why it cannot lead; empty if it can
 }
 
-// Taken is what became of transactions that were handed on.
+// Taken is the outcome of forwarded transactions.
 type Taken struct {
-	Refused uint8 // 0: Results has one for each; else why none of them was looked at, in the members' own numbers
+	Refused uint8 // 0: Results has one for each; else why none was examined, as a code that the members define
 	Index   uint64
 	Results []Result
 }
 
-// pool is a member's pool after a block, as the link carries it.
+// pool is a snapshot of a member's pool after a block, as the link encodes it.
 type pool cluster.Pending
 
-// clip cuts text to so many bytes, and leaves no part of a character.
+// clip truncates text to at most the given number of bytes, without splitting a character.
 func clip(text string, bytes int) string {
 	return strings.ToValidUTF8(text[:min(len(text), bytes)], "")
 }
@@ -69,7 +69,7 @@ func encodeList(e *codec.Encoder, list [][]byte) {
 	}
 }
 
-// decodeList reads at most count items that have together at most bytes; they alias the decoder's.
+// decodeList reads at most count items of at most bytes in total; they alias the decoder's data.
 func decodeList(d *codec.Decoder, count, bytes int) (list [][]byte) {
 	for range d.Length(count, 8) {
 		b := d.Bytes(bytes)
@@ -142,7 +142,7 @@ func decodeHeights(b []byte) (h heights, err error) {
 	return h, err
 }
 
-// encodeBlocks has as many of the blocks as fit into a frame, the first ones.
+// encodeBlocks encodes the longest prefix of blocks that fits into a frame.
 func encodeBlocks(blocks [][]byte) []byte {
 	size, n := 8, 0
 	for ; n < min(len(blocks), maxBlocks) && size+8+len(blocks[n]) <= MaxFrame-answerRoom; n++ {
@@ -159,7 +159,7 @@ func decodeBlocks(b []byte) ([][]byte, error) {
 	return list, d.Finish()
 }
 
-// pages are the frames of a pool: each has the block, some of the transactions, and whether more follow.
+// pages writes the frames of a pool. Each holds the block, some of the transactions, and whether more follow.
 func (p pool) pages(write func([]byte) error) error {
 	for n := 0; ; {
 		e := codec.NewEncoder(1 << 10)
@@ -183,7 +183,7 @@ func (p pool) pages(write func([]byte) error) error {
 	}
 }
 
-// add adds a page, and tells whether more follow.
+// add appends a page, and reports whether more follow.
 func (p *pool) add(page []byte) (more bool, err error) {
 	d := codec.NewDecoder(page)
 	p.Applied, p.Head.Height = d.U64(), types.Height(d.U64())
@@ -268,13 +268,13 @@ func decodeProofs(b []byte) (of []types.Height, err error) {
 	return of, d.Finish()
 }
 
-// proof is the proof of a block; block 0 stands for none.
+// proof is the proof of a block. A height of 0 means that there is none.
 type proof struct {
 	height types.Height
 	data   []byte
 }
 
-// parts are the frames of a proof: each has the block, some of the bytes, and whether more follow.
+// parts writes the frames of a proof. Each holds the block, some of the bytes, and whether more follow.
 func (p proof) parts(write func([]byte) error) error {
 	for rest := p.data; ; {
 		part := rest[:min(len(rest), partBytes)]
@@ -289,7 +289,7 @@ func (p proof) parts(write func([]byte) error) error {
 	}
 }
 
-// add adds a part, and tells whether more follow.
+// add appends a part, and reports whether more follow.
 func (p *proof) add(b []byte) (more bool, err error) {
 	d := codec.NewDecoder(b)
 	p.height = types.Height(d.U64())

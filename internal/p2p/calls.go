@@ -16,26 +16,26 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ErrAway is the error of a call to a member that is not reached, or whose answer did not come. The call may have
-// arrived.
+// ErrAway is returned by a call to a member that cannot be reached or does not answer. The member may still have
+// received the call.
 var ErrAway = errors.New("the member is not reached")
 
-// FailedError is what a member answers if it cannot do what it was asked.
+// FailedError is returned when a member answers that it cannot do what was asked.
 type FailedError struct{ Reason string }
 
 func (e *FailedError) Error() string { return "the member answers: " + e.Reason }
 
-// caller is the connection on which a member is asked.
+// caller sends calls to a member over one connection.
 type caller struct {
 	mu      sync.Mutex
-	conn    net.Conn // nil: it is not up
+	conn    net.Conn // nil while disconnected
 	broken  chan struct{}
-	writing chan struct{} // has a value while somebody writes on conn
+	writing chan struct{} // holds a value while a goroutine writes to conn
 	next    uint64
 	waiting map[uint64]question
 }
 
-// question is a call whose answer is waited for until its context ends.
+// question is a pending call. Its answer is awaited until ctx ends.
 type question struct {
 	ctx    context.Context
 	answer chan answered
@@ -46,7 +46,7 @@ type answered struct {
 	body []byte
 }
 
-// begin takes a connection into use.
+// begin starts to use a connection.
 func (c *caller) begin(conn net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,7 +54,7 @@ func (c *caller) begin(conn net.Conn) {
 	c.waiting = make(map[uint64]question)
 }
 
-// use reads answers until the connection breaks; who waits then gets none.
+// use reads answers until the connection breaks. The calls that are still pending then fail.
 func (c *caller) use(conn net.Conn) error {
 	err := c.read(conn)
 	c.mu.Lock()
@@ -78,7 +78,7 @@ func (c *caller) read(conn net.Conn) error {
 		c.mu.Lock()
 		q, waits := c.waiting[number]
 		c.mu.Unlock()
-		if waits { // else whoever asked waits no longer
+		if waits { // else the caller has given up
 			select {
 			case q.answer <- answered{k, body}:
 			case <-q.ctx.Done():
@@ -87,7 +87,7 @@ func (c *caller) read(conn net.Conn) error {
 	}
 }
 
-// cutNumber takes the number of a call from a body.
+// cutNumber splits the call number from a body.
 func cutNumber(body []byte) (uint64, []byte, error) {
 	d := codec.NewDecoder(body)
 	number := d.U64()
@@ -97,7 +97,7 @@ func cutNumber(body []byte) (uint64, []byte, error) {
 	return number, body[8:], nil
 }
 
-// call asks, and waits for the one answer of a kind.
+// call sends a call, and returns its single answer, which must be of kind want.
 func (c *caller) call(ctx context.Context, k, want kind, body []byte) (answer []byte, err error) {
 	err = c.stream(ctx, k, want, body, func(b []byte) (more bool, err error) {
 		answer = b
@@ -106,7 +106,7 @@ func (c *caller) call(ctx context.Context, k, want kind, body []byte) (answer []
 	return answer, err
 }
 
-// stream asks, and takes answers of a kind as long as there are more.
+// stream sends a call, and passes answers of kind want to take until it reports that no more follow.
 func (c *caller) stream(ctx context.Context, k, want kind, body []byte,
 	take func([]byte) (more bool, err error)) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -123,7 +123,7 @@ func (c *caller) stream(ctx context.Context, k, want kind, body []byte,
 	c.mu.Unlock()
 	defer c.forget(number)
 	select {
-	case writing <- struct{}{}: // a member that hangs keeps one waiting for long, and no other
+	case writing <- struct{}{}: // a hanging member blocks one writer for long; the others give up with their contexts
 	case <-broken:
 		return ErrAway
 	case <-ctx.Done():
@@ -155,7 +155,7 @@ func (c *caller) forget(number uint64) {
 	delete(c.waiting, number)
 }
 
-// take has an answer of a kind taken.
+// take passes an answer of kind want to take. It returns a [FailedError] for a frameFailed.
 func (a answered) take(want kind, take func([]byte) (bool, error)) (more bool, err error) {
 	switch a.kind {
 	case want:
@@ -170,7 +170,8 @@ func (a answered) take(want kind, take func([]byte) (bool, error)) (more bool, e
 	return false, fmt.Errorf("%w: kind %d, not %d, is the answer", ErrFrame, a.kind, want)
 }
 
-// writeCall writes a call or its answer. What was written in part can be followed by nothing: the connection ends.
+// writeCall writes a call or its answer. It closes the connection after an error, as nothing may follow a partial
+// write.
 func writeCall(conn net.Conn, k kind, number uint64, body []byte) error {
 	frame := appendFrame(make([]byte, 0, frameHead+8+len(body)), k, encodeNumber(number), body)
 	err := conn.SetWriteDeadline(time.Now().Add(writeTime))
@@ -178,12 +179,12 @@ func writeCall(conn net.Conn, k kind, number uint64, body []byte) error {
 		_, err = conn.Write(frame)
 	}
 	if err != nil {
-		_ = conn.Close() // the first error says more
+		_ = conn.Close() // the first error is reported
 	}
 	return err
 }
 
-// callerOf is where a member is asked.
+// callerOf returns the caller for a member.
 func (l *Link) callerOf(member uint64) (*caller, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -201,7 +202,7 @@ func (l *Link) call(ctx context.Context, member uint64, k, want kind, body []byt
 	return c.call(ctx, k, want, body)
 }
 
-// Take hands transactions on to a member, at most [MaxTake] of at most [MaxTakeBytes].
+// Take forwards at most [MaxTake] transactions of at most [MaxTakeBytes] to a member.
 func (l *Link) Take(ctx context.Context, member uint64, encoded [][]byte) (Taken, error) {
 	body, err := l.call(ctx, member, frameTake, frameTaken, encodeTake(encoded))
 	if err != nil {
@@ -214,7 +215,7 @@ func (l *Link) Take(ctx context.Context, member uint64, encoded [][]byte) (Taken
 	return t, err
 }
 
-// Blocks asks a member for released blocks: the first of those asked for, and as many as a frame holds.
+// Blocks asks a member for released blocks. It returns the first of the range, and as many more as a frame holds.
 func (l *Link) Blocks(ctx context.Context, member uint64, from, to types.Height) ([][]byte, error) {
 	body, err := l.call(ctx, member, frameBlocks, frameBlocksOf, heights{from, to}.encode())
 	if err != nil {
@@ -223,7 +224,7 @@ func (l *Link) Blocks(ctx context.Context, member uint64, from, to types.Height)
 	return decodeBlocks(body)
 }
 
-// Pending asks a member for its pool.
+// Pending asks a member for a snapshot of its pool.
 func (l *Link) Pending(ctx context.Context, member uint64) (cluster.Pending, error) {
 	var p pool
 	c, err := l.callerOf(member)
@@ -240,7 +241,7 @@ func (l *Link) Pending(ctx context.Context, member uint64) (cluster.Pending, err
 	return cluster.Pending(p), err
 }
 
-// Lease asks a member whether this one may make the proof of a block, or of what else the handler gives a number.
+// Lease asks a member whether this one may prove a block, or another task to which the handler gives a number.
 func (l *Link) Lease(ctx context.Context, member uint64, height types.Height) (bool, error) {
 	body, err := l.call(ctx, member, frameLease, frameGranted, encodeNumber(uint64(height)))
 	if err != nil {
@@ -249,9 +250,9 @@ func (l *Link) Lease(ctx context.Context, member uint64, height types.Height) (b
 	return decodeGranted(body)
 }
 
-// Proof asks a member for the proof of the first of some blocks, or what else the handler gives a number, that has one
-// there, at most [MaxProofs]. Block 0 says
-// that none has.
+// Proof asks a member for the proof of the first of the given blocks for which it has one. There may be at most
+// [MaxProofs]. They may also be other tasks to which the handler gives numbers. It returns height 0 if there is no
+// proof.
 func (l *Link) Proof(ctx context.Context, member uint64, of []types.Height) (types.Height, []byte, error) {
 	c, err := l.callerOf(member)
 	if err != nil {
@@ -265,7 +266,7 @@ func (l *Link) Proof(ctx context.Context, member uint64, of []types.Height) (typ
 	return p.height, p.data, err
 }
 
-// Report asks a member how it is.
+// Report asks a member for its [Report].
 func (l *Link) Report(ctx context.Context, member uint64) (Report, error) {
 	body, err := l.call(ctx, member, frameReport, frameReportOf, nil)
 	if err != nil {
@@ -274,8 +275,8 @@ func (l *Link) Report(ctx context.Context, member uint64) (Report, error) {
 	return decodeReport(body)
 }
 
-// AskMembers asks a member which cluster it is of, and who its members are, as one that was added to it and has no log
-// yet. own is what it says of itself, of which Cluster is left out.
+// AskMembers asks a member for its cluster and the cluster's members. It is for a member that was added but has no log
+// yet. own is this member's Hello; its Cluster is ignored.
 func AskMembers(ctx context.Context, self Identity, to Peer, own Hello) (h Hello, members []byte, err error) {
 	own.Version, own.Member, own.Wall = version, self.pin.Member(), uint64(time.Now().UnixMilli())
 	own.Cluster = [16]byte{}
@@ -292,12 +293,13 @@ func AskMembers(ctx context.Context, self Identity, to Peer, own Hello) (h Hello
 	ended := make(chan error, 1)
 	go func() { ended <- c.use(conn) }()
 	members, err = c.call(ctx, frameMembers, frameMembersOf, nil)
-	_ = conn.Close() // nothing is on its way
+	_ = conn.Close() // no call is pending
 	<-ended
 	return h, members, err
 }
 
-// Calls of one connection that are answered at a time: all, and of those whose answers are long.
+// Bounds of the calls of one connection that are answered at a time: in total, and for those with long answers. Each
+// bound counts separately.
 const (
 	maxCalls = 256
 	maxLong  = 2
@@ -338,14 +340,14 @@ func (l *Link) answer(p *peer, conn *tls.Conn, reader *bufio.Reader) error {
 				defer writing.Unlock()
 				return writeCall(conn, k, number, answer)
 			})
-			if err != nil { // whoever sends what is no call is not to be listened to
+			if err != nil { // after an invalid call, nothing more is read
 				_ = conn.Close() // which ends the reading
 			}
 		})
 	}
 }
 
-// do does what a member asks, and writes the answer.
+// do executes a member's call, and writes the answer. An error means that the call was invalid or the write failed.
 func (l *Link) do(ctx context.Context, member uint64, k kind, body []byte, write func(kind, []byte) error) error {
 	handler := l.config.Handler
 	switch k {

@@ -11,10 +11,10 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// kind is what a frame holds.
+// kind is the type of a frame.
 type kind uint8
 
-// The kinds of frames. On the connection for calls a body begins with the number of its call.
+// The kinds of frames. On the calls connection, a body begins with the call's number.
 const (
 	frameHello     kind = 0x00
 	frameMessage   kind = 0x01 // raftpb.Message
@@ -30,25 +30,25 @@ const (
 	frameMembersOf kind = 0x0c
 	frameReport    kind = 0x0d
 	frameReportOf  kind = 0x0e
-	frameFailed    kind = 0x0f // a call's other answer
-	frameRefused   kind = 0x10 // instead of a Hello: the cause
+	frameFailed    kind = 0x0f // answer to any call that failed
+	frameRefused   kind = 0x10 // the cause, sent instead of a Hello
 	frameProof     kind = 0x11
 	frameProofPart kind = 0x12
 )
 
 const (
-	// MaxFrame is the most bytes that a frame's body has: a full block, and what is around it.
+	// MaxFrame bounds a frame's body, in bytes: a full block and its envelope.
 	MaxFrame = 8<<20 + 64<<10
-	// maxHello is the most bytes before a Hello was accepted.
+	// maxHello bounds a frame's body before a Hello is accepted.
 	maxHello = 512
 
 	frameHead = 4 + 1
 )
 
-// ErrFrame is the error of bytes that are no frame that may come.
+// ErrFrame is returned for an invalid or unexpected frame.
 var ErrFrame = errors.New("not a frame of the cluster's link")
 
-// appendFrame appends a frame, whose body may be in parts. Its length counts kind and body.
+// appendFrame appends a frame whose body may be in parts. The length field counts the kind and the body.
 func appendFrame(b []byte, k kind, body ...[]byte) []byte {
 	length := 1
 	for _, part := range body {
@@ -61,7 +61,7 @@ func appendFrame(b []byte, k kind, body ...[]byte) []byte {
 	return b
 }
 
-// appendMessage appends the frame of a message of raft.
+// appendMessage appends a raft message as a frame.
 func appendMessage(b []byte, m *raftpb.Message) ([]byte, error) {
 	from := len(b)
 	b, err := proto.MarshalOptions{}.MarshalAppend(append(b, make([]byte, frameHead)...), m)
@@ -77,10 +77,10 @@ func appendMessage(b []byte, m *raftpb.Message) ([]byte, error) {
 	return b, nil
 }
 
-// readFrame reads a frame whose body has at most limit bytes.
+// readFrame reads a frame with a body of at most limit bytes.
 func readFrame(r io.Reader, limit int) (kind, []byte, error) { return readFrameTo(nil, r, limit) }
 
-// readFrameTo is readFrame that uses the memory of another body if that is enough.
+// readFrameTo is like readFrame, but reuses the given memory for the body if it is large enough.
 func readFrameTo(memory []byte, r io.Reader, limit int) (kind, []byte, error) {
 	var head [frameHead]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

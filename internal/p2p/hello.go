@@ -9,27 +9,27 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// version is that of the frames.
+// version is the version of the link's protocol.
 const version = 3
 
-// maxProgram bounds the name of a program, in bytes.
+// maxProgram bounds a program's name, in bytes.
 const maxProgram = 128
 
-// Hello is what a member says of itself first, on each connection.
+// Hello is the first message of either side on each connection.
 type Hello struct {
 	Version   uint16
-	Chain     types.BlockHash // of block 0
-	Cluster   [16]byte        // zero: of a member that is about to join, and does not know it
+	Chain     types.BlockHash // hash of block 0
+	Cluster   [16]byte        // zero for a joining member, which does not know it yet
 	Member    uint64
 	Boot      uint64 // grows with each start
 	Term      uint64
-	LastIndex uint64            // of its log
-	Kinds     uint32            // a bit for each kind of entry that it knows
+	LastIndex uint64            // last index of its log
+	Kinds     uint32            // a bit for each kind of log entry that it supports
 	Pool      [sha256.Size]byte // digest of its pool's limits
-	Wall      uint64            // its clock, in Unix milliseconds
+	Wall      uint64            // wall clock, in Unix milliseconds
 	Program   string
-	Height    types.Height    // of its newest block
-	Producer  types.PublicKey // of the next block on that
+	Height    types.Height    // height of its newest block
+	Producer  types.PublicKey // producer of the block after it
 }
 
 func (h Hello) encode() []byte {
@@ -50,7 +50,7 @@ func (h Hello) encode() []byte {
 	return e.Data()
 }
 
-// decodeHello decodes what encode gives. Of another version it reads nothing but that.
+// decodeHello decodes a Hello. If its version differs from ours, only Version is set.
 func decodeHello(b []byte) (h Hello, err error) {
 	d := codec.NewDecoder(b)
 	if h.Version = d.U16(); d.Err() == nil && h.Version != version {
@@ -71,7 +71,7 @@ func decodeHello(b []byte) (h Hello, err error) {
 	return h, d.Finish()
 }
 
-// Cause is why a connection is refused.
+// Cause is the reason for refusing a connection.
 type Cause uint8
 
 // The causes.
@@ -80,14 +80,14 @@ const (
 	CauseVersion         // another version of the link
 	CauseChain           // another chain
 	CauseCluster         // another cluster
-	CauseUnknown         // no member
-	CauseRemoved         // no member any more
-	CausePin             // a member's id with another key
-	CauseBoot            // started later: this one is what it was before, or a copy of it
-	CauseForgotten       // it has forgotten what it promised
-	CauseKinds           // it does not know entries that the log may hold
+	CauseUnknown         // not a member
+	CauseRemoved         // no longer a member
+	CausePin             // a member's id, but another key
+	CauseBoot            // the member was started later elsewhere: this is an older state or a copy of it
+	CauseForgotten       // its disk lacks promises that it made
+	CauseKinds           // it does not support all kinds of entries that the log may hold
 	CausePool            // its pool has other limits
-	CauseRecovered       // what it was a member of has been recovered without it
+	CauseRecovered       // its cluster was recovered without it
 	causes
 )
 
@@ -111,7 +111,7 @@ var causeReasons = [causes]string{
 	"it is of what this cluster was before it was recovered: its disk must not run",
 }
 
-// String is the cause in a word, as metrics have it.
+// String returns the cause's name, as used in metrics.
 func (c Cause) String() string {
 	if c >= causes {
 		return "other"
@@ -119,19 +119,19 @@ func (c Cause) String() string {
 	return causeNames[c]
 }
 
-// Causes are all causes in a word, as metrics have them.
+// Causes returns the names of all causes but CauseNone, as used in metrics.
 func Causes() []string { return causeNames[CauseNone+1:] }
 
-// Final tells whether time does not mend what a connection is refused for: a member that is told so ends.
+// Final reports whether a refusal is permanent. A member that receives a permanent refusal exits.
 func (c Cause) Final() bool { return (&Refusal{Cause: c}).emergency() != nil }
 
-// Refusal is the error of a connection that one member refuses another.
+// Refusal is the error of a refused connection.
 type Refusal struct {
 	Cause  Cause
-	Told   bool            // by the other one; else this one refuses
-	Theirs types.BlockHash // genesis of the other one; zero where it is not known
+	Told   bool            // received from the other side; else this side refuses
+	Theirs types.BlockHash // the other side's genesis block; zero if unknown
 	Ours   types.BlockHash
-	Height types.Height // of CauseRemoved and CauseRecovered: of the newest block then; 0 where it is not known
+	Height types.Height // newest block at a CauseRemoved or CauseRecovered; 0 if unknown
 }
 
 func (r *Refusal) Error() string {
@@ -146,7 +146,7 @@ func (r *Refusal) Error() string {
 	return "refused: " + causeReasons[r.Cause]
 }
 
-// emergency is what a member is told that is refused for good; nil for other causes.
+// emergency returns the emergency of the refused member if the refusal is permanent, else nil.
 func (r *Refusal) emergency() *emergency.Emergency {
 	switch r.Cause {
 	case CauseChain:
@@ -173,7 +173,7 @@ func (r *Refusal) encode() []byte {
 	return e.Data()
 }
 
-// decodeRefusal decodes what another member encoded. Of another version it reads the cause.
+// decodeRefusal decodes another member's refusal. If the versions differ, only the cause is set.
 func decodeRefusal(b []byte, own Hello) (*Refusal, error) {
 	d := codec.NewDecoder(b)
 	r := &Refusal{Cause: Cause(d.U8()), Told: true, Ours: own.Chain}
@@ -185,15 +185,15 @@ func decodeRefusal(b []byte, own Hello) (*Refusal, error) {
 	return r, d.Finish()
 }
 
-// past is what a cluster remembers of a member that comes.
+// past is a cluster's record of a former member.
 type past struct {
 	removed   bool
 	recovered bool
-	height    types.Height // of the newest block then
+	height    types.Height // newest block at that time
 }
 
-// promise is the most that a member is known to have promised: a term, and in it the last entry that it acknowledged.
-// A higher term says nothing of the index, as its leader may have replaced what came before.
+// promise is the highest known promise of a member: a term, and the last entry that it acknowledged in that term. A
+// higher term resets the index, as its leader may have replaced earlier entries.
 type promise struct{ term, index uint64 }
 
 func (p *promise) raise(term, index uint64) {
@@ -204,7 +204,8 @@ func (p *promise) raise(term, index uint64) {
 	}
 }
 
-// judge tells why a peer's Hello is refused. own is this member's, peer what is known of the other.
+// judge returns the cause for refusing Hello h, if any. own is this member's Hello; peer is the known state of the
+// sender, nil if it is not a member.
 func judge(own, h Hello, required uint32, peer *known, was past, pin Pin) Cause {
 	joining := h.Cluster == [16]byte{} || own.Cluster == [16]byte{} // it has neither log nor pool yet
 	switch {

@@ -1,6 +1,6 @@
-// Package p2p carries what the members of a cluster tell one another, over TLS 1.3 with a key of each member's own and
-// no authority. There are three connections from each member to each other. What a stranger can make a member do is
-// bounded by a Hello: before it nothing is read that is longer. Whose key is not known is not told why he is refused.
+// Package p2p connects the members of a cluster over TLS 1.3. Each member has its own key, and there is no certificate
+// authority. Each member dials three connections to each other member. Before a Hello is accepted, a frame must be no
+// longer than a Hello, which bounds the work that a stranger can cause.
 package p2p
 
 import (
@@ -19,13 +19,13 @@ import (
 	"time"
 )
 
-// Pin is what a member is known by: the SHA-256 of its certificate's SubjectPublicKeyInfo.
+// Pin identifies a member's key: the SHA-256 of its certificate's SubjectPublicKeyInfo.
 type Pin [sha256.Size]byte
 
-// String is the pin in hex.
+// String returns the pin in hex.
 func (p Pin) String() string { return hex.EncodeToString(p[:]) }
 
-// ParsePin reads what String gives.
+// ParsePin parses the result of String.
 func ParsePin(s string) (p Pin, err error) {
 	b, err := hex.DecodeString(s)
 	if err != nil || len(b) != len(p) {
@@ -34,25 +34,25 @@ func ParsePin(s string) (p Pin, err error) {
 	return Pin(b), nil
 }
 
-// Member is the id of the member with this pin. A key is made with each member's directory and never again, so an id is
-// not used twice; it is never zero.
+// Member returns the id of the member with this pin. Each member's directory gets a new key, so an id is never reused.
+// It is never zero.
 func (p Pin) Member() uint64 { return max(1, binary.BigEndian.Uint64(p[:])) }
 
-// Identity is a member's key, and a certificate that it made itself.
+// Identity is a member's key with a self-signed certificate.
 type Identity struct {
 	certificate tls.Certificate
 	pin         Pin
 }
 
-// Pin is what the others know the member by.
+// Pin returns the pin of the identity's key.
 func (i Identity) Pin() Pin { return i.pin }
 
-// errNoKey is the error of a file that holds no member's key.
+// errNoKey is returned for a file without a member's key.
 var errNoKey = errors.New("it holds no Ed25519 key as PKCS #8 in PEM")
 
 const pemKey = "PRIVATE KEY"
 
-// NewKey makes a member's key, as PEM of PKCS #8.
+// NewKey generates a member's key, encoded as PKCS #8 in PEM.
 func NewKey() ([]byte, error) {
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -62,7 +62,7 @@ func NewKey() ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: pemKey, Bytes: encoded}), err
 }
 
-// ReadIdentity makes the identity of what [NewKey] gave.
+// ReadIdentity returns the identity of a key that [NewKey] generated.
 func ReadIdentity(key []byte) (Identity, error) {
 	block, rest := pem.Decode(key)
 	if block == nil || block.Type != pemKey || len(rest) > 0 {
@@ -73,7 +73,7 @@ func ReadIdentity(key []byte) (Identity, error) {
 	if err != nil || !ok {
 		return Identity{}, errNoKey
 	}
-	// Nobody looks at anything in it except the key: a pin does not expire.
+	// Peers check only the key: a pin does not expire.
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1),
 		Subject:      pkix.Name{CommonName: "cairn member"},
@@ -93,33 +93,33 @@ func ReadIdentity(key []byte) (Identity, error) {
 
 func pinOf(c *x509.Certificate) Pin { return sha256.Sum256(c.RawSubjectPublicKeyInfo) }
 
-// channel is what a connection is for. Each has the name of its protocol in TLS (ALPN).
+// channel is the purpose of a connection. Each has its own ALPN protocol name.
 type channel int
 
 const (
 	order channel = iota // MsgApp and MsgSnap, which must stay in order
-	pulse                // raft's other messages, which must not wait behind them
-	calls                // requests and their answers
+	pulse                // other raft messages, which must not wait behind those
+	calls                // calls and their answers
 	channels
 )
 
 var protocols = [channels]string{"cairn-order/1", "cairn-pulse/1", "cairn-calls/1"}
 
-// TLS is the configuration of either end of a link for something else than a cluster, which has a name of its own in
-// TLS (ALPN). pin is that of the one that is dialed; nil where the end listens, which judges by [PinOf].
+// TLS returns the configuration of either end of a connection outside a cluster, with its own ALPN protocol name. A
+// dialing end gives the pin that it expects; a listening end gives nil, and checks [PinOf] itself.
 func (i Identity) TLS(pin *Pin, name string) *tls.Config { return i.config(pin, name) }
 
-// PinOf is the pin of the other end of a connection whose handshake is over.
+// PinOf returns the peer's pin after a completed handshake.
 func PinOf(s tls.ConnectionState) Pin { return pinOf(s.PeerCertificates[0]) }
 
-// config is that of both ends. Whose key the other end has is judged by its Hello, on a listening member; pin is that
-// of the member that is dialed.
+// config returns the TLS configuration of either end. A dialing end gives the pin that it expects; a listening one
+// gives nil, and checks the peer's key with its Hello.
 func (i Identity) config(pin *Pin, names ...string) *tls.Config {
 	return &tls.Config{
 		MinVersion:             tls.VersionTLS13,
 		Certificates:           []tls.Certificate{i.certificate},
 		ClientAuth:             tls.RequireAnyClientCert,
-		InsecureSkipVerify:     true, // no authority vouches for anyone: VerifyConnection compares the pin
+		InsecureSkipVerify:     true, // there is no authority: VerifyConnection checks the pin
 		NextProtos:             names,
 		SessionTicketsDisabled: true,
 		VerifyConnection: func(s tls.ConnectionState) error {

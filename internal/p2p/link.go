@@ -17,39 +17,39 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Times of the link.
+// Timeouts of the link.
 const (
-	helloTime   = 5 * time.Second // for a handshake and both Hellos
+	helloTime   = 5 * time.Second // for the handshake and both Hellos
 	firstPause  = 50 * time.Millisecond
-	longestWait = time.Second // between two attempts to reach a member: a cluster is to be whole soon after a cut
+	longestWait = time.Second // maximum backoff between dials: a cluster must reconnect soon after a partition
 	writeTime   = 20 * time.Second
-	deadTime    = 3 * time.Second // that what was sent may go without the other machine's word for it
+	deadTime    = 3 * time.Second // for which sent data may remain unacknowledged
 )
 
-// maxStrangers is how many connections may be open whose Hello has not come; one more displaces the oldest.
+// maxStrangers bounds the connections that have not sent a Hello. A further one displaces the oldest.
 const maxStrangers = 64
 
-// Handler is the member that a link serves. Its methods are called from many goroutines.
+// Handler is the member that a link serves. Its methods must be safe for concurrent use.
 type Handler interface {
-	// Deliver takes a message of raft that another member sent to this one. It does not wait.
+	// Deliver takes a raft message that another member sent to this one. It must not block.
 	Deliver(m *raftpb.Message)
-	// Unreachable says that messages to a member may be lost, also a snapshot. It does not wait.
+	// Unreachable reports that messages to a member, including a snapshot, may be lost. It must not block.
 	Unreachable(member uint64)
-	// Take takes transactions that another member was sent.
+	// Take accepts transactions that another member forwards.
 	Take(ctx context.Context, from uint64, encoded [][]byte) Taken
-	// Blocks are released blocks, the first of those asked for at least.
+	// Blocks returns released blocks, at least the first of the range.
 	Blocks(from, to types.Height) ([][]byte, error)
-	// Pending is the pool.
+	// Pending returns a snapshot of the pool.
 	Pending() (cluster.Pending, error)
-	// Lease tells whether a member may make the proof of a block.
+	// Lease reports whether a member may make the proof of a block.
 	Lease(member uint64, height types.Height) bool
-	// Proof is the proof of the first of some blocks that has one here; block 0 says that none has.
+	// Proof returns the proof of the first of the given blocks that has one, or height 0 if none has.
 	Proof(of []types.Height) (types.Height, []byte, error)
-	// Members are the members as the log has them, encoded as the handler will.
+	// Members returns the members according to the log, in an encoding that the handler defines.
 	Members() []byte
-	// Report is what the member tells of itself.
+	// Report returns this member's answer to a health check.
 	Report() Report
-	// Refused is told that another member refuses this one, for a cause that time does not mend. It does not wait.
+	// Refused reports that another member has permanently refused this one. It must not block.
 	Refused(by Peer, r *Refusal)
 }
 
@@ -60,30 +60,30 @@ type Peer struct {
 	Name    string
 }
 
-// ID is the member's.
+// ID returns the member's id.
 func (p Peer) ID() uint64 { return p.Pin.Member() }
 
-// Config is what a link is made of.
+// Config configures a link.
 type Config struct {
 	Identity Identity
 	Handler  Handler
-	// Hello is what this member says of itself at the moment; Version, Member and Wall are the link's to set.
+	// Hello returns this member's current Hello. The link sets Version, Member and Wall.
 	Hello func() Hello
-	// Required are the kinds of entries that the log may hold: a bit for each.
+	// Required has a bit for each kind of entry that the log may hold.
 	Required uint32
-	// Past, unless nil, is who was removed and which identities the cluster had before it was recovered.
+	// Past, unless nil, returns the removed members and the cluster's identities before recoveries.
 	Past func() ([]cluster.Gone, []cluster.Former)
 	Log  *slog.Logger
 }
 
-// known is what a link knows of another member.
+// known is a link's persistent knowledge of another member.
 type known struct {
 	Peer
 	boot     uint64
 	promised promise
 }
 
-// Link is a member's end of all its connections. It is safe for concurrent use.
+// Link is a member's end of its connections to all others. It is safe for concurrent use.
 type Link struct {
 	config  Config
 	self    uint64
@@ -91,29 +91,29 @@ type Link struct {
 	end     context.CancelFunc
 	running sync.WaitGroup
 
-	mu        sync.Mutex // guards the fields below, and those of every peer
+	mu        sync.Mutex // guards the fields below and the mutable fields of every peer
 	peers     map[uint64]*peer
-	removed   map[uint64]string // the names of those who were members before
+	removed   map[uint64]string // names of former members
 	strangers []net.Conn
 	refused   [causes]refusals
 }
 
-// refusals are the Hellos that were refused for a cause.
+// refusals counts the refused Hellos of one cause.
 type refusals struct {
 	count  uint64
 	last   time.Time
-	member uint64    // of whom the log was told last
-	told   time.Time // when
+	member uint64    // last member that was logged
+	told   time.Time // time of that log line
 }
 
-// The log is told of a refusal once, not for each connection: of the same member again after refusalAgain. Strangers
-// can have many, so for one cause there are refusalPause between two lines.
+// Refusals are logged at a limited rate, as refused members retry: for each cause once per refusalPause, and for the
+// same member once per refusalAgain.
 const (
 	refusalPause = 10 * time.Second
 	refusalAgain = time.Hour
 )
 
-// New makes a link that reaches nobody yet.
+// New returns a link without peers. It dials nobody until SetPeers is called.
 func New(config Config) *Link {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
@@ -129,15 +129,15 @@ func New(config Config) *Link {
 	}
 }
 
-// hello is what this member says of itself now.
+// hello returns this member's current Hello.
 func (l *Link) hello() Hello {
 	h := l.config.Hello()
 	h.Version, h.Member, h.Wall = version, l.self, uint64(time.Now().UnixMilli())
 	return h
 }
 
-// SetPeers says who the members are, this one among them or not. Connections with whoever is not among them any more
-// are cut, and it is told why when it comes again.
+// SetPeers sets the cluster's members, which may include this one. Connections to former members are closed. A former
+// member that reconnects is refused with CauseRemoved.
 func (l *Link) SetPeers(members []Peer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -152,15 +152,15 @@ func (l *Link) SetPeers(members []Peer) {
 		}
 	}
 	for _, m := range members {
-		delete(l.removed, m.ID()) // only its address is another one
+		delete(l.removed, m.ID()) // it may only have a new address
 		if _, is := l.peers[m.ID()]; !is && m.ID() != l.self {
 			l.peers[m.ID()] = l.newPeer(m)
 		}
 	}
 }
 
-// Send sends a message of raft to the member that it names, and never blocks: a message that cannot go now is dropped,
-// and the handler told so.
+// Send sends a raft message to its recipient without blocking. A message that cannot be queued is dropped, and reported
+// to the handler as Unreachable.
 func (l *Link) Send(m *raftpb.Message) {
 	l.mu.Lock()
 	p := l.peers[m.GetTo()]
@@ -170,18 +170,18 @@ func (l *Link) Send(m *raftpb.Message) {
 	}
 }
 
-// Close ends all connections, and waits for what serves them.
+// Close closes all connections, and waits for the link's goroutines.
 func (l *Link) Close() {
 	l.end()
 	l.mu.Lock()
 	for _, c := range l.strangers {
-		_ = c.Close() // nobody is at the other end yet
+		_ = c.Close() // its peer is not identified yet
 	}
 	l.mu.Unlock()
 	l.running.Wait()
 }
 
-// channelOf is the connection on which a message goes.
+// channelOf returns the channel of a message.
 func channelOf(m *raftpb.Message) channel {
 	if cluster.LaneOf(m) == cluster.Ordered {
 		return order
@@ -189,14 +189,14 @@ func channelOf(m *raftpb.Message) channel {
 	return pulse
 }
 
-// remote are the messages of raft that members send one another.
+// remote lists the types of raft messages that members exchange.
 var remote = []raftpb.MessageType{
 	raftpb.MsgApp, raftpb.MsgAppResp, raftpb.MsgVote, raftpb.MsgVoteResp, raftpb.MsgSnap, raftpb.MsgHeartbeat,
 	raftpb.MsgHeartbeatResp, raftpb.MsgTransferLeader, raftpb.MsgTimeoutNow, raftpb.MsgPreVote, raftpb.MsgPreVoteResp,
 }
 
-// observe remembers what a member's message promises: terms, but for those of a vote before the vote, and entries that
-// it acknowledged.
+// observe records the promises in a member's message: its term, unless it is a pre-vote's, and the entries that it
+// acknowledges.
 func (l *Link) observe(m *raftpb.Message) {
 	var index uint64
 	switch m.GetType() {
@@ -214,7 +214,7 @@ func (l *Link) observe(m *raftpb.Message) {
 	}
 }
 
-// promises are what members have promised so far.
+// promises returns a snapshot of all members' promises.
 func (l *Link) promises() map[uint64]promise {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -225,8 +225,8 @@ func (l *Link) promises() map[uint64]promise {
 	return all
 }
 
-// meet judges the Hello of a member that came with a pin, and counts it if it is refused. promised is what members had
-// promised before it was made: another connection may have brought a promise meanwhile, which it knows nothing of.
+// meet judges the Hello of a member with the given pin, and counts a refusal. promised must have been taken before the
+// Hello was made: a promise that arrives later on another connection may be newer than the Hello.
 func (l *Link) meet(h Hello, pin Pin, promised map[uint64]promise) error {
 	own := l.hello()
 	was := l.past(h)
@@ -251,7 +251,7 @@ func (l *Link) meet(h Hello, pin Pin, promised map[uint64]promise) error {
 	return nil
 }
 
-// past is what the cluster remembers of a member that comes.
+// past returns the cluster's record of a Hello's sender as a former member.
 func (l *Link) past(h Hello) (was past) {
 	if l.config.Past == nil {
 		return was
@@ -270,28 +270,28 @@ func (l *Link) past(h Hello) (was past) {
 	return was
 }
 
-// LastRefused is when a connection was last refused for a cause; zero if none was.
+// LastRefused returns the time of the last refusal for a cause, or zero if there was none.
 func (l *Link) LastRefused(c Cause) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.refused[c].last
 }
 
-// Status is what a link knows of a member.
+// Status is a link's view of a member.
 type Status struct {
 	Peer
-	Connected bool          // all connections that this member dials are up, and it answers
-	Hello     Hello         // the last, empty before one
-	Fault     string        // why it is not; empty if it is
-	Refused   string        // why the two do not go together, if that is the fault
-	Report    Report        // the last, empty where none came lately
-	Offset    time.Duration // how far its clock is ahead, if it goes on as it did then
+	Connected bool          // all outgoing connections are up, and it answers
+	Hello     Hello         // last one received, or zero
+	Fault     string        // why it is not connected; empty if it is
+	Refused   string        // the refusal, if that is the fault
+	Report    Report        // last health check, zero if it failed
+	Offset    time.Duration // its clock minus this one's, extrapolated from the report
 }
 
-// Reported tells whether the member has told lately how it is: the report is of then.
+// Reported reports whether s holds a Report, that is, whether the last health check succeeded.
 func (s Status) Reported() bool { return s.Report.Wall != 0 }
 
-// Peers is what the link knows of the members, by their ids.
+// Peers returns the status of every other member, by id.
 func (l *Link) Peers() map[uint64]Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -314,7 +314,7 @@ func (l *Link) Peers() map[uint64]Status {
 	return all
 }
 
-// Offsets is what the method of cluster.Link says.
+// Offsets implements the method of cluster.Link.
 func (l *Link) Offsets() (others map[uint64]time.Duration, own time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -333,7 +333,7 @@ func (l *Link) Offsets() (others map[uint64]time.Duration, own time.Duration) {
 	return others, setBack(oldest, now)
 }
 
-// tellOf tells the log of a member that was refused, with how many connections were for that cause.
+// tellOf logs the refusal of a member, with the count of refusals for that cause.
 func (l *Link) tellOf(member uint64, r *Refusal, from net.Addr) {
 	l.mu.Lock()
 	of, now := &l.refused[r.Cause], time.Now()
@@ -356,7 +356,7 @@ func (l *Link) tellOf(member uint64, r *Refusal, from net.Addr) {
 	}
 }
 
-// Refused counts the Hellos that were refused, by cause.
+// Refused returns the counts of refused Hellos, by cause.
 func (l *Link) Refused() map[string]uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -367,5 +367,5 @@ func (l *Link) Refused() map[string]uint64 {
 	return counts
 }
 
-// errNotYet is the fault of a connection that was not made yet.
+// errNotYet is the fault of a connection that has not been made yet.
 var errNotYet = errors.New("not reached yet")

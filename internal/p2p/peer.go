@@ -16,30 +16,30 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 )
 
-// peer is another member, and the connections that this one dials to it.
+// peer is another member, with this member's connections to it.
 type peer struct {
 	known
 	link   *Link
 	ctx    context.Context
 	end    context.CancelFunc
-	out    [calls]outbox // order and pulse
+	out    [calls]outbox // for order and pulse
 	caller caller
-	said   said                    // under the link's lock, as the rest
-	faults [channels]error         // why a connection is not up
-	inward [channels]net.Conn      // what the peer dialed
-	again  [channels]chan struct{} // hurries the next attempt
+	said   said                    // guarded by the link's lock, as are the fields below
+	faults [channels]error         // why a connection is down, or nil
+	inward [channels]net.Conn      // connections that the peer dialed
+	again  [channels]chan struct{} // skips the backoff before the next dial
 }
 
-// said is what a member has said of itself last.
+// said holds the last messages of a member about itself.
 type said struct {
 	hello  Hello
 	report Report
-	told   time.Time // when it said its report, by this member's clocks
-	silent bool      // the last question how it is had no answer in time
+	told   time.Time // estimated local time at which the report was made
+	silent bool      // the last health check timed out
 }
 
-// offset is how far the member's wall clock is ahead of this one's. That may have been set since the report: the
-// monotonic clock says how long ago it was.
+// offset returns the member's wall clock minus this one's. The member's clock is advanced by the monotonic time since
+// the report, as this member's wall clock may have been set in between.
 func (s said) offset() time.Duration {
 	if s.report.Wall == 0 {
 		return 0
@@ -49,12 +49,12 @@ func (s said) offset() time.Duration {
 	return wall.Sub(now)
 }
 
-// setBack is how far this member's clock has been set back since a moment by both its clocks; forward is less than 0.
+// setBack returns how far this member's wall clock was set back between two readings; negative if it was set forward.
 func setBack(since, now time.Time) time.Duration {
 	return since.Round(0).Add(now.Sub(since)).Sub(now.Round(0))
 }
 
-// newPeer begins to reach a member.
+// newPeer starts the goroutines that connect to a member.
 func (l *Link) newPeer(m Peer) *peer {
 	p := &peer{known: known{Peer: m}, link: l}
 	p.ctx, p.end = context.WithCancel(l.ctx)
@@ -69,16 +69,16 @@ func (l *Link) newPeer(m Peer) *peer {
 	return p
 }
 
-// askPause is the time between two questions how a member is, and askTime how long it has to answer.
+// askPause is the interval between health checks, and askTime the time limit of one.
 const (
 	askPause = 250 * time.Millisecond
 	askTime  = 2 * time.Second
 )
 
-// errSilent is the fault of a member whose connections are up and that does not answer: it hangs, or the way does.
+// errSilent is the fault of a member that does not answer although its connections are up: it or the network hangs.
 var errSilent = errors.New("it does not answer")
 
-// ask asks the member how it is until it is removed. The time on the way is taken to be the same there and back.
+// ask runs health checks until the member is removed. It assumes that a call and its answer take equally long.
 func (p *peer) ask() {
 	ticker := time.NewTicker(askPause)
 	defer ticker.Stop()
@@ -99,7 +99,7 @@ func (p *peer) ask() {
 	}
 }
 
-// keep keeps a connection up.
+// keep dials a connection, uses it, and redials with backoff until the member is removed.
 func (p *peer) keep(c channel) {
 	for wait := firstPause; p.ctx.Err() == nil; wait = min(2*wait, longestWait) {
 		conn, err := p.dial(c)
@@ -126,8 +126,8 @@ func (p *peer) keep(c channel) {
 	}
 }
 
-// fault notes why a connection is down, nil if it is up, and tells the handler of a refusal that time does not mend.
-// Another key at the address says nothing of this member.
+// fault records why a connection is down, nil if it is up. It reports permanent refusals to the handler, except
+// CausePin: another key at the peer's address does not concern this member.
 func (p *peer) fault(c channel, err error) {
 	p.link.mu.Lock()
 	p.faults[c] = err
@@ -138,7 +138,7 @@ func (p *peer) fault(c channel, err error) {
 	}
 }
 
-// dial connects, and exchanges Hellos.
+// dial connects to the peer, exchanges Hellos, and judges the peer's.
 func (p *peer) dial(c channel) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(p.ctx, helloTime)
 	defer cancel()
@@ -153,23 +153,24 @@ func (p *peer) dial(c channel) (net.Conn, error) {
 	return conn, nil
 }
 
-// dial connects to a member, says a Hello, which is made once the connection is up, and returns the other's.
+// dial connects to a member, sends the Hello that own returns once the connection is up, and returns the member's
+// Hello.
 func dial(ctx context.Context, self Identity, to Peer, c channel, own func() Hello) (_ net.Conn, h Hello, err error) {
 	dialer := net.Dialer{KeepAliveConfig: keepAlive}
 	raw, err := dialer.DialContext(ctx, "tcp", to.Address)
 	if err != nil {
 		return nil, h, err
 	}
-	// What cannot be set only makes a dead connection last longer.
+	// If this fails, a dead connection only lasts longer.
 	_ = boundSilence(raw, deadTime)
 	conn := tls.Client(raw, self.config(&to.Pin, protocols[c]))
-	stop := context.AfterFunc(ctx, func() { _ = raw.Close() }) // ends what reads or writes
+	stop := context.AfterFunc(ctx, func() { _ = raw.Close() }) // interrupts reads and writes
 	defer func() {
 		if !stop() && err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
-			_ = conn.Close() // the first error says more
+			_ = conn.Close() // the first error is reported
 		}
 	}()
 	if err := conn.HandshakeContext(ctx); err != nil {
@@ -197,7 +198,7 @@ func dial(ctx context.Context, self Identity, to Peer, c channel, own func() Hel
 
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 3 * time.Second, Interval: time.Second, Count: 3}
 
-// begin has a connection take what is sent from now on, before anyone is told that it is up.
+// begin makes a connection accept messages or calls. It must be called before the connection is reported as up.
 func (p *peer) begin(c channel, conn net.Conn) {
 	if c == calls {
 		p.caller.begin(conn)
@@ -206,21 +207,21 @@ func (p *peer) begin(c channel, conn net.Conn) {
 	p.out[c].open()
 }
 
-// use uses a connection that has begun until it breaks.
+// use serves a connection that has begun until it breaks.
 func (p *peer) use(c channel, conn net.Conn) error {
-	stop := context.AfterFunc(p.ctx, func() { _ = conn.Close() }) // ends what reads or writes
+	stop := context.AfterFunc(p.ctx, func() { _ = conn.Close() }) // interrupts reads and writes
 	defer stop()
 	if c == calls {
 		return p.caller.use(conn)
 	}
-	// Nothing comes on it except its end.
+	// The peer sends nothing on it: a read returns only when the connection ends.
 	ended := make(chan error, 1)
 	p.link.running.Go(func() {
 		_, err := conn.Read(make([]byte, 1))
 		if err == nil {
 			err = ErrFrame
 		}
-		_ = conn.Close() // the writer may wait on it
+		_ = conn.Close() // unblocks the writer
 		ended <- err
 	})
 	box := &p.out[c]
@@ -229,7 +230,7 @@ func (p *peer) use(c channel, conn net.Conn) error {
 	return errors.Join(err, conn.Close())
 }
 
-// write writes what is put into a box.
+// write writes the outbox's messages to a connection until it fails or ended reports its end.
 func write(box *outbox, conn net.Conn, ended <-chan error) error {
 	w := bufio.NewWriterSize(conn, 64<<10)
 	var frame []byte
@@ -257,23 +258,22 @@ func write(box *outbox, conn net.Conn, ended <-chan error) error {
 	}
 }
 
-// Bounds of what waits for a connection: messages, and bytes of the entries in them. Raft itself has no more than so
-// many bytes on the way to a member.
+// Bounds of an outbox: messages, and bytes of their entries. Raft has fewer bytes in flight to a member.
 const (
 	maxQueued      = 4096
 	maxQueuedBytes = 72 << 20
 )
 
-// outbox is what waits to be written.
+// outbox is a queue of messages to be written.
 type outbox struct {
 	mu    sync.Mutex
 	up    bool
 	queue []*raftpb.Message
 	bytes int
-	ready chan struct{} // has a value if there is something
+	ready chan struct{} // holds a value if the queue is not empty
 }
 
-// put adds a message; false: there is no connection, or no room.
+// put appends a message. It reports false if there is no connection or no room.
 func (b *outbox) put(m *raftpb.Message) bool {
 	size := 0
 	for _, e := range m.GetEntries() {
@@ -292,7 +292,7 @@ func (b *outbox) put(m *raftpb.Message) bool {
 	return true
 }
 
-// take takes all that waits.
+// take empties the queue, and returns its messages.
 func (b *outbox) take() []*raftpb.Message {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -14,11 +14,11 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Serve accepts connections until the link is closed, and closes the listener then.
+// Serve accepts connections until the link is closed, and then closes the listener.
 func (l *Link) Serve(listener net.Listener) error {
-	stop := context.AfterFunc(l.ctx, func() { _ = listener.Close() }) // ends Accept
+	stop := context.AfterFunc(l.ctx, func() { _ = listener.Close() }) // interrupts Accept
 	defer func() {
-		// A connection that comes as the link is closed may bring this to its end first.
+		// If Accept returned first because a connection came during the close, the listener is still open.
 		if stop() {
 			_ = listener.Close()
 		}
@@ -38,12 +38,12 @@ func (l *Link) Serve(listener net.Listener) error {
 	}
 }
 
-// welcome serves a connection; the oldest whose Hello has not come makes way.
+// welcome starts to serve a connection. If too many have not sent a Hello, it closes the oldest of them.
 func (l *Link) welcome(conn net.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.strangers) >= maxStrangers {
-		_ = l.strangers[0].Close() // what serves it ends
+		_ = l.strangers[0].Close() // its serve goroutine then ends
 		l.strangers = slices.Delete(l.strangers, 0, 1)
 	}
 	l.strangers = append(l.strangers, conn)
@@ -54,12 +54,12 @@ func (l *Link) welcome(conn net.Conn) {
 	})
 }
 
-// serve serves a connection until it ends.
+// serve serves an incoming connection until it ends.
 func (l *Link) serve(raw net.Conn) error {
-	stop := context.AfterFunc(l.ctx, func() { _ = raw.Close() }) // ends what reads or writes
+	stop := context.AfterFunc(l.ctx, func() { _ = raw.Close() }) // interrupts reads and writes
 	defer stop()
 	conn := tls.Server(raw, l.config.Identity.config(nil, protocols[:]...))
-	defer func() { _ = conn.Close() }() // it has failed already, or is of no use
+	defer func() { _ = conn.Close() }() // the connection is of no use any more
 	p, c, err := l.greet(raw, conn)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (l *Link) serve(raw net.Conn) error {
 	if c == calls {
 		return l.answer(p, conn, reader)
 	}
-	var body []byte // of which a message keeps nothing
+	var body []byte // reused: no message aliases it
 	for {
 		var k kind
 		if k, body, err = readFrameTo(body, reader, MaxFrame); err != nil {
@@ -84,7 +84,7 @@ func (l *Link) serve(raw net.Conn) error {
 	}
 }
 
-// greet does the handshake and exchanges Hellos: it tells who is there, and on which connection.
+// greet completes the handshake and exchanges Hellos. It returns the peer and the channel.
 func (l *Link) greet(raw net.Conn, conn *tls.Conn) (p *peer, c channel, err error) {
 	defer func() {
 		l.mu.Lock()
@@ -114,7 +114,7 @@ func (l *Link) greet(raw net.Conn, conn *tls.Conn) (p *peer, c channel, err erro
 		return nil, 0, err
 	}
 	if err = l.meet(h, pinOf(state.PeerCertificates[0]), promised); err == nil && h.Cluster == [16]byte{} && c != calls {
-		err = &Refusal{Cause: CauseCluster} // who does not know it yet can only ask
+		err = &Refusal{Cause: CauseCluster} // a member that does not know its cluster may only make calls
 	}
 	if refusal := new(Refusal); errors.As(err, &refusal) {
 		_, sent := conn.Write(appendFrame(nil, frameRefused, refusal.encode()))
@@ -130,8 +130,8 @@ func (l *Link) greet(raw net.Conn, conn *tls.Conn) (p *peer, c channel, err erro
 	return p, c, conn.SetDeadline(time.Time{})
 }
 
-// enter makes a connection that of its channel, instead of one before, and has a member that is there now be dialed at
-// once.
+// enter registers an incoming connection, and closes the earlier one of the same peer and channel. It also triggers
+// immediate dials to the peer, as it is up now.
 func (l *Link) enter(member uint64, c channel, conn net.Conn) *peer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -140,7 +140,7 @@ func (l *Link) enter(member uint64, c channel, conn net.Conn) *peer {
 		return nil
 	}
 	if before := p.inward[c]; before != nil {
-		_ = before.Close() // what serves it ends
+		_ = before.Close() // its serve goroutine then ends
 	}
 	p.inward[c] = conn
 	for _, again := range p.again {
@@ -149,11 +149,11 @@ func (l *Link) enter(member uint64, c channel, conn net.Conn) *peer {
 		default:
 		}
 	}
-	context.AfterFunc(p.ctx, func() { _ = conn.Close() }) // the member was removed
+	context.AfterFunc(p.ctx, func() { _ = conn.Close() }) // once the member is removed
 	return p
 }
 
-// leave forgets a connection.
+// leave unregisters an incoming connection.
 func (l *Link) leave(p *peer, c channel, conn net.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -162,8 +162,8 @@ func (l *Link) leave(p *peer, c channel, conn net.Conn) {
 	}
 }
 
-// decodeMessage decodes a message of raft, which must be from the member on the other end, to this one, and one that
-// goes on its connection.
+// decodeMessage decodes a raft message. It must be from the connection's peer, to this member, and of the connection's
+// channel.
 func decodeMessage(k kind, body []byte, c channel, from, to uint64) (*raftpb.Message, error) {
 	if k != frameMessage {
 		return nil, fmt.Errorf("%w: kind %d instead of a message", ErrFrame, k)

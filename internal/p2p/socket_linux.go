@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// tcpUserTimeout is TCP_USER_TIMEOUT (tcp(7)), which package syscall does not name on every processor.
+// tcpUserTimeout is TCP_USER_TIMEOUT (tcp(7)), which package syscall does not define on every architecture.
 const tcpUserTimeout = 18
 
-// boundSilence ends a connection on which what was sent goes unacknowledged for a time. Otherwise the kernel tries
-// again ever more rarely, and a link that is whole again would be found so only much later.
+// boundSilence closes a connection whose sent data stays unacknowledged for d. Otherwise the kernel's retransmission
+// backoff would delay the recovery from a partition.
 func boundSilence(conn net.Conn, d time.Duration) error {
 	tcp, ok := conn.(*net.TCPConn)
 	if !ok {

@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// boundSilence does nothing: how long a dead connection lasts is this system's to say.
+// boundSilence does nothing: the operating system decides how long a dead connection lasts.
 func boundSilence(net.Conn, time.Duration) error { return nil }

@@ -15,38 +15,39 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// attemptTime is how long a signer may take to be reached and to answer.
+// attemptTime bounds one attempt to connect to a signer and get its answer.
 const attemptTime = 3 * time.Second
 
-// Client asks a signer. It keeps one connection, and is safe for concurrent use.
+// Client sends headers to a signer over one persistent connection. It is safe for concurrent use.
 type Client struct {
-	// Address is the signer's, as host:port, and Pin its key. Producer is the public key of the key that it holds.
+	// Address (host:port) and Pin identify the signer. Producer is the public key of the key that it holds.
 	Address  string
 	Pin      p2p.Pin
 	Identity p2p.Identity // this node's
 	Producer types.PublicKey
-	// Genesis is the hash of the chain's block 0. It is set before Sign is called, as is Log.
+	// Genesis is the hash of the chain's block 0. Genesis and Log must be set before Sign is called.
 	Genesis types.BlockHash
 	Log     *slog.Logger
 
-	asking    sync.Mutex // serialises Sign
-	conn      net.Conn   // nil before the first, and after a fault
-	contested bool       // the signer said so last
+	asking    sync.Mutex // serialises Sign, Probe and Close, and guards conn and contested
+	conn      net.Conn   // nil before the first connection and after a fault
+	contested bool       // the last verdict was contested
 
 	mu    sync.Mutex
-	fault error // of the last attempt
+	fault error // error of the last attempt, or nil
 }
 
-// ErrAway is the error of a signer that does not answer.
+// ErrAway is returned when the signer does not answer.
 var ErrAway = errors.New("the signer cannot be reached")
 
 var errOtherSignature = errors.New("the signer's signature is not the producer's")
 
-// PublicKey is the producer's.
+// PublicKey returns the producer's public key.
 func (c *Client) PublicKey() [32]byte { return c.Producer }
 
-// Sign has the signer sign a header. The error is [ErrAway], or why the signer refuses it: signstate.ErrSigned,
-// [ErrOtherChain], [ErrOtherKey] or [ErrFaulty]. It may be asked again for the same header after any of them.
+// Sign returns the signer's signature of a header. The error is [ErrAway], or the signer's reason to refuse:
+// signstate.ErrSigned, [ErrOtherChain], [ErrOtherKey] or [ErrFaulty]. After any error, Sign may be called again with
+// the same header.
 func (c *Client) Sign(ctx context.Context, h types.Header) (types.Signature, error) {
 	c.asking.Lock()
 	defer c.asking.Unlock()
@@ -59,14 +60,15 @@ func (c *Client) Sign(ctx context.Context, h types.Header) (types.Signature, err
 	return signature, err
 }
 
-// Fault is why the signer did not sign the header that it was asked for last; nil if it did, or was not asked yet.
+// Fault returns the error of the last attempt, or nil if it succeeded or there was none.
 func (c *Client) Fault() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.fault
 }
 
-// Probe connects anew where the last attempt failed, and forgets why if that succeeds: for who is not about to sign.
+// Probe reconnects if the last attempt failed, and clears the fault if that succeeds. It is for nodes that are not
+// about to sign.
 func (c *Client) Probe(ctx context.Context) {
 	c.asking.Lock()
 	defer c.asking.Unlock()
@@ -87,10 +89,10 @@ func (c *Client) Probe(ctx context.Context) {
 	c.fault = err
 }
 
-// reconnect makes a new connection. The caller has asking.
+// reconnect replaces the connection. The caller must hold asking.
 func (c *Client) reconnect(ctx context.Context) (err error) {
 	if c.conn != nil {
-		_ = c.conn.Close() // another one comes
+		_ = c.conn.Close() // it is being replaced
 	}
 	dialer := tls.Dialer{Config: c.Identity.TLS(&c.Pin, protocol)}
 	if c.conn, err = dialer.DialContext(ctx, "tcp", c.Address); err != nil {
@@ -116,7 +118,7 @@ func (c *Client) sign(ctx context.Context, h types.Header) (types.Signature, err
 	defer cancel()
 	kept := c.conn != nil
 	a, err := c.ask(ctx, request{c.Genesis, h})
-	if err != nil && kept && ctx.Err() == nil { // the connection may have ended long ago
+	if err != nil && kept && ctx.Err() == nil { // an idle connection may have ended long ago
 		a, err = c.ask(ctx, request{c.Genesis, h})
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -138,12 +140,12 @@ func (c *Client) sign(ctx context.Context, h types.Header) (types.Signature, err
 	return a.signature, nil
 }
 
-// away is [ErrAway] for why the signer does not answer.
+// away wraps a connection error in [ErrAway].
 func (c *Client) away(err error) error {
 	return emergency.SignerAway(c.Address, err, errors.Join(ErrAway, err))
 }
 
-// ask sends a request and reads its answer. After an error the connection is another one.
+// ask sends a request and reads its answer. After an error it drops the connection.
 func (c *Client) ask(ctx context.Context, r request) (a answer, err error) {
 	if c.conn == nil {
 		if err := c.reconnect(ctx); err != nil {
@@ -153,7 +155,7 @@ func (c *Client) ask(ctx context.Context, r request) (a answer, err error) {
 	conn := c.conn
 	defer func() {
 		if err != nil {
-			_ = conn.Close() // the error that counts is there
+			_ = conn.Close() // the first error is reported
 			c.conn = nil
 		}
 	}()

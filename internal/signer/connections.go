@@ -8,45 +8,45 @@ import (
 	"github.com/cairn-chain/cairn/internal/p2p"
 )
 
-// connections are those that are open: of strangers, and one of each node.
+// connections holds the open connections: those not yet identified, and one for each node.
 type connections struct {
 	mu        sync.Mutex
-	strangers []net.Conn // who has not shown yet who it is, the oldest first
+	strangers []net.Conn // not yet identified, oldest first
 	nodes     map[p2p.Pin]net.Conn
 }
 
-// begin notes a stranger.
+// begin adds a connection that is not yet identified.
 func (c *connections) begin(conn net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.strangers = append(c.strangers, conn)
 }
 
-// displace closes the connection of the oldest stranger.
+// displace closes the oldest connection that is not yet identified.
 func (c *connections) displace() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.strangers) > 0 {
-		_ = c.strangers[0].Close() // who serves it ends
+		_ = c.strangers[0].Close() // its serve goroutine then ends
 		c.strangers = c.strangers[1:]
 	}
 }
 
-// known is how many nodes are connected.
+// known returns the number of connected nodes.
 func (c *connections) known() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.nodes)
 }
 
-// identify notes that a stranger is a node. An earlier connection of that node is closed: it has come anew, and the other
-// may be one whose end nobody tells of.
+// identify marks a connection as a node's, and closes the node's earlier one: the node has reconnected, and the earlier
+// connection may have died without notice.
 func (c *connections) identify(conn net.Conn, pin p2p.Pin) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.forget(conn)
 	if earlier := c.nodes[pin]; earlier != nil {
-		_ = earlier.Close() // who serves it ends
+		_ = earlier.Close() // its serve goroutine then ends
 	}
 	if c.nodes == nil {
 		c.nodes = make(map[p2p.Pin]net.Conn)
@@ -54,7 +54,7 @@ func (c *connections) identify(conn net.Conn, pin p2p.Pin) {
 	c.nodes[pin] = conn
 }
 
-// end forgets a connection that is closed.
+// end removes a closed connection.
 func (c *connections) end(conn net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package signer keeps a producer's key in a process of its own, on another machine than the nodes that make blocks
-// with it. They send it whole headers over TLS with pinned keys, one round trip a block. It holds each in a sign state
-// before it answers, so that it signs one block of a height, whoever asks.
+// Package signer keeps a producer's key in a separate process, on another machine than the nodes that make blocks with
+// it. The nodes send whole headers over TLS with pinned keys, one round trip per block. The signer records each header
+// in a sign state before it answers, so it signs only one block per height, whichever node asks.
 package signer
 
 import (
@@ -15,11 +15,11 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// protocol is the name of what both ends speak, in TLS (ALPN).
+// protocol is the ALPN protocol name.
 const protocol = "cairn-signer/1"
 
-// request is a header to be signed, on the chain of a genesis block. On the wire it is that block's hash and
-// bincode(Header).
+// request asks for the signature of a header, on the chain with the given genesis block. On the wire it is that block's
+// hash followed by bincode(Header).
 type request struct {
 	genesis types.BlockHash
 	header  types.Header
@@ -40,29 +40,29 @@ func decodeRequest(b []byte) (r request, err error) {
 	return r, err
 }
 
-// verdict is what a signer says of a header.
+// verdict is a signer's decision on a header.
 type verdict byte
 
 const (
 	signed      verdict = iota
 	locked              // another block may have been signed at the height
-	otherChain          // the signer's chain is another one
+	otherChain          // the signer is for another chain
 	otherKey            // the header's producer is not the signer's key
-	faulty              // the signer cannot write its lock
-	contested           // signed, and another header was not a moment ago, as its height had one
-	verdictsEnd         // no verdict
+	faulty              // the signer cannot write its sign state
+	contested           // signed, but a different header was refused moments ago because this height was signed
+	verdictsEnd         // not a verdict
 )
 
-// refusals are the verdicts without a signature, in a word.
+// refusals maps the verdicts without a signature to their names in metrics.
 var refusals = map[verdict]string{
 	locked: "height_signed", otherChain: "other_chain", otherKey: "other_key", faulty: "faulty",
 }
 
-// Reasons are why headers are not signed, as [Stats] count them.
+// Reasons returns the reasons for refusals that [Stats] counts.
 func Reasons() []string { return slices.Sorted(maps.Values(refusals)) }
 
-// answer is a signature, or why there is none. On the wire it is the verdict and 64 bytes. They are the signature, or
-// for locked the height that is held as 8 little-endian bytes and the block's hash, or zeros.
+// answer is a signature or a refusal. On the wire it is the verdict and 64 bytes: the signature; or, for locked, the
+// height of the recorded block as 8 little-endian bytes, then its hash; or zeros. Unused bytes are zero.
 type answer struct {
 	verdict   verdict
 	signature types.Signature
@@ -100,15 +100,15 @@ func decodeAnswer(b []byte) (a answer, err error) {
 }
 
 var (
-	// ErrOtherChain is the error of a header of another chain than the signer's.
+	// ErrOtherChain is returned for a header of another chain than the signer's.
 	ErrOtherChain = errors.New("the signer is that of another chain")
-	// ErrOtherKey is the error of a header whose producer is not the signer's key.
+	// ErrOtherKey is returned for a header whose producer is not the signer's key.
 	ErrOtherKey = errors.New("the signer has the key of another producer")
-	// ErrFaulty is the error of a signer that cannot remember what it signs.
+	// ErrFaulty is returned when the signer cannot write its sign state.
 	ErrFaulty = errors.New("the signer cannot write its sign state")
 )
 
-// err is why a header was not signed; nil for a signature.
+// err returns the reason for a refusal, or nil for a signature.
 func (a answer) err() error {
 	switch a.verdict {
 	case signed, contested:

@@ -18,49 +18,49 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Config is what a signer is made of.
+// Config configures a signer.
 type Config struct {
 	Key      crypto.PrivateKey // the producer's
 	ChainID  uint64
 	Genesis  types.BlockHash  // hash of block 0
-	Lock     *signstate.State // of the key, on that chain
+	Lock     *signstate.State // sign state of the key on this chain
 	Identity p2p.Identity
-	Clients  []p2p.Pin // of the nodes that may ask
-	// Took, unless nil, is told how long each answer took, from the whole request on.
+	Clients  []p2p.Pin // pins of the nodes that may ask
+	// Took, unless nil, receives the duration of each answer, from the receipt of the whole request.
 	Took func(time.Duration)
 	Log  *slog.Logger
 }
 
-// Server signs what nodes ask for. It is safe for concurrent use.
+// Server signs headers on request. It is safe for concurrent use.
 type Server struct {
 	config Config
 	slots  chan struct{} // one for each open connection
 	open   connections
 
-	mu    sync.Mutex // serialises signing, and guards what follows
-	fault error      // for which nothing is signed any more
+	mu    sync.Mutex // serialises signing, and guards the fields below
+	fault error      // once set, nothing is signed
 	asked asked
 	stats Stats
 	ended chan struct{}
 }
 
-// asked is what nodes asked for since the start.
+// asked holds the requests since the start that matter to later ones.
 type asked struct {
-	signedFor p2p.Pin // whose header was signed last
-	refused   types.BlockHash
-	refusedAt time.Time // when that one was, as its height had another
+	signedFor p2p.Pin         // node that was last given a signature
+	refused   types.BlockHash // hash of the last header that was refused
+	refusedAt time.Time       // last time a header was refused because its height was signed
 }
 
-// Stats are what a signer did since its start.
+// Stats are a signer's counters since its start.
 type Stats struct {
 	Signed    uint64
-	Refused   map[string]uint64 // headers, by why
-	Strangers uint64            // connections of others than the nodes that may ask
-	Nodes     int               // that are connected
-	Height    types.Height      // of the newest header that was signed, ever
+	Refused   map[string]uint64 // headers, by reason
+	Strangers uint64            // connections from nodes that may not ask
+	Nodes     int               // connected now
+	Height    types.Height      // height of the newest header that was ever signed
 }
 
-// Stats is what the signer did since its start.
+// Stats returns the signer's counters.
 func (s *Server) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +73,7 @@ func (s *Server) Stats() Stats {
 	return stats
 }
 
-// Ready tells whether the signer signs, or else why not.
+// Ready reports whether the signer can sign, and if not, the reason.
 func (s *Server) Ready() (bool, string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,11 +83,12 @@ func (s *Server) Ready() (bool, string) {
 	return true, ""
 }
 
-// contestedTime is how long a node whose headers are signed is told that another one's was not. That one asks again
-// each second.
+// contestedTime is the time after a refusal for which signatures are marked contested. The refused node retries every
+// second.
 const contestedTime = 10 * time.Second
 
-// maxStrangers are connections that are open at once beside one for each node: who has not shown yet who it is.
+// maxStrangers is the number of connections, beside one for each node, that may be open before they identify
+// themselves.
 const maxStrangers = 64
 
 const (
@@ -95,7 +96,7 @@ const (
 	writeTime     = 5 * time.Second
 )
 
-// NewServer makes a signer that nobody reaches yet.
+// NewServer returns a signer that does not yet listen.
 func NewServer(config Config) *Server {
 	slots := make(chan struct{}, maxStrangers+len(config.Clients))
 	return &Server{config: config, slots: slots, ended: make(chan struct{}), stats: Stats{
@@ -103,7 +104,7 @@ func NewServer(config Config) *Server {
 	}}
 }
 
-// sign judges a header, holds it in the lock, and signs it. The same header again gets the same signature.
+// sign checks a header, records it in the sign state, and signs it. The same header gets the same signature again.
 func (s *Server) sign(r request) answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,7 +124,7 @@ func (s *Server) sign(r request) answer {
 		return s.fail(err)
 	}
 	hash := r.header.Hash()
-	signature, err := c.Key.Sign(hash[:], [32]byte{}) // no randomness: who asks again gets the same
+	signature, err := c.Key.Sign(hash[:], [32]byte{}) // deterministic: a retry gets the same signature
 	if err != nil {
 		return s.fail(err)
 	}
@@ -133,15 +134,15 @@ func (s *Server) sign(r request) answer {
 	return answer{verdict: signed, signature: signature}
 }
 
-// fail ends the signing: it is not known what the lock's file holds. The caller has mu.
+// fail stops all signing, as the content of the sign state's file is unknown. The caller must hold mu.
 func (s *Server) fail(err error) answer {
 	s.fault = err
 	close(s.ended)
 	return answer{verdict: faulty}
 }
 
-// Serve answers until ctx ends or the signer fails, and closes the listener. A header that came whole before is
-// answered.
+// Serve answers requests until ctx ends or the signer fails, then closes the listener. A request that was received
+// whole before then is answered.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -151,7 +152,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		case <-s.ended:
 		}
 		end()
-		_ = listener.Close() // Accept says so
+		_ = listener.Close() // Accept reports it
 	}()
 	var running sync.WaitGroup
 	var failed error
@@ -159,7 +160,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		raw, err := listener.Accept()
 		if ctx.Err() != nil {
 			if err == nil {
-				_ = raw.Close() // nobody is served any more
+				_ = raw.Close() // the server is stopping
 			}
 			break
 		}
@@ -184,8 +185,8 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	return errors.Join(failed, s.fault)
 }
 
-// waitForSlot waits for the slot of a further connection, until ctx ends. The oldest stranger makes room: nobody who
-// only connects keeps a node out.
+// waitForSlot waits for a free connection slot until ctx ends. The oldest unidentified connection is closed to make
+// room, so that strangers cannot keep a node out.
 func (s *Server) waitForSlot(ctx context.Context) bool {
 	select {
 	case s.slots <- struct{}{}:
@@ -224,7 +225,7 @@ func (s *Server) serve(ctx context.Context, raw net.Conn) {
 	}
 	s.open.identify(raw, pin)
 	log.Info("a node is connected", "pin", pin)
-	// An end cuts the waiting for the next request, not an answer.
+	// Cancellation interrupts the wait for the next request, not an answer.
 	defer context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })()
 	buffer := make([]byte, requestSize)
 	for {
@@ -243,7 +244,7 @@ func (s *Server) serve(ctx context.Context, raw net.Conn) {
 			s.config.Took(time.Since(came))
 		}
 		s.tell(log, pin, r.header, a)
-		_ = conn.SetWriteDeadline(time.Now().Add(writeTime)) // Write says so
+		_ = conn.SetWriteDeadline(time.Now().Add(writeTime)) // Write reports a failure
 		if _, err := conn.Write(a.encode()); err != nil {
 			log.Info("a node did not take its answer", "pin", pin, "error", err)
 			return
@@ -251,7 +252,7 @@ func (s *Server) serve(ctx context.Context, raw net.Conn) {
 	}
 }
 
-// tell logs an answer to a node. One that asks for the same header again and again is told of once.
+// tell counts and logs an answer to a node. It logs a repeated refusal of the same header only once.
 func (s *Server) tell(log *slog.Logger, pin p2p.Pin, h types.Header, a answer) {
 	hash := h.Hash()
 	s.mu.Lock()
