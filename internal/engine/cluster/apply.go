@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// apply applies what is decided, one entry after the other, until one needs work that is not done here.
+// apply applies decided entries in order, until one of them has to wait for a worker.
 func (m *Member) apply() error {
 	for !m.applying.working && len(m.applying.messages) > 0 {
 		var err error
@@ -33,9 +33,9 @@ func (m *Member) apply() error {
 	return nil
 }
 
-// applyEntry applies an entry, or begins to.
+// applyEntry applies an entry or starts to.
 func (m *Member) applyEntry(e *raftpb.Entry) error {
-	if e.GetIndex() <= m.decisions.machine.Applied() { // a snapshot came instead
+	if e.GetIndex() <= m.decisions.machine.Applied() { // a snapshot covered it
 		return m.pass()
 	}
 	var entry Entry
@@ -78,10 +78,10 @@ func (m *Member) applyEntry(e *raftpb.Entry) error {
 	return nil
 }
 
-// current is the entry that is being applied.
+// current returns the entry that is being applied.
 func (m *Member) current() *raftpb.Entry { return m.applying.messages[0].GetEntries()[m.applying.next] }
 
-// applied ends the applying of an entry.
+// applied records that an entry is wholly applied.
 func (m *Member) applied(e *raftpb.Entry) error {
 	m.applying.working = false
 	m.decisions.done, m.decisions.doneAt, m.decisions.term = e.GetIndex(), m.world.Now(), e.GetTerm()
@@ -89,7 +89,7 @@ func (m *Member) applied(e *raftpb.Entry) error {
 	return m.pass()
 }
 
-// pass goes on to the next entry, and tells raft once all of a message were passed.
+// pass advances to the next entry. After the last entry of a message it sends the message's responses to raft.
 func (m *Member) pass() error {
 	message := m.applying.messages[0]
 	if m.applying.next++; m.applying.next < len(message.GetEntries()) {
@@ -104,7 +104,7 @@ func (m *Member) pass() error {
 	return nil
 }
 
-// decided begins to derive a proposal, unless this member has made it, or has it in the chain.
+// decided starts to derive a proposal, unless this member drafted it itself or already has the block in its chain.
 func (m *Member) decided(decided *Proposal) error {
 	c := &proposal{Proposal: decided}
 	m.decisions.proposal = c
@@ -136,8 +136,8 @@ func (m *Member) decided(decided *Proposal) error {
 	return nil
 }
 
-// look notes whether the chain has a proposal: it was released before a start, or has come from another member with
-// the blocks until a snapshot. No draft of it is of use then.
+// look checks whether the chain already has a proposal's block: it was released before a restart, or fetched with the
+// blocks up to a snapshot. If so, no draft is needed.
 func (m *Member) look(c *proposal) error {
 	if c.known || c.Header.Height > m.Ledger.Tip().Header.Header.Height {
 		return nil
@@ -146,7 +146,7 @@ func (m *Member) look(c *proposal) error {
 	return m.checkKnown(c.Index, c.Header.Height, c.Header.Hash())
 }
 
-// derive executes a proposal and compares what that gives with its header.
+// derive executes a proposal and checks the result against its header.
 func (m *Member) derive(c *Proposal) (*ledger.Draft, error) {
 	received, err := ledger.ReceiveProposal(c.Encoded, func(id types.TxID) *types.VerifiedTx {
 		tx, _ := m.Pool.Get(id)
@@ -158,8 +158,8 @@ func (m *Member) derive(c *Proposal) (*ledger.Draft, error) {
 	return m.Ledger.Derive(received)
 }
 
-// checkKnown compares a block that is decided with the one that the chain has: fetched from another member, or released
-// before a start.
+// checkKnown checks a decided block against the chain's own, which was fetched from another member or released before a
+// restart.
 func (m *Member) checkKnown(index uint64, height types.Height, hash types.BlockHash) error {
 	header, err := m.Ledger.Header(height)
 	if err != nil {
@@ -172,7 +172,7 @@ func (m *Member) checkKnown(index uint64, height types.Height, hash types.BlockH
 	return nil
 }
 
-// release makes the proposal the head, once it is derived.
+// release starts to append the proposal to the chain once its draft is derived.
 func (m *Member) release() error {
 	c, r := m.decisions.proposal, *m.applying.releasing
 	if c == nil || c.Index != r.Index {
@@ -202,7 +202,7 @@ func (m *Member) release() error {
 	return nil
 }
 
-// append appends the proposal to the chain and tells the pool.
+// append appends the proposal to the chain and updates the pool.
 func (m *Member) append(c *proposal, r Release) error {
 	if c.known {
 		return m.tellPool(r.Height)
@@ -220,7 +220,7 @@ func (m *Member) append(c *proposal, r Release) error {
 	return nil
 }
 
-// tellPool tells the pool of a block that the chain has had since before a start, if the pool was not there yet.
+// tellPool updates the pool with a block that the chain has from before a restart, if the pool is behind it.
 func (m *Member) tellPool(height types.Height) error {
 	if m.Pool.Height() >= height {
 		return nil
@@ -236,14 +236,14 @@ func (m *Member) tellPool(height types.Height) error {
 	return m.Pool.Reset(head, accesses)
 }
 
-// place is where the log may be cut, with what it has come to there.
+// place is an index at which the log may be cut, with the state that the log led to there.
 type place struct {
 	index uint64
 	Place
 	conf *raftpb.ConfState
 }
 
-// place is that of the entry that was applied last, which left no proposal.
+// place returns the place of the last applied entry, which must have left no proposal.
 func (m *Member) place() place {
 	return place{
 		index: m.decisions.done,
@@ -255,7 +255,7 @@ func (m *Member) place() place {
 	}
 }
 
-// snapshot is the place as raft sends it.
+// snapshot returns the place as a raft snapshot.
 func (p place) snapshot(log *raftlog.Log) (*raftpb.Snapshot, error) {
 	term, err := log.Term(p.index)
 	if err != nil {
@@ -268,11 +268,13 @@ func (p place) snapshot(log *raftlog.Log) (*raftpb.Snapshot, error) {
 	}, nil
 }
 
-// Compaction says when the log is cut. Zero values take their defaults.
+// Compaction configures the cutting of the log. Zero fields take their defaults.
 type Compaction struct {
-	Every uint64 // entries: 1,024
-	Keep  uint64 // entries that are kept for those who are behind: 4,096
-	Bytes uint64 // beyond which fewer are kept, and twice of which whoever is behind is waited for no more: 64 MiB
+	Every uint64 // entries between cuts: 1,024
+	Keep  uint64 // entries that are kept for members that are behind: 4,096
+	// Bytes is the size beyond which fewer entries are kept: 64 MiB. Beyond twice the size, the log is cut even if a
+	// member still needs the entries.
+	Bytes uint64
 }
 
 func (c Compaction) withDefaults() Compaction {
@@ -287,8 +289,8 @@ func (c Compaction) withDefaults() Compaction {
 	return c
 }
 
-// cut cuts the log where it is long, once the pool's journal has what was kept until then. The chain is on disk with
-// the cut itself, as their write-ahead log is one.
+// cut cuts a log that is too long, once the pool's journal is synced up to then. The chain needs no sync of its own: it
+// shares a write-ahead log with the cut.
 func (m *Member) cut() {
 	if m.decisions.compaction || m.applying.working {
 		return
@@ -311,8 +313,9 @@ func (m *Member) cut() {
 	})
 }
 
-// cutAt is where the log is to be cut, if it is long: at a place that left no proposal. Raft hears that entries are
-// applied once all of a message are. Before it votes for itself it reads those of which it has not heard.
+// cutAt returns the place at which to cut the log, and whether the log is long enough to be cut. The place must not be
+// beyond raft's own applied index. Raft advances that by whole messages, and reads all entries beyond it before it
+// campaigns.
 func (m *Member) cutAt() (at place, long bool) {
 	c := m.Compaction.withDefaults()
 	first, err := m.Log.FirstIndex()
@@ -336,7 +339,8 @@ func (m *Member) cutAt() (at place, long bool) {
 	return place{}, false
 }
 
-// reached is the index that all voters have which a leader has heard of lately.
+// reached returns the highest index that all active voters are known to have. On a member that does not lead it is the
+// last applied index.
 func (m *Member) reached() uint64 {
 	least := m.decisions.done
 	if m.standing.soft.RaftState == raft.StateLeader {
@@ -349,7 +353,7 @@ func (m *Member) reached() uint64 {
 	return least
 }
 
-// restart begins anew after a snapshot, to which the chain and the pool have come.
+// restart resets the member's state to a snapshot, up to which the chain and the pool have caught up.
 func (m *Member) restart(s *raftpb.Snapshot) error {
 	at, err := DecodePlace(s.GetData())
 	if err != nil {
@@ -366,7 +370,7 @@ func (m *Member) restart(s *raftpb.Snapshot) error {
 	return nil
 }
 
-// OpenClock is the clock of a log, at the time at which that begins.
+// OpenClock returns a log's clock, set to the time at which the log begins.
 func OpenClock(log *raftlog.Log) (*Clock, error) {
 	c := new(Clock)
 	snapshot, err := log.Snapshot()

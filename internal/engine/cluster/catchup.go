@@ -14,28 +14,29 @@ import (
 )
 
 const (
-	// fetchPause is between two tries to fetch from another member, giveUpTime how long one is tried without success.
+	// fetchPause is the interval between retries of a fetch, and giveUpTime the time without progress after which a
+	// catch-up is abandoned.
 	fetchPause = 500 * time.Millisecond
 	giveUpTime = 30 * time.Second
-	// leaveTime is how long it is tried while another member leads, which sends a snapshot of its own.
+	// leaveTime replaces giveUpTime while another member leads, as the new leader sends its own snapshot.
 	leaveTime = 2 * time.Second
-	// fetchBlocks are asked for at a time; how many come the other member decides.
+	// fetchBlocks is the number of blocks requested at a time. The other member may return fewer.
 	fetchBlocks = 512
 )
 
-// catching is a snapshot that came, and waits until the chain and the pool are where it is.
+// catching is a received snapshot that waits for the chain and the pool to catch up with it.
 type catching struct {
 	message *raftpb.Message
 	place   Place
-	begun   bool     // nothing else is applied meanwhile
-	pending *Pending // of the sender, at a block to which the chain is to come
-	asking  bool     // an answer is waited for
+	begun   bool     // no entries are applied until the end
+	pending *Pending // the sender's pool, at a block up to which the chain is fetched
+	asking  bool     // a call is pending
 	asked   time.Time
-	got     time.Time // when something came last
+	got     time.Time // when the last data arrived
 }
 
-// catchUp takes a snapshot, which has no data but a place: the blocks until then, and what was pending, are fetched
-// from its sender, and only then raft sees it.
+// catchUp starts to catch up with a snapshot, which holds only a place. The blocks up to it and the pending
+// transactions are fetched from its sender, and only then is it passed to raft.
 func (m *Member) catchUp(message *raftpb.Message) error {
 	at, err := DecodePlace(message.GetSnapshot().GetData())
 	if err != nil || message.GetTo() != m.self {
@@ -45,7 +46,7 @@ func (m *Member) catchUp(message *raftpb.Message) error {
 	if m.catching != nil || message.GetTerm() < m.standing.term ||
 		message.GetSnapshot().GetMetadata().GetIndex() <= m.decisions.done {
 		if m.catching == nil {
-			return m.receive(message) // it says where this member is
+			return m.receive(message) // raft answers with this member's position
 		}
 		return nil
 	}
@@ -54,7 +55,7 @@ func (m *Member) catchUp(message *raftpb.Message) error {
 	return m.goOn()
 }
 
-// retryCatching goes on with what was waited for.
+// retryCatching resumes the catch-up after a failed fetch.
 func (m *Member) retryCatching() {
 	c := m.catching
 	if c == nil || c.asking || m.world.Now().Sub(c.asked) < fetchPause {
@@ -64,14 +65,14 @@ func (m *Member) retryCatching() {
 	if lead := m.standing.soft.Lead; lead != raft.None && lead != c.message.GetFrom() {
 		patience = leaveTime
 	}
-	if m.world.Now().Sub(c.got) >= patience { // the leader sends another one
+	if m.world.Now().Sub(c.got) >= patience { // the leader sends another snapshot
 		m.giveUp()
 		return
 	}
 	m.world.Do(Anyone, func() Event { return func(m *Member) error { return m.goOn() } })
 }
 
-// giveUp leaves a snapshot alone.
+// giveUp abandons the snapshot.
 func (m *Member) giveUp() {
 	if m.catching.begun {
 		m.applying.working = false
@@ -79,17 +80,18 @@ func (m *Member) giveUp() {
 	m.catching = nil
 }
 
-// goOn does the next thing: the pool of the sender is asked for, then the blocks until its head are fetched.
+// goOn starts the next step of the catch-up: it requests the sender's pool, then the blocks up to the pool's head, and
+// then restores the pool.
 func (m *Member) goOn() error {
 	c := m.catching
 	switch {
 	case c == nil || c.asking:
 		return nil
 	case c.message.GetSnapshot().GetMetadata().GetIndex() <= m.decisions.done:
-		m.giveUp() // the log has come past it: what was pending there would put the pool back
+		m.giveUp() // the log has passed it: restoring the older pool would set this one back
 		return m.receive(c.message)
 	case !c.begun && (m.applying.working || len(m.applying.messages) > 0):
-		return nil // what is being applied comes first; a tick comes back to it
+		return nil // entries that are being applied finish first; a tick resumes
 	}
 	c.begun, m.applying.working = true, true
 	c.asking, c.asked = true, m.world.Now()
@@ -119,21 +121,21 @@ func (m *Member) goOn() error {
 	return nil
 }
 
-// gotPending notes the sender's pool.
+// gotPending stores the sender's pool.
 func (m *Member) gotPending(c *catching, p Pending, err error) error {
 	if m.catching != c {
 		return nil
 	}
 	c.asking = false
-	// A sender that was started anew has the blocks at once, and what was pending only when it has applied its log.
+	// After a restart, the sender has its blocks at once, but its pool is complete only after it has applied its log.
 	if err != nil || p.Head.Height < c.place.Head.Height || p.Applied < c.message.GetSnapshot().GetMetadata().GetIndex() {
-		return nil // it is asked again
+		return nil // a tick retries
 	}
 	c.pending, c.got = &p, m.world.Now()
 	return m.goOn()
 }
 
-// gotBlocks imports blocks.
+// gotBlocks imports fetched blocks.
 func (m *Member) gotBlocks(c *catching, encoded [][]byte, err error) error {
 	if m.catching != c {
 		return nil
@@ -151,7 +153,7 @@ func (m *Member) gotBlocks(c *catching, encoded [][]byte, err error) error {
 			c.asking, c.got = false, m.world.Now()
 			switch {
 			case errors.Is(err, ledger.ErrAltered):
-				return nil // the sender is asked again
+				return nil // a tick retries
 			case err != nil:
 				return &Diverged{Index: c.message.GetSnapshot().GetMetadata().GetIndex(), Err: err}
 			}
@@ -161,8 +163,8 @@ func (m *Member) gotBlocks(c *catching, encoded [][]byte, err error) error {
 	return nil
 }
 
-// importAll imports blocks that another member has released, with all that a replica verifies. The pool stays where the
-// log has brought it until it is restored: if that comes to nothing, the log goes on from there.
+// importAll imports released blocks from another member, verified as on a replica. It leaves the pool alone until
+// restore, so that the log can continue from there if the catch-up is abandoned.
 func (m *Member) importAll(encoded [][]byte) error {
 	received, bad := ledger.ReceiveAll(encoded)
 	for len(received) > 0 {
@@ -183,7 +185,7 @@ func (m *Member) importAll(encoded [][]byte) error {
 	return bad
 }
 
-// caughtUp hands the snapshot to raft, once the chain and the journal are on disk to where it is.
+// caughtUp passes the snapshot to raft once the chain and the pool have caught up with it.
 func (m *Member) caughtUp(c *catching) error {
 	index := c.message.GetSnapshot().GetMetadata().GetIndex()
 	if err := m.checkKnown(index, c.place.Head.Height, c.place.Head.Hash); err != nil {
@@ -194,7 +196,7 @@ func (m *Member) caughtUp(c *catching) error {
 	return m.receive(c.message)
 }
 
-// restore takes what the sender's pool holds.
+// restore replaces the pool's content by the sender's.
 func (m *Member) restore(p *Pending) error {
 	taken := make([]mempool.Taken, 0, len(p.Transactions))
 	for _, t := range p.Transactions {
@@ -211,8 +213,8 @@ func (m *Member) restore(p *Pending) error {
 	return m.Pool.Restore(p.Applied, head, taken)
 }
 
-// PendingOf is a pool as another member is told of it, with the block that it is at. applied is an entry that this
-// member had wholly applied before.
+// PendingOf returns a snapshot of a pool, with its block, for another member. applied is the index of an entry that
+// this member had wholly applied before the call.
 func PendingOf(applied uint64, pool *mempool.Pool, l *ledger.Ledger) (Pending, error) {
 	at, all := pool.All()
 	header, err := l.Header(at.Height)
@@ -226,7 +228,8 @@ func PendingOf(applied uint64, pool *mempool.Pool, l *ledger.Ledger) (Pending, e
 	return p, nil
 }
 
-// BlocksOf are the released blocks of some heights, at least one and as many as have so many bytes together.
+// BlocksOf returns the encoded released blocks of the given heights: at least one, and as many as have most bytes in
+// total.
 func BlocksOf(l *ledger.Ledger, from, to types.Height, most int) ([][]byte, error) {
 	var encoded [][]byte
 	for h := from; h <= min(to, l.Tip().Header.Header.Height); h++ {

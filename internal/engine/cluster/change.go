@@ -13,31 +13,30 @@ import (
 )
 
 const (
-	// nearBytes of the log and nearTime are what a learner may lack, and for how long it must have lacked no more,
-	// before it becomes a voter.
+	// A learner becomes a voter after it has lacked at most nearBytes of the log for nearTime.
 	nearBytes = 1 << 20
 	nearTime  = 5 * time.Second
-	// silentTime is how long a member may not be heard of until it counts as away.
+	// silentTime is the silence after which a member counts as inactive.
 	silentTime = 2 * electionTicks * TickTime
 )
 
-// Why the members are not changed.
+// Errors of membership changes.
 var (
-	// ErrChanging says that another change is under way, or that leadership is.
+	// ErrChanging is returned while another change or a leadership transfer is in progress.
 	ErrChanging = errors.New("another change of the cluster's members is under way")
-	// ErrUnknownMember says that there is no member of the ID.
+	// ErrUnknownMember is returned if no member has the ID.
 	ErrUnknownMember = errors.New("the cluster has no such member")
-	// ErrMemberExists says that there is a member of the ID or the name.
+	// ErrMemberExists is returned if a member already has the ID or the name.
 	ErrMemberExists = errors.New("the cluster has such a member already")
-	// ErrGone says that the member was removed before. Its ID is not used again.
+	// ErrGone is returned for a removed member's ID, which cannot be reused.
 	ErrGone = errors.New("the directory is that of a member that was removed: begin with a new one, by cairn cluster join")
-	// ErrThin says that what would be left has no majority that answers.
+	// ErrThin is returned if the remaining active voters would be no majority.
 	ErrThin = errors.New("the voters that would be left and answer are no majority")
-	// ErrLeads says that the member leads: hand leadership on first.
+	// ErrLeads is returned if the member to be removed leads: transfer leadership first.
 	ErrLeads = errors.New("the member leads the cluster: have another one lead first, by cairn cluster transfer")
 )
 
-// change is a change of members on its way, whose outcome is told once.
+// change is a membership change in progress. Its outcome is reported once.
 type change struct {
 	term     uint64
 	proposal *raftpb.ConfChangeV2
@@ -45,18 +44,18 @@ type change struct {
 	tell     func(error)
 }
 
-// fate is what raft has made of a change. It takes none before it knows that the one before is applied everywhere in
-// its own books: instead of the change it writes an empty entry then, and says nothing.
+// fate is raft's treatment of a proposed change. Raft accepts a change only after the previous one was applied
+// according to its own records. Until then it silently appends an empty entry in place of the change.
 type fate int
 
 const (
 	proposed fate = iota
-	logged        // it is in the log
-	dropped       // an empty entry is there instead: it is to be proposed again
+	logged        // the change is in the log
+	dropped       // an empty entry was appended instead: the change must be proposed again
 )
 
-// Add is the event of an operator's wish for a new member. It is a learner, and becomes a voter by itself once it is
-// near. tell is told once: nil when it was decided and applied here.
+// Add returns an event that adds a member. The member starts as a learner, and becomes a voter once it has nearly
+// caught up. The event calls tell once, with nil if the change was decided and applied here.
 func Add(r Record, tell func(error)) Event {
 	return func(m *Member) error {
 		for _, other := range m.members.records {
@@ -77,7 +76,7 @@ func Add(r Record, tell func(error)) Event {
 	}
 }
 
-// Remove is the event of an operator's wish to be rid of a member, for good.
+// Remove returns an event that removes a member permanently. It calls tell once, like [Add].
 func Remove(id uint64, tell func(error)) Event {
 	return func(m *Member) error {
 		r, there := m.record(id)
@@ -106,7 +105,7 @@ func Remove(id uint64, tell func(error)) Event {
 	}
 }
 
-// proposeChange proposes one change; raft takes one at a time.
+// proposeChange proposes a change, if none is in progress.
 func (m *Member) proposeChange(kind raftpb.ConfChangeType, r Record, tell func(error)) error {
 	if !m.leads() {
 		tell(ErrNotLeader)
@@ -127,12 +126,12 @@ func (m *Member) proposeChange(kind raftpb.ConfChangeType, r Record, tell func(e
 	return m.proposeWanted()
 }
 
-// proposeWanted proposes the change that is wanted.
+// proposeWanted proposes the wanted change to raft.
 func (m *Member) proposeWanted() error {
 	w := m.members.wanted
 	w.fate = proposed
 	err := m.raw.ProposeConfChange(w.proposal)
-	if errors.Is(err, raft.ErrProposalDropped) { // leadership is being handed on, or too much is under way
+	if errors.Is(err, raft.ErrProposalDropped) { // a transfer is in progress, or too much is uncommitted
 		m.members.wanted = nil
 		w.tell(ErrChanging)
 		return nil
@@ -140,8 +139,8 @@ func (m *Member) proposeWanted() error {
 	return err
 }
 
-// noted notes what came into the log for the change that was proposed. Other empty entries are of the beginning of a
-// term, before any change.
+// noted records the entry that was appended for the proposed change. The only other empty entry of a term is its first
+// one, which precedes all changes.
 func (s *membership) noted(entries []*raftpb.Entry) {
 	w := s.wanted
 	for _, e := range entries {
@@ -157,12 +156,12 @@ func (s *membership) noted(entries []*raftpb.Entry) {
 	}
 }
 
-// changing tells whether a change is on its way.
+// changing reports whether a change is in progress.
 func (m *Member) changing() bool {
 	return m.members.wanted != nil && m.members.wanted.term == m.standing.term
 }
 
-// applyChange applies a change of members.
+// applyChange applies a membership change.
 func (m *Member) applyChange(e *raftpb.Entry) error {
 	var c raftpb.ConfChangeV2
 	if e.GetType() != raftpb.EntryType_EntryConfChangeV2 {
@@ -199,7 +198,7 @@ func (m *Member) applyChange(e *raftpb.Entry) error {
 	return nil
 }
 
-// forsake tells that it is not known what became of a change that an earlier leader had proposed.
+// forsake ends a change after this member has lost leadership. The outcome of the change is unknown.
 func (m *Member) forsake() {
 	if w := m.members.wanted; w != nil && (w.term != m.standing.term || m.standing.soft.RaftState != raft.StateLeader) {
 		m.members.wanted = nil
@@ -207,7 +206,7 @@ func (m *Member) forsake() {
 	}
 }
 
-// insist proposes a change again that raft has dropped.
+// insist proposes a change again after raft dropped it.
 func (m *Member) insist() error {
 	if w := m.members.wanted; w != nil && w.fate == dropped && m.leads() {
 		return m.proposeWanted()
@@ -215,7 +214,7 @@ func (m *Member) insist() error {
 	return nil
 }
 
-// promote makes a voter of the learner that has been near for a while.
+// promote proposes to make a voter of the first learner that has been near for nearTime.
 func (m *Member) promote() error {
 	now := m.world.Now()
 	for _, p := range m.peers() {

@@ -14,35 +14,36 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Where new logs begin. That of a cluster begins after that of a member which is to be added: so the others' log never
-// reaches back to where the newcomer's ends. It is sent a snapshot first, which says what its chain must have.
+// First indexes of new logs. A cluster's log begins after the log of a member that is to be added, so a newcomer cannot
+// continue its log with the others' entries. It must receive a snapshot first, which names the blocks that its chain
+// needs.
 const (
 	firstIndex  = 2
 	beforeIndex = 1
 )
 
-// Paths says where a log is made.
+// Paths are the locations of a new log.
 type Paths struct {
 	DB    *kv.DB
 	Files kv.FS
-	Votes string // the file of votes
+	Votes string // path of the vote file
 }
 
-// NewCluster is the random name of a new cluster.
+// NewCluster returns a random ID for a new cluster.
 func NewCluster() (cluster [16]byte) {
 	_, _ = rand.Read(cluster[:]) // never fails (crypto/rand)
 	return cluster
 }
 
-// Create makes the log of a cluster that has one member, at a place whose Members are that.
+// Create creates the log of a single-member cluster. at.Members must hold that member.
 func Create(p Paths, cluster [16]byte, at Place) error {
 	self := at.Members[0].ID
 	return raftlog.Create(p.DB, p.Files, p.Votes, raftlog.Member{Cluster: cluster, ID: self},
 		newSnapshot(firstIndex, 1, at, self))
 }
 
-// Prepare makes the log of a member that the others have added: it is empty, and waits for what they send. The place
-// is of block 0, and its Members are who may send that.
+// Prepare creates an empty log for a member that was added to a cluster, to be filled by the others. at must be the
+// place of block 0, and at.Members the members that may send the log.
 func Prepare(p Paths, cluster [16]byte, self uint64, at Place) error {
 	return raftlog.Create(p.DB, p.Files, p.Votes, raftlog.Member{Cluster: cluster, ID: self},
 		newSnapshot(beforeIndex, 0, at))
@@ -57,12 +58,12 @@ func newSnapshot(index, term uint64, at Place, voters ...uint64) *raftpb.Snapsho
 	}
 }
 
-// ErrNoRecord is the error of a log that says nothing of its own member: it was never added.
+// ErrNoRecord is returned for a log that does not name its own member, which was therefore never added.
 var ErrNoRecord = errors.New("the log does not know its own member")
 
-// Recover makes a log that of a cluster whose only member is its own, with all that the log holds: what the others
-// decided beyond it is lost. The new cluster remembers which one it was, and at which block it was recovered. The log
-// must be opened anew then.
+// Recover turns a log into one of a new cluster with this member alone. It keeps all entries of this log; entries that
+// the others decided beyond them are lost. The new cluster records the old cluster's ID and the height of the recovery.
+// The caller must reopen the log.
 func Recover(log *raftlog.Log, height types.Height) error {
 	snapshot, err := log.Snapshot()
 	if err != nil {
@@ -85,7 +86,7 @@ func Recover(log *raftlog.Log, height types.Height) error {
 	return log.Alone(NewCluster(), at.Encode())
 }
 
-// Members are the members that a log names: decided or not, removed since or not.
+// Members returns all members that a log names, including undecided and removed ones.
 func Members(log *raftlog.Log) ([]Record, error) {
 	snapshot, err := log.Snapshot()
 	if err != nil {
@@ -99,8 +100,8 @@ func Members(log *raftlog.Log) ([]Record, error) {
 	return names.members, err
 }
 
-// namedBy are the members of a place and all that the log names after it, by ID: decided or not, removed since or not.
-// It has the index of the last entry that names one, too.
+// namedBy returns the members of a place and all that later entries of the log name, sorted by ID. They include
+// undecided and removed ones. It also returns the index of the last entry that names one.
 func namedBy(log *raftlog.Log, at Place) (names named, err error) {
 	changes, err := log.Changes()
 	if err != nil {
@@ -127,7 +128,7 @@ func namedBy(log *raftlog.Log, at Place) (names named, err error) {
 	return names, nil
 }
 
-// decodeChange is the change of members in an entry.
+// decodeChange decodes the membership change in an entry.
 func decodeChange(e *raftpb.Entry) (*raftpb.ConfChangeV2, error) {
 	if e.GetType() == raftpb.EntryConfChangeV2 {
 		change := new(raftpb.ConfChangeV2)

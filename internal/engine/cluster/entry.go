@@ -1,6 +1,6 @@
-// Package cluster is what several machines that are one producer decide together. Their log holds transactions that
-// were taken, blocks that were decided, and the signatures that release them. A block is signed only once it is
-// decided, so what is signed can no longer be undone, whoever leads.
+// Package cluster lets several machines act as one producer. They replicate a log of accepted transactions, decided
+// blocks, and the signatures that release them. A block is signed only after it is decided, so a signed block is never
+// undone, whichever member leads.
 package cluster
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ErrEntry is an entry that no member of this version writes. A member stops before it: it cannot apply the entry, and to
-// skip it would be to follow another log.
+// ErrEntry is returned for an entry that no member of this version writes. A member stops at such an entry: it cannot
+// apply it, and skipping it would make it diverge from the others.
 var ErrEntry = errors.New("the entry of the cluster's log is not known")
 
 // kind is the first byte of an entry.
@@ -27,35 +27,35 @@ const (
 
 // Bounds of entries, in bytes.
 const (
-	// MaxTxBatchBytes bounds the transactions of a TxBatch together.
+	// MaxTxBatchBytes bounds the total size of the transactions in a TxBatch.
 	MaxTxBatchBytes = 1 << 20
-	maxTxBatch      = MaxTxBatchBytes / 100 // transactions: none is as short
+	maxTxBatch      = MaxTxBatchBytes / 100 // transactions: each is longer than 100 bytes
 )
 
 // Entry is an entry of the log: a [TxBatch], a [Block] or a [Release].
 type Entry interface{ encode() []byte }
 
-// TxBatch has acknowledged transactions, which every member's pool takes.
+// TxBatch holds accepted transactions for every member's pool.
 type TxBatch struct {
-	Time         uint64 // Unix milliseconds of the leader, by which they expire on every member
+	Time         uint64 // the leader's time in Unix milliseconds, from which they expire on every member
 	Transactions []*types.Tx
 }
 
-// Block proposes a block. Its header is final and not signed yet.
+// Block proposes a block. Its header is final but not signed yet.
 type Block struct {
 	Header  types.Header
 	Encoded []byte // bincode(Block) with a signature of zeros
 }
 
-// Release has the signature of a proposal, which makes it the head.
+// Release holds the signature of a proposal, and makes the proposal the head.
 type Release struct {
-	Index     uint64 // of the proposal's entry
+	Index     uint64 // index of the proposal's entry
 	Height    types.Height
 	Hash      types.BlockHash
 	Signature types.Signature
 }
 
-// Encode returns an entry's kind and its fields in bincode.
+// Encode returns the entry's kind followed by its fields in bincode.
 func Encode(e Entry) []byte { return e.encode() }
 
 func (i TxBatch) encode() []byte {
@@ -87,8 +87,8 @@ func (r Release) encode() []byte {
 	return e.Data()
 }
 
-// Decode decodes what Encode gives. It looks at a block's header only, and a block aliases data; transactions do not:
-// one that is pending for long would keep all others. The error is [ErrEntry].
+// Decode decodes an entry. Of a block it decodes only the header, and the block aliases data. Transactions are copied,
+// as a single pending one would otherwise keep the whole batch in memory. The error is [ErrEntry].
 func Decode(data []byte) (Entry, error) {
 	if len(data) == 0 {
 		return nil, fmt.Errorf("%w: it is empty", ErrEntry)

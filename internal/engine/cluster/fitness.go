@@ -12,20 +12,20 @@ import (
 )
 
 const (
-	// standTime is how long a member that cannot make blocks lets others stand for election, before it does: a member
-	// that lags behind it cannot be elected.
+	// standTime is the delay before a member that cannot make blocks stands for election. It gives the others
+	// precedence, yet such a member must stand eventually: a member whose log is behind its log cannot be elected.
 	standTime = 2 * electionTicks * TickTime
-	// failTime is how long a member that does not lead counts as unable to sign, after it could not.
+	// failTime is the time for which a member that does not lead counts as unable to sign after a failure to sign.
 	failTime = 10 * time.Second
 )
 
-// fitness is what was found out at the last tick about whether this member can do a leader's work.
+// fitness is this member's ability to lead, as determined at the last tick.
 type fitness struct {
-	unable string        // what the machine lacks
-	offset time.Duration // how far the middle of all clocks is ahead of this one's
+	unable string        // why this machine cannot make blocks; empty if it can
+	offset time.Duration // the median of all clocks minus this member's
 }
 
-// examine looks at this machine and its clock, and forgets a signature that was not made long ago.
+// examine updates the fitness, and clears a signing failure that is resolved or old.
 func (m *Member) examine() {
 	m.fitness = fitness{offset: middle(m.world.Offsets())}
 	if m.Unable != nil {
@@ -37,8 +37,8 @@ func (m *Member) examine() {
 	}
 }
 
-// unfit is why another member should lead instead of this one; empty if this one can do a leader's work. It is the one
-// rule by which a member stands for election, takes leadership, hands it on, and is chosen by others.
+// unfit returns the reason why another member should lead instead, or "" if this one can lead. It is the only criterion
+// by which a member stands for election, accepts and hands over leadership, and is chosen as a successor.
 func (m *Member) unfit() string {
 	if reason := m.holding(); reason != "" {
 		return reason
@@ -52,7 +52,7 @@ func (m *Member) unfit() string {
 	return ""
 }
 
-// holding is why this member would make no block though it led; empty if it would.
+// holding returns the reason why this member would make no block as leader, or "" if it would.
 func (m *Member) holding() string {
 	switch f := m.leading.failed; {
 	case len(m.Producers) == 0:
@@ -65,7 +65,7 @@ func (m *Member) holding() string {
 	return m.fitness.unable
 }
 
-// barred is why no member with this one's keys would make a block; empty if it would.
+// barred returns the reason why no member with this one's keys would make a block, or "" if it would.
 func (m *Member) barred() string {
 	switch p := m.Ledger.Tip().Parameters; {
 	case !params.Known(p.Version):
@@ -76,13 +76,14 @@ func (m *Member) barred() string {
 	return ""
 }
 
-// defers tells whether a message asks for votes too early: a member that cannot make blocks lets others stand first.
+// defers reports whether a message requests votes too early. A member that cannot make blocks lets others stand first.
 func (m *Member) defers(message *raftpb.Message) bool {
 	return message.GetType() == raftpb.MessageType_MsgPreVote && m.unfit() != "" &&
 		m.world.Now().Sub(m.standing.lost) < standTime
 }
 
-// handOver hands leadership on to a member that can do the work, now and then. While there is none this one stays.
+// handOver transfers leadership to a member that can make blocks, at most once per handTime. If there is none, this
+// member stays leader.
 func (m *Member) handOver(reason string) {
 	now := m.world.Now()
 	if now.Sub(m.leading.handed) < handTime {
@@ -95,7 +96,7 @@ func (m *Member) handOver(reason string) {
 	}
 }
 
-// successor is the voter that can make blocks, has most of the log and was heard of lately; 0 if there is none.
+// successor returns the active voter that can make blocks and has most of the log, or 0 if there is none.
 func (m *Member) successor() (to uint64) {
 	most, unfit := uint64(0), m.world.Unfit()
 	for _, p := range m.peers() {

@@ -9,8 +9,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/mempool"
 )
 
-// forward verifies the transactions of a send and hands on to the leader those that may be valid. So a member is never
-// to blame for what its clients send.
+// forward verifies a send's transactions, and forwards those that may be valid to the leader. This protects a member
+// from blame for invalid transactions of its clients.
 func (m *Member) forward(s *send) {
 	try := s.try
 	m.world.Do(Anyone, func() Event {
@@ -21,7 +21,7 @@ func (m *Member) forward(s *send) {
 			}
 			s.results = make([]mempool.Result, len(verified))
 			var sent [][]byte
-			var places []int // in the send, of those that are handed on
+			var places []int // indexes in the send of the forwarded transactions
 			for i, v := range verified {
 				s.results[i] = mempool.Result{Tx: v.Tx, Err: v.Err}
 				if v.Err == nil {
@@ -43,7 +43,7 @@ func (m *Member) forward(s *send) {
 	})
 }
 
-// handOn asks the leader to take transactions, which have these places in their send.
+// handOn asks the leader to take transactions; places holds their indexes in the send.
 func (m *Member) handOn(s *send, sent [][]byte, places []int) {
 	try := s.try
 	m.world.Forward(s.asked, sent, func(a Answer, err error) Event {
@@ -70,7 +70,7 @@ func (m *Member) handOn(s *send, sent [][]byte, places []int) {
 	})
 }
 
-// answered ends a send of which all is known, once this member has applied what it is told of.
+// answered ends a send whose results are complete, once this member has applied the log up to the send's index.
 func (m *Member) answered(s *send) {
 	m.sends.behind = append(m.sends.behind, s)
 	m.sends.tell(m)

@@ -10,14 +10,14 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Until when a follower's decided batches wait for others. Its pool takes them together then, which verifies many
-// signatures for little more than half of what few cost each.
+// Bounds up to which a follower holds back decided batches. Its pool then takes them together: verifying many
+// signatures at once costs little more than half as much per signature as verifying a few.
 const (
 	holdTime  = TickTime
-	holdBytes = 256 << 10 // of them all: some 1,000 transfers
+	holdBytes = 256 << 10 // of all batches: some 1,000 transfers
 )
 
-// add adds a message of decided entries.
+// add queues a message of decided entries.
 func (a *applying) add(message *raftpb.Message, now time.Time) {
 	if len(a.messages) == 0 {
 		a.since = now
@@ -25,8 +25,8 @@ func (a *applying) add(message *raftpb.Message, now time.Time) {
 	a.messages = append(a.messages, message)
 }
 
-// batches are the decided batches that are to be applied next. It tells whether nothing else is decided, and not so
-// much that it should wait no more.
+// batches returns the batches at the front of the queue. It also reports whether they are the whole queue and are
+// smaller than holdBytes, so that they may be held back.
 func (a *applying) batches() (next []*raftpb.Entry, all bool) {
 	size, from := 0, a.next
 	for _, message := range a.messages {
@@ -45,13 +45,14 @@ func isTxBatch(e *raftpb.Entry) bool {
 	return e.GetType() == raftpb.EntryType_EntryNormal && len(e.GetData()) > 0 && kind(e.GetData()[0]) == kindTxBatch
 }
 
-// mayHold tells whether decided batches may wait: a follower's, of which nobody here waits to hear.
+// mayHold reports whether decided batches may be held back: on a follower, while no caller here waits for one.
 func (m *Member) mayHold() bool {
 	return m.standing.soft.RaftState == raft.StateFollower && m.standing.soft.Lead != raft.None && m.catching == nil &&
 		len(m.sends.behind) == 0 && len(m.sends.flying) == 0 && m.world.Now().Sub(m.applying.since) < holdTime
 }
 
-// keep has the pool take what was decided. Of what this member proposed it has what the entry says.
+// keep adds decided batches to the pool. For a batch that this member proposed, it uses the decoded batch and the
+// verified transactions that it still has.
 func (m *Member) keep(entries []*raftpb.Entry) error {
 	decided := make([]mempool.Decided, len(entries))
 	verified := make(map[types.TxID]*types.VerifiedTx)

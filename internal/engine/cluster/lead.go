@@ -14,41 +14,41 @@ import (
 )
 
 const (
-	// handTime is between two tries to hand leadership on.
+	// handTime is the interval between attempts to hand leadership over, and between attempts to sign.
 	handTime = 2 * time.Second
-	// snapshotTime is how long a leader waits for a member that it has sent a snapshot, before it sends another.
+	// snapshotTime is the time that a leader waits for a member to take a snapshot before it sends another.
 	snapshotTime = 5 * time.Second
-	// maxOffset is how far a leader's clock may be from the middle of all, before it hands leadership on.
+	// maxOffset is the deviation from the median of all clocks beyond which a leader hands leadership over.
 	maxOffset = 5 * time.Second
 )
 
-// leading is what a leader is about.
+// leading is the state of a leader.
 type leading struct {
-	term      uint64        // of which the rest is
-	drafting  bool          // a block is being made
-	proposed  bool          // a block is on its way to be applied
+	term      uint64        // term of the other fields
+	drafting  bool          // a block is being drafted
+	proposed  bool          // a block is proposed but not applied yet
 	made      *ledger.Draft // that block
 	madeAt    time.Time
-	finishing uint64 // the proposal that is being signed, or whose Release is on its way
+	finishing uint64 // index of the proposal that is being signed, or whose Release is proposed
 	failed    refused
 
-	last      time.Time // when the last block was due; zero: this leader has made none, and one is due
-	passing   *passing
-	handed    time.Time // when leadership was handed on
-	snapshots map[uint64]time.Time
-	told      map[uint64]uint64 // the commit of which each member was told last
+	last      time.Time            // when the last block was due; zero if this leader has made none, so one is due now
+	passing   *passing             // the requested leadership transfer, or nil
+	handed    time.Time            // last attempt to hand leadership over
+	snapshots map[uint64]time.Time // when each member that is being sent a snapshot was seen in that state
+	told      map[uint64]uint64    // last commit index sent to each member
 }
 
-// refused is the last signature that was not made.
+// refused is the last failure to sign.
 type refused struct {
-	err    error // nil: the next one was made, or it was long ago
+	err    error // nil if the next attempt succeeded or the failure is old
 	height types.Height
-	at     time.Time    // when it was tried last
-	told   types.Height // the block of which the log was told
+	at     time.Time    // last attempt
+	told   types.Height // height of the failure that was logged last
 }
 
-// lead does what a leader has to do now: it finishes the proposal, or else makes one. It never proposes a block beside
-// a proposal.
+// lead performs a leader's duties: it releases the proposal or, if there is none, makes one. It never proposes a block
+// while there is a proposal.
 func (m *Member) lead() error {
 	if !m.leads() {
 		m.sends.giveBack()
@@ -73,7 +73,7 @@ func (m *Member) lead() error {
 	return m.begin()
 }
 
-// begin begins the next block when it is due.
+// begin starts the next block if it is due.
 func (m *Member) begin() error {
 	l, now, tip := &m.leading, m.world.Now(), m.Ledger.Tip()
 	if l.drafting || l.proposed || m.decisions.proposal != nil || tip.Hash != m.decisions.machine.Head().Hash ||
@@ -89,13 +89,13 @@ func (m *Member) begin() error {
 		return func(m *Member) error {
 			l.drafting = false
 			if !m.leads() || m.standing.term != term || m.decisions.machine.Proposal() != nil {
-				return nil // also of an error: the head may have become another one before
+				return nil // even after an error: the draft may have been for an earlier head
 			}
 			if err != nil {
 				return err
 			}
 			err := m.raw.Propose(Encode(Block{d.Header(), encoded}))
-			if errors.Is(err, raft.ErrProposalDropped) { // leadership is being handed on, or too much is under way
+			if errors.Is(err, raft.ErrProposalDropped) { // a transfer is in progress, or too much is uncommitted
 				return nil
 			}
 			l.proposed, l.made = true, d
@@ -106,7 +106,7 @@ func (m *Member) begin() error {
 	return nil
 }
 
-// wait is how long it is until a leader's next block is due, if it waits for that.
+// wait returns the time until the leader's next block is due. It reports false if the member is not waiting for that.
 func (m *Member) wait() (time.Duration, bool) {
 	if l := &m.leading; !m.leads() || m.makes() || l.last.IsZero() {
 		return 0, false
@@ -115,12 +115,12 @@ func (m *Member) wait() (time.Duration, bool) {
 	return wait, wait > 0
 }
 
-// makes tells whether a block is under way.
+// makes reports whether a block is in progress.
 func (m *Member) makes() bool {
 	return m.leading.drafting || m.leading.proposed || m.decisions.proposal != nil
 }
 
-// draft makes the block of a time, in Unix seconds.
+// draft drafts a block with the given timestamp, in Unix seconds.
 func (m *Member) draft(at uint64) (*ledger.Draft, []byte, error) {
 	picked := m.Picker.Pick(m.BlockTime)
 	d, err := m.Ledger.Draft(picked.At(at))
@@ -130,7 +130,7 @@ func (m *Member) draft(at uint64) (*ledger.Draft, []byte, error) {
 	return d, d.Encode(), m.Picker.Judge(picked)
 }
 
-// finish signs the proposal of the applied log, once this member has come to the same block, and proposes its Release.
+// finish signs the proposal, once this member has derived the same block, and proposes its Release.
 func (m *Member) finish() error {
 	c, l := m.decisions.proposal, &m.leading
 	if c == nil || l.finishing == c.Index {
@@ -143,7 +143,7 @@ func (m *Member) finish() error {
 		return nil
 	}
 	l.finishing = c.Index
-	if c.known { // with its signature
+	if c.known { // the chain has the signature
 		header, err := m.Ledger.Header(c.Header.Height)
 		if err != nil {
 			return err
@@ -155,7 +155,7 @@ func (m *Member) finish() error {
 		return func(m *Member) error {
 			if err != nil {
 				l.failed.err, l.failed.height, l.failed.at = err, c.Header.Height, m.world.Now()
-				if l.failed.told != c.Header.Height { // once, though it is tried again and again
+				if l.failed.told != c.Header.Height { // log once per height, although it is retried
 					l.failed.told = c.Header.Height
 					m.Logger.Error("a block that the cluster decided on cannot be signed", "height", c.Header.Height, "error", err)
 				}
@@ -173,7 +173,7 @@ func (m *Member) finish() error {
 
 var errOtherKey = errors.New("the signature is not the producer's")
 
-// sign signs a header, and verifies that: what the log has is not taken back.
+// sign signs a header, and verifies the signature, because a signature in the log cannot be undone.
 func (m *Member) sign(h types.Header) (types.Signature, error) {
 	signature, err := m.Sign(h)
 	if err == nil && !(types.SignedHeader{Header: h, Signature: signature}).VerifySignature() {
@@ -191,7 +191,7 @@ func (m *Member) proposeRelease(c *proposal, signature types.Signature) error {
 	return err
 }
 
-// tend does what a leader does at each tick.
+// tend performs the periodic duties of a leader, and routes waiting sends on any member.
 func (m *Member) tend() error {
 	m.sends.route(m)
 	if !m.leads() {
@@ -201,13 +201,13 @@ func (m *Member) tend() error {
 		m.handOver(reason)
 	}
 	if l := &m.leading; l.failed.err != nil && m.world.Now().Sub(l.failed.at) >= handTime {
-		l.finishing, l.failed.at = 0, m.world.Now() // nobody took over: it is tried again
+		l.finishing, l.failed.at = 0, m.world.Now() // no other member took over: try again
 	}
 	m.resendSnapshots()
 	return m.promote()
 }
 
-// resendSnapshots has raft send another snapshot to members of whom nothing was heard since the last one.
+// resendSnapshots makes raft send another snapshot to each member that did not finish the last one within snapshotTime.
 func (m *Member) resendSnapshots() {
 	l, now := &m.leading, m.world.Now()
 	var silent []uint64

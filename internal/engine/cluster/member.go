@@ -17,56 +17,57 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Times of an election: a leader is heard of at each tick, and missed after 10 to 19.
+// Election timing: a leader sends a heartbeat every tick, and is considered lost after 10 to 19 ticks without one.
 const (
 	TickTime       = 50 * time.Millisecond
 	electionTicks  = 10
 	heartbeatTicks = 1
-	// ElectionTime is how long a leader is not heard of at least, before another member stands for election.
+	// ElectionTime is the minimum time without a heartbeat before another member stands for election.
 	ElectionTime = electionTicks * TickTime
 )
 
-// Bounds of what raft holds, in bytes.
+// Bounds of raft's buffers, in bytes.
 const (
 	maxMessage     = 1 << 20
 	maxInflight    = 64 << 20
 	maxUncommitted = 64 << 20
 	maxApplying    = 16 << 20
-	maxMessages    = 256 // on the way to a member
+	maxMessages    = 256 // messages in flight to a member
 )
 
-// Config is what a member is made of. What it is given is the member's alone until it has ended, except for reading.
+// Config configures a member. Until the member has ended, others may only read from its components.
 type Config struct {
 	Log    *raftlog.Log
 	Ledger *ledger.Ledger
-	Pool   *mempool.Pool // Options.Moment is Clock.Now
-	Clock  *Clock        // of [OpenClock]
+	Pool   *mempool.Pool // its Options.Moment must be Clock.Now
+	Clock  *Clock        // from [OpenClock]
 	Picker *sequencer.Picker
-	// Producers are the public keys that Sign signs with: the present producer's, and the next one's while the key is
-	// rotated. A member without any votes, and hands leadership on.
+	// Producers are the public keys with which Sign can sign: the current producer's, and during a key rotation the
+	// next one's. A member without keys votes, but hands leadership over.
 	Producers []types.PublicKey
-	// Sign signs a header with the key of its producer. It holds it in the key's lock before it returns, and refuses
-	// one that the lock refuses.
+	// Sign signs a header with its producer's key. It must record the header in the key's sign state first, and fail if
+	// the sign state refuses it.
 	Sign func(types.Header) (types.Signature, error)
-	// Unable, unless nil, returns why this machine cannot make blocks, empty if it can. It is asked at each tick and must
-	// not wait.
+	// Unable, unless nil, returns the reason why this machine cannot make blocks, or "" if it can. It is called at each
+	// tick and must not block.
 	Unable func() string
-	// BlockTime is the interval between blocks; more than 0.
+	// BlockTime is the interval between blocks. It must be positive.
 	BlockTime time.Duration
-	// OnBlock, unless nil, is told of every block after the pool knows it. It must not wait.
+	// OnBlock, unless nil, is called with every appended block, after the pool's update if the block came by the log.
+	// It must not block.
 	OnBlock func(ledger.Block)
-	// OnTxBatch and OnRelease, unless nil, are told how long transactions and a block of this leader's took from their
-	// proposal until they were decided and applied here. They must not wait.
+	// OnTxBatch and OnRelease, unless nil, are called with the time from this leader's proposal of transactions or of a
+	// block until they were applied here. They must not block.
 	OnTxBatch, OnRelease func(took time.Duration)
 	Compaction           Compaction
 	Logger               *slog.Logger
 }
 
-// Diverged is the error of a member that did not come to what its cluster decided: it takes no further part.
+// Diverged is the error of a member that cannot follow its cluster's decisions. Such a member stops.
 type Diverged struct {
-	Index uint64 // of the entry
-	Block []byte // bincode(Block) that was decided, unsigned; nil if it is not about one
-	Err   error  // [ErrEntry], [ErrForged], a *ledger.InvalidBlock, or one of ledger's about the next block
+	Index uint64 // index of the entry
+	Block []byte // bincode(Block) of the decided block, unsigned; nil if the entry is about no block
+	Err   error  // [ErrEntry], [ErrForged], a *ledger.InvalidBlock, or another ledger error
 }
 
 // Error implements error.
@@ -74,96 +75,97 @@ func (d *Diverged) Error() string {
 	return fmt.Sprintf("entry %d of the cluster's log: %v", d.Index, d.Err)
 }
 
-// Unwrap is what is wrong.
+// Unwrap returns the cause.
 func (d *Diverged) Unwrap() error { return d.Err }
 
-// ErrRemoved is the error of a member that the others have removed. Its ID is not used again.
+// ErrRemoved is returned by a member that was removed from the cluster. Its ID cannot be reused.
 var ErrRemoved = errors.New("this member was removed from the cluster")
 
-// Member is one machine of a cluster, as a function of what happens to it. That is one event after the other, on a
-// clock, a disk and a link that it is given. A [Service] runs one.
+// Member is the deterministic core of one machine of a cluster. It handles one event at a time, and uses only the
+// clock, disk and link that it is given. A [Service] runs one.
 //
-// Two things are never in question. A signature is made over nothing but the proposal of the applied log, by a leader
-// that has applied all of the terms before its own. And nobody is told of an entry before it is on this disk.
+// It keeps two invariants. Only a leader that has applied all entries of the terms before its own signs, and only the
+// proposal of the applied log. And a member acknowledges an entry only after the entry is on its disk.
 type Member struct {
 	Config
 	world World
 	raw   *raft.RawNode
 	self  uint64
-	own   Facts // but for what changes
+	own   Facts // constant fields only
 
 	standing  standing
 	fitness   fitness
 	decisions decisions
 	applying  applying
 	members   membership
-	leading   leading   // production of blocks, and what else a leader does
-	sends     sends     // batch and acknowledgements
-	catching  *catching // nil unless blocks are fetched from another member
+	leading   leading   // block production and a leader's other duties
+	sends     sends     // transactions on their way, and their acknowledgement
+	catching  *catching // nil unless this member is catching up with a snapshot
 }
 
-// standing is who leads in which term, as raft has said it last.
+// standing is the current term and leader as last reported by raft.
 type standing struct {
 	soft   raft.SoftState
 	term   uint64
-	leader uint64    // the last that was known; 0 before the first
-	heard  time.Time // when a message of that one came last
-	lost   time.Time // since when no leader is known
-	handed uint64    // the term of which it is known that leadership was handed on for it
+	leader uint64    // last known leader; 0 before the first
+	heard  time.Time // time of that leader's last message
+	lost   time.Time // since when there has been no known leader
+	handed uint64    // the term that is known to begin with a leadership transfer
 	change Change
 }
 
-// decisions are what the log came to until the last entry that is wholly applied. But for what this member has made of
-// the proposal they are a function of the log, the same on every member.
+// decisions is the state after the last wholly applied entry. Except for this member's draft of the proposal, it is a
+// function of the log and the same on every member.
 type decisions struct {
-	machine    *StateMachine // of the entry that is being applied, too
+	machine    *StateMachine // also covers the entry that is being applied
 	proposal   *proposal
-	done       uint64 // the last entry that is wholly applied
+	done       uint64 // index of the last wholly applied entry
 	doneAt     time.Time
-	term       uint64  // of that entry
-	places     []place // where the log may be cut, ascending
-	compaction bool    // it is being cut: no other cut begins
+	term       uint64  // term of that entry
+	places     []place // in ascending order
+	compaction bool    // a cut is in progress
 }
 
-// applying are the decided entries that are not wholly applied. While something is done for one of them, or for a
-// snapshot, no other is begun.
+// applying holds the decided entries that are not wholly applied. While a worker handles one of them, or a snapshot, no
+// other is started.
 type applying struct {
 	messages  []*raftpb.Message // each a MsgStorageApply
-	next      int               // in the entries of the first
-	since     time.Time         // when the first became the first
-	working   bool              // whether something is done for that entry, batches from it on, or a snapshot
-	releasing *Release          // of that entry: it waits for the proposal to be derived
-	// restarting says that raft has a snapshot that the member has not begun anew after: no event may see it so.
+	next      int               // index in the entries of the first message
+	since     time.Time         // when the first message became the first
+	working   bool              // a worker handles that entry, batches from it on, or a snapshot
+	releasing *Release          // the Release being applied, which waits for the proposal's draft
+	// restarting is set while raft has a snapshot to which the member has not been reset yet. No event may see that
+	// state.
 	restarting bool
 }
 
-// membership is who the members are by the applied log, the change of them that is on its way, and whom a leader hears.
+// membership holds the members of the applied log, the change in progress, and a leader's observations of members.
 type membership struct {
 	conf     *raftpb.ConfState
 	records  []Record // by ID
 	gone     []Gone
 	former   []Former
 	named    named
-	wanted   *change              // nil: none is on its way
-	learners map[uint64]time.Time // since when each is near
-	heard    map[uint64]time.Time // by a leader, of each member
+	wanted   *change              // nil if no change is in progress
+	learners map[uint64]time.Time // since when each learner has nearly caught up
+	heard    map[uint64]time.Time // when the leader last heard of each member
 }
 
-// named is whom the log names when it is opened, until its last entry of them.
+// named holds the members that the log names when it is opened, and the index of the last entry that names one.
 type named struct {
 	members []Record
 	until   uint64
 }
 
-// proposal is the block of the applied log that is not released yet, as this member has it.
+// proposal is this member's view of the applied log's proposal.
 type proposal struct {
 	*Proposal
 	draft    *ledger.Draft // nil until it is derived
-	known    bool          // the chain has it already
-	proposed time.Time     // by this member; zero if another one has
+	known    bool          // the chain already has the block
+	proposed time.Time     // when this member proposed it; zero if another one did
 }
 
-// Open opens the member of a log: what was committed and is not in the chain yet is applied in the first steps.
+// Open returns the member of a log. Committed entries that are not in the chain yet are applied by the first steps.
 func Open(c Config, w World) (*Member, error) {
 	snapshot, err := c.Log.Snapshot()
 	if err != nil {
@@ -190,7 +192,7 @@ func Open(c Config, w World) (*Member, error) {
 		Config:    c,
 		world:     w,
 		self:      c.Log.Member().ID,
-		standing:  standing{term: hard.GetTerm(), lost: w.Now()}, // raft says only what changes
+		standing:  standing{term: hard.GetTerm(), lost: w.Now()}, // raft reports changes only
 		decisions: decisions{machine: StartStateMachine(index, at.Head), done: index, doneAt: w.Now()},
 		members: membership{
 			conf:     snapshot.GetMetadata().GetConfState(),
@@ -237,15 +239,16 @@ func Open(c Config, w World) (*Member, error) {
 	return m, err
 }
 
-// storage is the log as raft reads it.
+// storage gives raft read access to the log.
 type storage struct {
 	*raftlog.Log
 	member *Member
 }
 
-// Snapshot is the newest place at which the log may be cut. A member that is behind needs what the log said of members
-// until then, and the chain is all else. While the members have changed since, there is none. Who was added takes no
-// snapshot that does not name it, and would be sent another only after a while. The next block's end is a place.
+// Snapshot returns the newest place at which the log may be cut. It suffices for a member that is behind: the rest of
+// the state is in the chain. If the members have changed since, it returns ErrSnapshotTemporarilyUnavailable. A member
+// that was just added rejects a snapshot that does not name it, and the next one would be sent only after a while. The
+// end of the next block creates a newer place.
 func (s storage) Snapshot() (snapshot *raftpb.Snapshot, err error) {
 	if places := s.member.decisions.places; len(places) > 0 {
 		snapshot, err = places[len(places)-1].snapshot(s.Log)
@@ -258,8 +261,8 @@ func (s storage) Snapshot() (snapshot *raftpb.Snapshot, err error) {
 	return snapshot, err
 }
 
-// Step lets events happen, one after the other, and then does what follows from all of them: what they add to the log
-// shares a sync. An error ends the member: a fault of its disk, [*Diverged] or [ErrRemoved].
+// Step handles events in order, and then their consequences together, so that all entries which they append share one
+// sync. An error ends the member: a disk error, [*Diverged] or [ErrRemoved].
 func (m *Member) Step(events ...Event) error {
 	for _, e := range events {
 		if err := e(m); err != nil {
@@ -275,7 +278,7 @@ func (m *Member) Step(events ...Event) error {
 	return m.follow()
 }
 
-// follow does what follows from events.
+// follow handles the consequences of events.
 func (m *Member) follow() error {
 	for {
 		for m.raw.HasReady() {
@@ -296,7 +299,7 @@ func (m *Member) follow() error {
 	}
 }
 
-// Tick is the event of a [TickTime] that has passed.
+// Tick returns the event that a [TickTime] has passed.
 func Tick() Event {
 	return func(m *Member) error {
 		m.raw.Tick()
@@ -313,7 +316,7 @@ func Tick() Event {
 	}
 }
 
-// Received is the event of a message from another member, whose name the link has verified.
+// Received returns the event of a message from another member. The link must have verified the sender.
 func Received(message *raftpb.Message) Event {
 	return func(m *Member) error {
 		if message.GetType() == raftpb.MessageType_MsgSnap {
@@ -323,13 +326,13 @@ func Received(message *raftpb.Message) Event {
 	}
 }
 
-// receive hands a message to raft. What it does not take is for a term or a member that is no more.
+// receive passes a message to raft. Messages that raft rejects are outdated and are ignored.
 func (m *Member) receive(message *raftpb.Message) error {
 	if raft.IsLocalMsg(message.GetType()) || message.GetTo() != m.self {
 		return nil
 	}
 	if message.GetType() == raftpb.MessageType_MsgTimeoutNow && m.unfit() != "" {
-		return nil // the leader goes on after an election timeout
+		return nil // the leader resumes after an election timeout
 	}
 	m.standing.note(message, m.world.Now())
 	err := m.raw.Step(message)
@@ -339,8 +342,8 @@ func (m *Member) receive(message *raftpb.Message) error {
 	return err
 }
 
-// handle does what raft says, in this order. A leader's messages come first, which need not be on its own disk; then
-// the log, synced, and the messages that say so. What is decided is applied last.
+// handle processes raft's output. First it sends messages that need no sync, such as a leader's; then it saves and
+// syncs the log, and sends the messages that depend on that. Decided entries are queued, and applied afterwards.
 func (m *Member) handle(rd raft.Ready) error {
 	m.follows(rd)
 	var kept *raftpb.Message
@@ -383,7 +386,7 @@ func (m *Member) handle(rd raft.Ready) error {
 	return nil
 }
 
-// follows notes who leads in which term now, and how that came about.
+// follows records the current term and leader, and the cause of a change of leader.
 func (m *Member) follows(rd raft.Ready) {
 	if !raft.IsEmptyHardState(rd.HardState) {
 		m.standing.term, m.sends.committed = rd.HardState.GetTerm(), rd.HardState.GetCommit()
@@ -408,7 +411,7 @@ func (m *Member) follows(rd raft.Ready) {
 	m.sends.recall(s.soft.Lead)
 }
 
-// note notes what a message says of who leads: that the leader lives, or that it hands leadership on.
+// note records signs in a message that the leader is alive or hands leadership over.
 func (s *standing) note(message *raftpb.Message, now time.Time) {
 	switch {
 	case message.GetType() == raftpb.MessageType_MsgTimeoutNow:
@@ -421,11 +424,12 @@ func (s *standing) note(message *raftpb.Message, now time.Time) {
 	}
 }
 
-// handedOn is the context in which raft asks for votes for a member that leadership is handed on to.
+// handedOn is the context of raft's vote requests during a leadership transfer.
 const handedOn = "CampaignTransfer"
 
-// spare tells whether a message says nothing but that batches are committed for which no other member's caller waits:
-// the next entries say so, too, or the next tick's heartbeat. What a message told a member last is noted.
+// spare reports whether a message can be skipped: one that only announces commits of batches for which no other
+// member's caller waits. The next entries or heartbeat announce them too. It also records the last commit sent to each
+// member.
 func (m *Member) spare(message *raftpb.Message) bool {
 	if message.GetType() != raftpb.MessageType_MsgApp {
 		return false
@@ -438,8 +442,8 @@ func (m *Member) spare(message *raftpb.Message) bool {
 	return false
 }
 
-// leads tells whether this member is the leader and has applied all of the terms before its own: what it knows of
-// blocks is then all that was decided.
+// leads reports whether this member is the leader and has applied all entries of earlier terms. Its view of the blocks
+// then includes all that was decided.
 func (m *Member) leads() bool {
 	return m.standing.soft.RaftState == raft.StateLeader && m.decisions.term == m.standing.term
 }
