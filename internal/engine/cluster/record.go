@@ -9,29 +9,29 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Bounds of a record, in bytes of UTF-8, and of how many there are.
+// Bounds of a record's fields, in bytes of UTF-8, and of the lists in a Place.
 const (
 	maxName    = 64
 	maxAddress = 256
 	maxRecords = 64
-	maxGone    = 1024 // the newest are kept
-	maxFormer  = 64   // likewise
+	maxGone    = 1024 // the newest ones
+	maxFormer  = 64   // the newest ones
 )
 
-// Record is what the log says of a member: the context of the change that added it.
+// Record describes a member. It is the context of the membership change that adds it.
 type Record struct {
-	ID      uint64 // random, never zero and never used again: it stands for what this disk promised
+	ID      uint64 // random, never zero and never reused: it stands for the promises that this disk made
 	Name    string
-	Address string   // of its link, host:port
+	Address string   // host:port of its link
 	RPC     string   // base URL of its JSON-RPC; may be empty
 	Pin     [32]byte // SHA-256 of its certificate's public key (SPKI)
-	Keyed   bool     // whether it signs blocks: a voter that does not hands leadership on
+	Keyed   bool     // whether it can sign blocks: a leader that cannot hands leadership over
 }
 
-// ErrRecord is the error of a record that no member has.
+// ErrRecord is returned for an invalid record.
 var ErrRecord = errors.New("the member's record is not valid")
 
-// Encode is bincode(Record).
+// Encode returns bincode(Record).
 func (r Record) Encode() []byte {
 	e := codec.NewEncoder(64 + len(r.Name) + len(r.Address) + len(r.RPC))
 	r.encode(e)
@@ -47,7 +47,7 @@ func (r Record) encode(e *codec.Encoder) {
 	e.Option(r.Keyed)
 }
 
-// DecodeRecord decodes what Encode gives. The error is [ErrRecord].
+// DecodeRecord decodes and checks a record. The error is [ErrRecord].
 func DecodeRecord(b []byte) (Record, error) {
 	d := codec.NewDecoder(b)
 	r := decodeRecord(d)
@@ -70,34 +70,34 @@ func decodeRecord(d *codec.Decoder) (r Record) {
 	return r
 }
 
-// Place is where the log may be cut: what it came to after an entry that left no proposal. A snapshot's data is its
-// encoding, and the chain is all else.
+// Place is the state that the log led to at an index at which it may be cut, which is after an entry that left no
+// proposal. A snapshot's data is an encoded Place; the rest of the state is in the chain.
 type Place struct {
 	Head    Head
-	Time    uint64   // Unix milliseconds: the latest of the log, by which transactions expire
+	Time    uint64   // the log's clock in Unix milliseconds, by which transactions expire
 	Members []Record // by ID
 	Gone    []Gone
 	Former  []Former
 }
 
-// Gone is a member that was removed. It is told so whenever it comes, also by members that were started since.
+// Gone is a removed member. It is refused as removed whenever it connects, even by members that started later.
 type Gone struct {
 	ID     uint64
 	Name   string
-	Height types.Height // of the newest block then
+	Height types.Height // newest block at the removal
 }
 
-// Former is an identity that the cluster had before it was recovered from one member's disk. Whoever still has it knows
-// nothing of that, and must make no block.
+// Former is an identity that the cluster had before it was recovered from one member's disk. A member with this
+// identity does not know of the recovery, and must make no block.
 type Former struct {
 	Cluster [16]byte
-	Height  types.Height // of the block after which the recovered cluster went on
+	Height  types.Height // last block that the recovered cluster kept
 }
 
-// newest are the last of a list, as many as are kept.
+// newest returns the last most elements of a list.
 func newest[T any](list []T, most int) []T { return list[max(0, len(list)-most):] }
 
-// Encode is bincode(Place).
+// Encode returns bincode(Place).
 func (p Place) Encode() []byte {
 	e := codec.NewEncoder(64 + 256*len(p.Members))
 	e.U64(uint64(p.Head.Height))
@@ -121,7 +121,7 @@ func (p Place) Encode() []byte {
 	return e.Data()
 }
 
-// DecodePlace decodes what Encode gives. The error is [ErrEntry].
+// DecodePlace decodes a place. The error is [ErrEntry].
 func DecodePlace(b []byte) (p Place, err error) {
 	d := codec.NewDecoder(b)
 	p.Head.Height = types.Height(d.U64())
@@ -147,7 +147,7 @@ func DecodePlace(b []byte) (p Place, err error) {
 	return p, nil
 }
 
-// record is what the log says of a member.
+// record returns a member's record.
 func (m *Member) record(id uint64) (Record, bool) {
 	i := slices.IndexFunc(m.members.records, func(r Record) bool { return r.ID == id })
 	if i < 0 {

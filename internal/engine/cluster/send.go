@@ -18,19 +18,19 @@ import (
 )
 
 const (
-	// waitTime is how long transactions wait until they are decided on, over all tries.
+	// waitTime is the time limit for a decision on transactions, over all tries.
 	waitTime = 5 * time.Second
-	// Bounds of the sends that are under way: how many, and their transactions' bytes.
+	// Bounds of the sends in progress: their number, and their transactions' bytes.
 	maxSends     = 4096
 	maxSendBytes = 64 << 20
-	// maxFlying bounds the batches that are not applied. One of these is not decided at a time: what comes meanwhile is
-	// the next.
+	// maxFlying bounds the batches that are not applied yet. Only one of them may be undecided; transactions that
+	// arrive meanwhile go into the next one.
 	maxFlying = 4
 )
 
-// Sent is the event of transactions that are to be taken. source is as for the pool. reply is told of what became of
-// them, once, when this member has applied what it is told of. Those that another member has handed on are taken only
-// if this one leads.
+// Sent returns the event that transactions were submitted. source is as in [mempool.Pool.AddMany]. reply is called
+// once, after this member has applied the log up to the reported results. Transactions that another member forwarded
+// are taken only if this member leads.
 func Sent(encoded [][]byte, source string, handedOn bool, reply func([]mempool.Result, Answer)) Event {
 	return func(m *Member) error {
 		size := 0
@@ -61,22 +61,22 @@ func Sent(encoded [][]byte, source string, handedOn bool, reply func([]mempool.R
 	}
 }
 
-// send is transactions on their way.
+// send is a submission in progress.
 type send struct {
 	encoded  [][]byte
 	source   string
 	handedOn bool
 	until    time.Time
-	reply    func([]mempool.Result, Answer) // nil once it was told
+	reply    func([]mempool.Result, Answer) // nil after the call
 
 	try     int
 	results []mempool.Result
-	open    int    // of the present try, without a result
-	index   uint64 // up to which this member must have applied, before it tells
-	asked   uint64 // the leader that has not answered yet; 0: none
+	open    int    // transactions of the current try that have no result yet
+	index   uint64 // index up to which this member must have applied the log before it replies
+	asked   uint64 // the leader that has not answered yet; 0 if there is none
 }
 
-// end tells what became of the transactions.
+// end calls reply with the outcome.
 func (s *send) end(a Answer) {
 	if s.reply == nil {
 		return
@@ -92,15 +92,15 @@ func (s *send) end(a Answer) {
 	reply(s.results, a)
 }
 
-// item is one transaction of a send that is to be proposed.
+// item is a transaction to be proposed.
 type item struct {
 	*send
-	try      int // of the send, to which it belongs
-	place    int // in the send
+	try      int // the send's try that queued it
+	place    int // index in the send
 	verified *types.VerifiedTx
 }
 
-// inflight is a proposed batch that is not decided yet.
+// inflight is a proposed batch that is not applied yet.
 type inflight struct {
 	at    time.Time
 	term  uint64
@@ -109,21 +109,21 @@ type inflight struct {
 	items []item
 }
 
-// sends are all that are under way.
+// sends holds the submissions in progress.
 type sends struct {
-	live struct{ count, bytes int } // of those that have not ended
+	live struct{ count, bytes int } // sends that have not ended
 
-	all       []*send // by their end; some may have ended
-	waiting   []*send // for a leader
-	queue     []item  // of a leader, to be proposed
+	all       []*send // in order of their time limits; some may have ended
+	waiting   []*send // waiting for a leader
+	queue     []item  // to be proposed by this leader
 	proposed  []*inflight
 	flying    map[uint64]*inflight // by index
-	last      uint64               // index of the last that this leader has proposed
-	committed uint64               // the last entry that is decided
-	behind    []*send              // wait until this member has applied what they are told of
+	last      uint64               // index of the last batch that this leader proposed
+	committed uint64               // index of the last decided entry
+	behind    []*send              // complete, but waiting until this member has applied the log up to their index
 }
 
-// route hands on what waits: to the leader, or to this member's own pool.
+// route passes waiting sends to the leader, or to this member's own pool.
 func (s *sends) route(m *Member) {
 	waiting := s.waiting
 	s.waiting = nil
@@ -132,7 +132,7 @@ func (s *sends) route(m *Member) {
 		case send.reply == nil:
 		case m.leads() && m.barred() != "" && m.successor() == 0:
 			send.end(Answer{Refused: ErrHolds})
-		case m.leads() && m.barred() != "": // leadership is about to be handed on
+		case m.leads() && m.barred() != "": // a leadership transfer is imminent
 			s.waiting = append(s.waiting, send)
 		case m.leads():
 			m.screen(send)
@@ -148,13 +148,13 @@ func (s *sends) route(m *Member) {
 	}
 }
 
-// again has a send wait for another try.
+// again queues a send for another try.
 func (s *sends) again(send *send) {
 	send.try++
 	s.waiting = append(s.waiting, send)
 }
 
-// screen asks the pool what of a send may be proposed.
+// screen asks the pool which transactions of a send may be proposed.
 func (m *Member) screen(s *send) {
 	try := s.try
 	m.world.Do(Anyone, func() Event {
@@ -168,7 +168,7 @@ func (m *Member) screen(s *send) {
 				return nil
 			}
 			s.results, s.open = make([]mempool.Result, len(screened)), 0
-			s.index = m.decisions.machine.Applied() // what the pool knows may be of entries that are being applied
+			s.index = m.decisions.machine.Applied() // the pool may already know entries that are being applied
 			for i, r := range screened {
 				s.results[i] = mempool.Result{Tx: r.Tx, Err: r.Err}
 				if r.Verified != nil {
@@ -184,13 +184,13 @@ func (m *Member) screen(s *send) {
 	})
 }
 
-// excused is the error of a result, and nil for the refusal of a transaction that an earlier try of its send had taken.
+// excused returns the error of a result, or nil if the transaction was refused because an earlier try had it accepted.
 func (m *Member) excused(s *send, r mempool.Result) error {
 	switch {
 	case s.try == 0 || r.Tx == nil:
 		return r.Err
 	case errors.Is(r.Err, mempool.ErrKnown), errors.Is(r.Err, exec.ErrNonceTooLow):
-		if _, pending := m.Pool.Get(r.Tx.ID()); pending { // its age may have ended it meanwhile
+		if _, pending := m.Pool.Get(r.Tx.ID()); pending { // unless it has expired meanwhile
 			return nil
 		}
 		if _, err := m.Ledger.Store().FindTransaction(r.Tx.ID()); !errors.Is(err, chain.ErrNotFound) {
@@ -200,7 +200,7 @@ func (m *Member) excused(s *send, r mempool.Result) error {
 	return r.Err
 }
 
-// propose proposes what waits, as much as one entry holds.
+// propose proposes a batch of queued transactions, as many as one entry holds.
 func (s *sends) propose(m *Member) error {
 	if len(s.queue) > 0 && len(s.proposed) == 0 && s.last <= m.sends.committed && len(s.flying) < maxFlying {
 		n, size := 0, 0
@@ -215,7 +215,7 @@ func (s *sends) propose(m *Member) error {
 		}
 		p.data = Encode(p.batch)
 		if err := m.raw.Propose(p.data); errors.Is(err, raft.ErrProposalDropped) {
-			return nil // too much is under way, or leadership is being handed on
+			return nil // too much is uncommitted, or a transfer is in progress
 		} else if err != nil {
 			return err
 		}
@@ -225,7 +225,7 @@ func (s *sends) propose(m *Member) error {
 	return nil
 }
 
-// placed notes at which index proposals have come into the log.
+// placed records the indexes at which proposals were appended to the log.
 func (s *sends) placed(entries []*raftpb.Entry) {
 	for _, e := range entries {
 		if len(s.proposed) == 0 {
@@ -239,8 +239,7 @@ func (s *sends) placed(entries []*raftpb.Entry) {
 	}
 }
 
-// own tells whether the entries from one to another are batches on their way of which this member's callers alone wait
-// to hear.
+// own reports whether all entries between two indexes are batches in flight for which only this member's callers wait.
 func (s *sends) own(from, to uint64) bool {
 	for i := from; i <= to; i++ {
 		if p := s.flying[i]; p == nil || slices.ContainsFunc(p.items, func(i item) bool { return i.handedOn }) {
@@ -250,7 +249,7 @@ func (s *sends) own(from, to uint64) bool {
 	return true
 }
 
-// giveBack has what was not proposed wait for the new leader.
+// giveBack makes the sends of unplaced transactions wait for the new leader.
 func (s *sends) giveBack() {
 	queue := s.queue
 	for _, p := range s.proposed {
@@ -260,7 +259,7 @@ func (s *sends) giveBack() {
 	s.retry(queue)
 }
 
-// retry has the sends of transactions that were not decided on wait for another try.
+// retry queues the sends of undecided transactions for another try.
 func (s *sends) retry(items []item) {
 	for _, i := range items {
 		if i.reply != nil && i.try == i.send.try {
@@ -269,8 +268,8 @@ func (s *sends) retry(items []item) {
 	}
 }
 
-// kept notes what the pool said of a decided batch. If it says nothing, having had the batch from another member, the
-// sends wait for another try, which finds that their transactions are known.
+// kept records the pool's results for a decided batch. There are none if the pool already has the batch from another
+// member; the sends are then tried again, which finds their transactions known.
 func (s *sends) kept(e *raftpb.Entry, results []mempool.Result) {
 	p := s.flying[e.GetIndex()]
 	if p == nil || p.term != e.GetTerm() {
@@ -292,7 +291,8 @@ func (s *sends) kept(e *raftpb.Entry, results []mempool.Result) {
 	}
 }
 
-// passed ends what an applied entry decides: sends that waited for it, and a proposal that did not come there.
+// passed handles an applied entry: it retries a batch that was expected at the entry's index, and ends the sends that
+// waited for the entry.
 func (s *sends) passed(m *Member, e *raftpb.Entry) {
 	if p := s.flying[e.GetIndex()]; p != nil {
 		delete(s.flying, e.GetIndex())
@@ -305,7 +305,7 @@ func (s *sends) passed(m *Member, e *raftpb.Entry) {
 	s.tell(m)
 }
 
-// tell ends the sends that this member has applied.
+// tell ends the complete sends whose index this member has applied.
 func (s *sends) tell(m *Member) {
 	s.behind = slices.DeleteFunc(s.behind, func(send *send) bool {
 		if send.index > m.decisions.done {
@@ -319,7 +319,7 @@ func (s *sends) tell(m *Member) {
 	})
 }
 
-// lost has proposals up to an index tried again: whether they came into the log is not known.
+// lost retries the batches up to an index after a snapshot: it is unknown whether they were decided.
 func (s *sends) lost(m *Member, index uint64) {
 	for _, at := range slices.Sorted(maps.Keys(s.flying)) {
 		if at <= index {
@@ -330,7 +330,7 @@ func (s *sends) lost(m *Member, index uint64) {
 	s.tell(m)
 }
 
-// expireSends ends what has waited for too long.
+// expireSends ends the sends that have reached their time limit.
 func (m *Member) expireSends() {
 	now := m.world.Now()
 	m.sends.prune()
@@ -342,7 +342,7 @@ func (m *Member) expireSends() {
 	}
 }
 
-// prune forgets the sends at the front that have ended, and all that have where they are most.
+// prune removes ended sends at the front, or everywhere if most have ended.
 func (s *sends) prune() {
 	n := 0
 	for n < len(s.all) && s.all[n].reply == nil {

@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	// maxEvents bounds what waits for a member; messages of raft that come then are lost, and sent again.
+	// maxEvents bounds the queued events. Further raft messages are dropped; raft sends them again.
 	maxEvents = 4096
-	// callTime bounds a call of another member.
+	// callTime bounds a call to another member.
 	callTime = 5 * time.Second
-	// blockBytes bounds the blocks of one answer.
+	// blockBytes bounds the blocks of one answer, in bytes.
 	blockBytes = 8 << 20
 )
 
-// ErrEnded is the error of asking a service that has ended.
+// ErrEnded is returned by a service that has ended.
 var ErrEnded = errors.New("this member has ended")
 
-// Service runs a member on the machine's clock, with goroutines beside it. Its methods may be called concurrently.
+// Service runs a member on the machine's clock, with its own goroutines. Its methods are safe for concurrent use.
 type Service struct {
 	member *Member
 	events chan Event
@@ -34,7 +34,7 @@ type Service struct {
 	status atomic.Pointer[Status]
 	facts  atomic.Pointer[Facts]
 
-	// Of Run.
+	// Fields of Run.
 	ctx      context.Context
 	link     Link
 	gathered []Event
@@ -42,7 +42,7 @@ type Service struct {
 	beside   sync.WaitGroup
 }
 
-// NewService opens the member of a log, which [Service.Run] runs.
+// NewService opens the member of a log. The caller must then call [Service.Run].
 func NewService(c Config) (*Service, error) {
 	s := &Service{events: make(chan Event, maxEvents), ended: make(chan struct{})}
 	for i := range s.workers {
@@ -55,8 +55,8 @@ func NewService(c Config) (*Service, error) {
 	return s, s.publish()
 }
 
-// Run runs the member until ctx ends, which is no error, or for as long as it can: see [Member.Step]. It is called
-// once.
+// Run runs the member until ctx ends, and then returns nil, or until the member fails: see [Member.Step]. It may be
+// called only once.
 func (s *Service) Run(ctx context.Context, link Link) error {
 	defer close(s.ended)
 	defer s.beside.Wait()
@@ -94,10 +94,10 @@ func (s *Service) Run(ctx context.Context, link Link) error {
 	}
 }
 
-// maxStep bounds the events of a step.
+// maxStep bounds the events of one step.
 const maxStep = 256
 
-// gather adds to an event what has come while the one before was waited for.
+// gather returns an event together with those that are already queued.
 func (s *Service) gather(e Event) []Event {
 	events := append(s.gathered[:0], e)
 	for len(events) < maxStep {
@@ -113,7 +113,7 @@ func (s *Service) gather(e Event) []Event {
 	return events
 }
 
-// work does one thing after the other.
+// work runs a worker's tasks in order.
 func (s *Service) work(queue chan func() Event) {
 	for {
 		select {
@@ -125,7 +125,7 @@ func (s *Service) work(queue chan func() Event) {
 	}
 }
 
-// happen has an event happen, unless the member ends.
+// happen queues an event, unless the member ends.
 func (s *Service) happen(e Event) {
 	select {
 	case s.events <- e:
@@ -133,7 +133,7 @@ func (s *Service) happen(e Event) {
 	}
 }
 
-// publish lets others see what the member knows.
+// publish updates the status and facts that other goroutines read.
 func (s *Service) publish() error {
 	status := s.member.Status()
 	s.status.Store(&status)
@@ -142,14 +142,14 @@ func (s *Service) publish() error {
 	return err
 }
 
-// Status is what the member knows now.
+// Status returns the member's current status.
 func (s *Service) Status() Status { return *s.status.Load() }
 
-// Facts are what the member says of itself when it connects.
+// Facts returns the member's contribution to its Hello.
 func (s *Service) Facts() Facts { return *s.facts.Load() }
 
-// Deliver hands a message of another member to this one; the link has verified whose it is. It does not wait: what
-// comes while too much waits is lost.
+// Deliver passes a message from another member to this one. The link must have verified the sender. It does not block:
+// the message is dropped if the event queue is full.
 func (s *Service) Deliver(message *raftpb.Message) {
 	select {
 	case s.events <- Received(message):
@@ -157,7 +157,7 @@ func (s *Service) Deliver(message *raftpb.Message) {
 	}
 }
 
-// Unreachable says that what was sent to a member may be lost. It does not wait.
+// Unreachable reports that messages to a member may be lost. It does not block.
 func (s *Service) Unreachable(id uint64) {
 	select {
 	case s.events <- func(m *Member) error {
@@ -169,9 +169,9 @@ func (s *Service) Unreachable(id uint64) {
 	}
 }
 
-// AddMany takes transactions as [mempool.Pool.AddMany] does, wherever the leader is. When it returns, those without an
-// error are on the disks of a majority, and in this member's pool or chain. Errors are the pool's, [ErrBusy],
-// [ErrNoLeader] and [ErrEnded]; after the last two the transactions may have arrived.
+// AddMany adds transactions like [mempool.Pool.AddMany], whichever member leads. When it returns, those without an
+// error are on the disks of a majority, and in this member's pool or chain. The errors are the pool's, [ErrBusy],
+// [ErrHolds], [ErrNoLeader] and [ErrEnded]. After the last two the transactions may still be decided.
 func (s *Service) AddMany(ctx context.Context, encoded [][]byte, source string) []mempool.Result {
 	results, answer, err := s.send(ctx, encoded, source, false)
 	if err == nil {
@@ -190,7 +190,7 @@ func (s *Service) AddMany(ctx context.Context, encoded [][]byte, source string) 
 	return results
 }
 
-// Serve takes transactions that another member has handed on, if this one leads.
+// Serve takes transactions that another member forwarded, if this one leads.
 func (s *Service) Serve(ctx context.Context, from string, encoded [][]byte) Answer {
 	_, answer, err := s.send(ctx, encoded, from, true)
 	if err != nil {
@@ -231,7 +231,7 @@ func (s *Service) ask(ctx context.Context, e Event) error {
 	}
 }
 
-// wish asks for something, and waits until it was decided.
+// wish submits a request, and waits for its outcome.
 func (s *Service) wish(ctx context.Context, event func(tell func(error)) Event) error {
 	told := make(chan error, 1)
 	if err := s.ask(ctx, event(func(err error) { told <- err })); err != nil {
@@ -257,22 +257,22 @@ func (s *Service) Remove(ctx context.Context, id uint64) error {
 	return s.wish(ctx, func(tell func(error)) Event { return Remove(id, tell) })
 }
 
-// Transfer hands leadership on: see [Transfer].
+// Transfer hands leadership over: see [Transfer].
 func (s *Service) Transfer(ctx context.Context, to uint64) error {
 	return s.wish(ctx, func(tell func(error)) Event { return Transfer(to, tell) })
 }
 
-// ServeBlocks are the released blocks of some heights, as many as one frame holds.
+// ServeBlocks returns the released blocks of the given heights, as many as one frame holds.
 func (s *Service) ServeBlocks(from, to types.Height) ([][]byte, error) {
 	return BlocksOf(s.member.Ledger, from, to, blockBytes)
 }
 
-// ServePending is the pool as another member is told of it.
+// ServePending returns a snapshot of the pool for another member.
 func (s *Service) ServePending() (Pending, error) {
 	return PendingOf(s.Status().Applied, s.member.Pool, s.member.Ledger)
 }
 
-// outside is the service as its member acts on it.
+// outside implements World with the service.
 type outside struct{ *Service }
 
 func (outside) Now() time.Time                                       { return time.Now() }
@@ -281,7 +281,7 @@ func (o outside) Offsets() (map[uint64]time.Duration, time.Duration) { return o.
 func (o outside) Unfit() map[uint64]string                           { return o.link.Unfit() }
 func (o outside) Send(messages []*raftpb.Message)                    { o.link.Send(messages) }
 
-// Do has work done by a worker, or by a goroutine of its own.
+// Do runs work on a worker, or on a new goroutine for Anyone.
 func (o outside) Do(w Worker, work func() Event) {
 	if w == Anyone {
 		o.beside.Go(func() { o.happen(work()) })
@@ -302,7 +302,7 @@ func (o outside) Pending(of uint64, done func(Pending, error) Event) {
 	call(o, func(ctx context.Context) (Pending, error) { return o.link.Pending(ctx, of) }, done)
 }
 
-// call asks another member beside the loop.
+// call calls another member on a new goroutine.
 func call[T any](o outside, ask func(context.Context) (T, error), done func(T, error) Event) {
 	o.Do(Anyone, func() Event {
 		ctx, cancel := context.WithTimeout(o.ctx, callTime)

@@ -13,33 +13,33 @@ type Head struct {
 	Hash   types.BlockHash
 }
 
-// Proposal is a block that the log has and that is not signed yet.
+// Proposal is a decided block that is not signed yet.
 type Proposal struct {
-	Index uint64 // of its entry
+	Index uint64 // index of its entry
 	Block
 }
 
-// StateMachine follows the blocks of the applied log. It is a function of the log and the same on every member. A height
-// has one proposal at a time, until its Release. So a member that signs only the proposal of its applied log never signs
-// two blocks of a height, whoever leads. Start one with [StartStateMachine].
+// StateMachine follows the blocks of the applied log. It is a function of the log, and the same on every member. At
+// each height there is only one proposal at a time, until its Release. A member that signs only the proposal of its
+// applied log therefore never double-signs, whichever member leads. Start one with [StartStateMachine].
 type StateMachine struct {
 	head     Head
 	applied  uint64
 	proposal *Proposal
 }
 
-// StartStateMachine returns the state after an entry that left a head and no proposal, where a log may be compacted.
+// StartStateMachine returns the state after an entry that left the given head and no proposal, as when a log was cut.
 func StartStateMachine(index uint64, head Head) *StateMachine {
 	return &StateMachine{head: head, applied: index}
 }
 
-// Head is the last released block.
+// Head returns the last released block.
 func (m *StateMachine) Head() Head { return m.head }
 
-// Applied is the index of the last applied entry.
+// Applied returns the index of the last applied entry.
 func (m *StateMachine) Applied() uint64 { return m.applied }
 
-// Proposal is the block to sign and release; nil: a leader may propose one.
+// Proposal returns the block to sign and release. If it is nil, a leader may propose one.
 func (m *StateMachine) Proposal() *Proposal { return m.proposal }
 
 // Outcome is the effect of an entry.
@@ -47,17 +47,18 @@ type Outcome int
 
 // The outcomes.
 const (
-	None     Outcome = iota // it is not about blocks
-	Stale                   // it came too late and has no effect
-	Decided                 // its block is the proposal
-	Released                // the proposal is the head now
+	None     Outcome = iota // the entry is not about blocks
+	Stale                   // the entry came too late and has no effect
+	Decided                 // the entry's block is the proposal
+	Released                // the proposal is now the head
 )
 
-// ErrForged refuses a Release that names another block than the proposal, or has a wrong signature. No member writes one.
+// ErrForged is returned for a Release with another block than the proposal's or an invalid signature. No member writes
+// one.
 var ErrForged = errors.New("the release is not of the proposal")
 
-// Apply applies the next entry; nil is an entry of raft itself. An error changes nothing, and nothing may be applied after
-// it.
+// Apply applies the next entry; nil stands for raft's own entries. After an error the state is unchanged, and Apply
+// must not be called again.
 func (m *StateMachine) Apply(index uint64, e Entry) (Outcome, error) {
 	if index != m.applied+1 {
 		return None, fmt.Errorf("entry %d was applied, %d is not the next", m.applied, index)

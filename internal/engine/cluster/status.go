@@ -10,49 +10,49 @@ import (
 	"go.etcd.io/raft/v3/tracker"
 )
 
-// Status is what a member knows of its cluster at a moment.
+// Status is a member's view of its cluster.
 type Status struct {
 	ID        uint64
 	Term      uint64
-	Leader    uint64 // 0: none is known
-	Leads     bool   // this member leads, and has applied what was decided before
-	Holding   string // why it would make no block though it leads; empty if it would
+	Leader    uint64 // 0 if unknown
+	Leads     bool   // this member leads, and has applied all that was decided before
+	Holding   string // why it would make no block as leader; empty if it would
 	Barred    string // why no member with this one's keys would make a block; empty if it would
-	Unfit     string // why another member should lead instead; empty if this one can do the work
-	Change    Change // how the present leader came to lead
-	Applied   uint64 // index of the last entry that is wholly applied
+	Unfit     string // why another member should lead instead; empty if this one can lead
+	Change    Change // how the current leader came to lead
+	Applied   uint64 // index of the last wholly applied entry
 	AppliedAt time.Time
 	Last      uint64 // index of the last entry
-	Bytes     uint64 // of the log
-	Waiting   int    // sends that are under way
+	Bytes     uint64 // size of the log
+	Waiting   int    // sends in progress
 	Proposal  bool   // whether a block is decided and not released yet
-	Catching  bool   // whether blocks are fetched from another member
-	Peers     []Peer // all members, by ID; after a start also whom the log names until that is applied
+	Catching  bool   // whether it is catching up with a snapshot
+	Peers     []Peer // all members, by ID; after a start also the members that unapplied entries name
 	Gone      []Gone
 	Former    []Former
 }
 
-// Change is how a leader came to lead, as this member saw it.
+// Change is a change of leader, as observed by this member.
 type Change struct {
-	From   uint64        // who led before, as far as is known; else 0
-	Silent time.Duration // how long nothing had been heard of that one
-	Handed bool          // that one handed leadership on
+	From   uint64        // the previous leader; 0 if unknown
+	Silent time.Duration // silence of the previous leader before the change
+	Handed bool          // the previous leader handed leadership over
 }
 
-// Peer is a member as another one knows it. What only a leader knows is zero elsewhere.
+// Peer is a member as seen by another one. Fields that only a leader knows are zero on other members.
 type Peer struct {
 	Record
 	Voter  bool
-	Active bool   // the leader has heard of it lately
-	Match  uint64 // the last entry that it is known to have
-	Behind uint64 // bytes of the log that it is not known to have
+	Active bool   // the leader has heard of it recently
+	Match  uint64 // index of the last entry that it is known to have
+	Behind uint64 // bytes of the log after Match
 }
 
-// Status is what this member knows now.
+// Status returns this member's current status.
 func (m *Member) Status() Status {
 	last, err := m.Log.LastIndex()
 	if err != nil {
-		last = m.decisions.done // the log's is never an error
+		last = m.decisions.done // cannot happen: LastIndex never fails
 	}
 	return Status{
 		ID:        m.self,
@@ -76,8 +76,8 @@ func (m *Member) Status() Status {
 	}
 }
 
-// peers are the members, by ID. Until a member that starts has applied what its log says of them it goes by the whole
-// log. The others must be able to reach it, or nothing more is decided.
+// peers returns the members, by ID. After a start, it includes all members that the log names until their entries are
+// applied: they must be able to connect, or no further entry could be decided.
 func (m *Member) peers() []Peer {
 	members := m.members.records
 	if m.decisions.done < m.members.named.until {
@@ -92,7 +92,7 @@ func (m *Member) peers() []Peer {
 	}
 	m.raw.WithProgress(func(id uint64, _ raft.ProgressType, p tracker.Progress) {
 		if i := slices.IndexFunc(peers, func(p Peer) bool { return p.ID == id }); i >= 0 {
-			if p.RecentActive || id == m.self { // raft looks anew whom it hears, at each election timeout
+			if p.RecentActive || id == m.self { // raft resets RecentActive at each election timeout
 				m.members.heard[id] = m.world.Now()
 			}
 			peers[i].Active, peers[i].Match = m.world.Now().Sub(m.members.heard[id]) <= silentTime, p.Match
@@ -102,7 +102,7 @@ func (m *Member) peers() []Peer {
 	return peers
 }
 
-// facts are what the member says of itself to another one.
+// facts returns the member's contribution to its Hello.
 func (m *Member) facts() (Facts, error) {
 	last, err := m.Log.LastIndex()
 	facts := m.own
@@ -110,7 +110,7 @@ func (m *Member) facts() (Facts, error) {
 	return facts, err
 }
 
-// raftLogger hands on what raft says of faults; the rest is in the status.
+// raftLogger logs raft's warnings and errors only; the rest is in the status.
 type raftLogger struct{ log *slog.Logger }
 
 func (raftLogger) Debug(...any)                  {}

@@ -12,31 +12,32 @@ import (
 )
 
 const (
-	// transferTime is about what a new leader needs until it may make a block: what fits between two blocks delays none.
+	// transferTime is roughly the time that a new leader needs before it can make a block. A transfer that fits between
+	// two blocks delays neither.
 	transferTime = 150 * time.Millisecond
-	// patience is how long it is waited for the time between two blocks.
+	// patience is the longest wait for a moment between two blocks.
 	patience = time.Second
 )
 
-// Why leadership is not handed on.
+// Errors of a leadership transfer.
 var (
-	// ErrUnfit says that the member cannot make blocks.
+	// ErrUnfit is returned if the member cannot make blocks.
 	ErrUnfit = errors.New("the member cannot make blocks")
-	// ErrNoSuccessor says that no other member can make blocks.
+	// ErrNoSuccessor is returned if no other member can make blocks.
 	ErrNoSuccessor = errors.New("no other voter that answers can make blocks: cairn cluster status says why")
 )
 
-// passing is leadership that is to be handed on between two blocks.
+// passing is a requested leadership transfer, which waits for a moment between two blocks.
 type passing struct {
 	term  uint64
 	to    uint64
-	after types.Height // the head when it was asked for
+	after types.Height // the head at the time of the request
 	until time.Time
 	tell  func(error)
 }
 
-// Transfer is the event of an operator's wish that another member leads; 0 for the one that has most of the log. It is
-// handed on between two blocks, so that none is late for it. tell is told once.
+// Transfer returns an event that hands leadership to a member, or to the one that has most of the log if to is 0. The
+// transfer takes place between two blocks, so that it delays none. The event calls tell once.
 func Transfer(to uint64, tell func(error)) Event {
 	return func(m *Member) error {
 		if !m.leads() {
@@ -66,7 +67,8 @@ func Transfer(to uint64, tell func(error)) Event {
 	}
 }
 
-// passOn hands leadership on if that is wished and a block has just been released, or the next is not due soon.
+// passOn carries out a requested transfer if a block has just been released, the next one is not due soon, or patience
+// has run out.
 func (m *Member) passOn() {
 	p, now := m.leading.passing, m.world.Now()
 	if p == nil || p.term != m.standing.term || now.Before(p.until) && !m.between(p.after) {
@@ -80,8 +82,8 @@ func (m *Member) passOn() {
 	p.tell(nil)
 }
 
-// between tells whether it is the time between two blocks, with enough left of it unless one was released after a
-// height.
+// between reports whether no block is in progress, and either the head is above after or enough time is left until the
+// next block. It also reports true if this member would make no block.
 func (m *Member) between(after types.Height) bool {
 	if m.holding() != "" {
 		return true
@@ -90,7 +92,7 @@ func (m *Member) between(after types.Height) bool {
 	return !m.makes() && (m.decisions.machine.Head().Height > after || left >= min(m.BlockTime/2, transferTime))
 }
 
-// keepOn ends a wish that another leader is not to have heard of.
+// keepOn ends a requested transfer after this member has lost leadership.
 func (m *Member) keepOn() {
 	if p := m.leading.passing; p != nil && (p.term != m.standing.term || !m.leads()) {
 		m.leading.passing = nil
@@ -98,8 +100,8 @@ func (m *Member) keepOn() {
 	}
 }
 
-// recall has what another leader has not answered wait for the one that leads now, if there is one: the other may have
-// stopped.
+// recall queues the sends that another leader has not answered for another try with the current leader, if there is
+// one: the other one may have stopped.
 func (s *sends) recall(leader uint64) {
 	if leader == raft.None {
 		return

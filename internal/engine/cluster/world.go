@@ -13,50 +13,49 @@ import (
 // Event is something that happens to a member: see [Member.Step].
 type Event func(*Member) error
 
-// Worker is who does work that a member does not wait for.
+// Worker is a queue for work that a member does not wait for.
 type Worker int
 
-// The workers. The first two do one thing after the other, in the order in which they are given; what is given to
-// Anyone is done at any time.
+// The workers. Applier and Executor run their tasks in order; Anyone runs each concurrently.
 const (
-	Applier  Worker = iota // what was decided: the pool and the chain
+	Applier  Worker = iota // decided entries: the pool and the chain
 	Executor               // blocks, and their signatures
 	Anyone
 )
 
-// World is what a member acts on. Nothing that it is asked for waits. What is to be told of it is an event of the
-// member, which comes later and not before the step that asked has ended.
+// World is the member's access to its surroundings. No method blocks. Results arrive as events of the member, but not
+// before the step that made the request has ended.
 type World interface {
-	// Now goes on evenly; Wall is the time of day, which may jump.
+	// Now is monotonic; Wall is the time of day, which may jump.
 	Now() time.Time
 	Wall() time.Time
-	// Offsets, Unfit, Send, Forward, Blocks and Pending are those of [Link].
+	// Offsets, Unfit, Send, Forward, Blocks and Pending are as in [Link].
 	Offsets() (others map[uint64]time.Duration, own time.Duration)
 	Unfit() map[uint64]string
 	Send([]*raftpb.Message)
 	Forward(to uint64, encoded [][]byte, done func(Answer, error) Event)
 	Blocks(of uint64, from, to types.Height, done func([][]byte, error) Event)
 	Pending(of uint64, done func(Pending, error) Event)
-	// Do has work done, whose event comes next.
+	// Do runs work on a worker, and then delivers the event that work returns.
 	Do(w Worker, work func() Event)
 }
 
-// Clock is the time of a cluster's log, by which transactions arrive and expire on every member alike: the latest time
-// that an applied entry has. It may be read concurrently.
+// Clock is the time of a cluster's log, from which transactions expire on every member alike. It is the latest time in
+// an applied entry. It is safe for concurrent use.
 type Clock struct{ milliseconds atomic.Uint64 }
 
-// Now is the time: that of a pool's Options.Moment.
+// Now returns the log's time. It serves as a pool's Options.Moment.
 func (c *Clock) Now() time.Time { return time.UnixMilli(int64(c.milliseconds.Load())) }
 
-// advance moves the clock to a time, in Unix milliseconds, unless it is past that.
+// advance sets the clock to a time in Unix milliseconds, if that is later.
 func (c *Clock) advance(to uint64) { c.milliseconds.Store(max(to, c.milliseconds.Load())) }
 
-// maxAhead is how far a member's clock may be ahead of the middle of all, before its blocks have another time than its
-// own.
+// maxAhead is how far a leader's clock may be ahead of the median of all before its blocks no longer use it.
 const maxAhead = time.Second
 
-// fairTime is the wall clock's time, or one that is little ahead of the middle of all members' clocks. A leader that
-// does not know the clocks of most takes the log's time: if its own is wrong, what is pending everywhere would expire.
+// fairTime returns the wall clock's time, limited to maxAhead beyond the median of all members' clocks. A leader that
+// does not know the clocks of a majority returns the log's time: a wrong clock would otherwise expire all pending
+// transactions.
 func (m *Member) fairTime() time.Time {
 	offsets, own := m.world.Offsets()
 	voters := m.members.conf.GetVoters()
@@ -72,9 +71,9 @@ func (m *Member) fairTime() time.Time {
 	return m.world.Wall().Add(min(0, middle(offsets, own)+maxAhead))
 }
 
-// middle is how far the middle of all members' clocks is ahead of this one's. All are looked at as they were when the
-// first of the others was heard, or later. If this clock is set wrong just after another one was set right, two of
-// three would be wrong otherwise.
+// middle returns the median of all members' clocks minus this member's. own adjusts for changes of this member's clock
+// since the oldest of the reports. Without it, if this clock was set wrong just after another one was set right, two of
+// three would seem wrong.
 func middle(others map[uint64]time.Duration, own time.Duration) time.Duration {
 	offsets := []time.Duration{own}
 	for _, o := range others {
@@ -83,7 +82,7 @@ func middle(others map[uint64]time.Duration, own time.Duration) time.Duration {
 	return median(offsets)
 }
 
-// median is the middle of durations, the lower of two.
+// median returns the median of durations, the lower of two.
 func median(d []time.Duration) time.Duration {
 	slices.Sort(d)
 	return d[(len(d)-1)/2]
