@@ -1,5 +1,5 @@
-// Command apigen writes what follows from the OpenRPC document: the methods, types and error reasons of the TypeScript
-// SDK, and the reference of the methods in the documentation.
+// Command apigen generates files from the OpenRPC document: the methods, types and error reasons of the TypeScript SDK,
+// and the method reference in the documentation.
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 
 //go:generate go run .
 
-// outputs are the files that are written, from this package's directory.
+// outputs maps each generated file, relative to this package's directory, to its generator.
 var outputs = map[string]func(document) []byte{
 	"../../sdk/typescript/src/generated.ts": func(d document) []byte { return newWriter(d).write() },
 	"../../docs/methods.md":                 page,
@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-// document is the part of the OpenRPC document that the SDK is made of.
+// document is the part of the OpenRPC document that the generators use.
 type document struct {
 	Methods    []method
 	Components struct{ Schemas map[string]schema }
@@ -70,13 +70,13 @@ type schema struct {
 	AdditionalProperties json.RawMessage // a schema, false, or true
 }
 
-// reference is the component that a schema refers to, by one of the two.
+// reference refers to a component by one of two members.
 type reference struct {
 	Ref    string `json:"$ref"`
 	Within string `json:"x-cairn-ref"` // api.SchemaWithin
 }
 
-// read is the OpenRPC document as its JSON has it.
+// read converts the OpenRPC document by way of its JSON.
 func read(d api.Document) (read document, err error) {
 	encoded, err := json.Marshal(d)
 	if err != nil {

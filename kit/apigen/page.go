@@ -49,7 +49,7 @@ JSON-RPC 2.0 defines the errors of a text that is no call (-32700, -32600) and o
 
 `
 
-// page writes the reference of all methods and types in Markdown.
+// page returns the reference of all methods and types in Markdown.
 func page(d document) []byte {
 	p := &pageWriter{}
 	p.WriteString(pageTop)
@@ -81,10 +81,10 @@ func page(d document) []byte {
 	return p.Bytes()
 }
 
-// pageWriter is a page that is written.
+// pageWriter is a page under construction.
 type pageWriter struct{ bytes.Buffer }
 
-// allErrors explains every error once: those of all methods, then those of single ones.
+// allErrors explains every error once: first the errors common to all methods, then the other errors of single methods.
 func (p *pageWriter) allErrors(d document) {
 	p.WriteString("Any method may give:\n\n| error | meaning |\n|---|---|\n")
 	for _, e := range api.CommonErrors() {
@@ -146,7 +146,7 @@ func (p *pageWriter) failure(code int, reason, message string) {
 	fmt.Fprintf(p, "| %d | `%s`: %s |\n", code, reason, cell(message))
 }
 
-// examples writes calls of a method, as requests and results.
+// examples writes example calls of a method, with their results.
 func (p *pageWriter) examples(m method) {
 	for _, e := range m.Examples {
 		params := make([]string, len(e.Params))
@@ -183,7 +183,7 @@ func (p *pageWriter) component(name string, s schema) {
 	}
 }
 
-// kind is what a schema takes, in words, with links to the types.
+// kind describes the values of a schema, with links to the types.
 func (p *pageWriter) kind(s schema) string {
 	switch {
 	case s.component() != "":
@@ -210,11 +210,11 @@ func (p *pageWriter) kind(s schema) string {
 	return s.Type
 }
 
-// anchor is the name of a heading's section.
+// anchor returns the anchor of a heading.
 func anchor(heading string) string { return strings.ReplaceAll(strings.ToLower(heading), ".", "") }
 
-// cell is a text in a table.
+// cell escapes text for a table cell.
 func cell(text string) string { return strings.ReplaceAll(text, "|", "\\|") }
 
-// sentence is a description that begins one.
+// sentence capitalizes a description.
 func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// builtin are the components that the SDK has types of its own for, with the shape by which their JSON is converted.
+// builtin maps components to hand-written SDK types, with the shape that converts their JSON.
 var builtin = map[string]struct{ name, shape string }{
 	"Quantity":      {"bigint", "q"},
 	"LooseQuantity": {"bigint", "q"},
@@ -40,16 +40,16 @@ export interface ErrorObject {
 }
 `
 
-// writer writes one document.
+// writer writes one output file.
 type writer struct {
 	bytes.Buffer
 	document document
-	shapes   map[string]map[string]string // of each component the members that are converted, with their shapes
+	shapes   map[string]map[string]string // by component: its converted members and their shapes
 }
 
 func newWriter(d document) *writer {
 	w := &writer{document: d, shapes: map[string]map[string]string{}}
-	// A component is converted if a member of it is: found by rounds until nothing changes, as components may contain
+	// A component is converted if one of its members is. Iterate to a fixed point, as components may contain
 	// themselves.
 	for changed := true; changed; {
 		changed = false
@@ -119,7 +119,7 @@ func (w *writer) methods() {
 	w.WriteString("}\n")
 }
 
-// reasons writes the words of data.reason that methods declare, with their codes.
+// reasons writes the values of data.reason that methods declare, with their codes.
 func (w *writer) reasons() {
 	codes := map[string]int{}
 	for _, m := range w.document.Methods {
@@ -136,9 +136,9 @@ func (w *writer) reasons() {
 	w.WriteString("}\n")
 }
 
-// tables writes what converts results at run time. q is a quantity and b a large integer, both converted to bigint; n
-// is an integer and f another number, both to number. [x is an array and {x an object of any names. A name is an object
-// with the members that are converted.
+// tables writes the tables that convert results at run time. q is a quantity and b a large integer, both converted to
+// bigint; n is an integer and f another number, both converted to number. [x is an array of x and {x an object with
+// arbitrary keys. A name stands for an object with converted members.
 func (w *writer) tables() {
 	w.WriteString("\nexport const shapes: Record<string, Record<string, string>> = {\n")
 	for _, component := range slices.Sorted(maps.Keys(w.shapes)) {
@@ -157,7 +157,7 @@ func (w *writer) tables() {
 	w.WriteString("};\n")
 }
 
-// kind is the TypeScript type of a schema.
+// kind returns the TypeScript type of a schema.
 func (w *writer) kind(s schema) string {
 	switch {
 	case s.component() != "":
@@ -196,7 +196,7 @@ func (w *writer) kind(s schema) string {
 	panic(fmt.Sprintf("apigen: no TypeScript for the schema %+v", s))
 }
 
-// shape is how the JSON of a schema is converted; empty where it stays as it is.
+// shape returns the conversion of a schema's JSON, or "" if the JSON is used unchanged.
 func (w *writer) shape(s schema) string {
 	switch {
 	case s.component() != "":
@@ -210,7 +210,7 @@ func (w *writer) shape(s schema) string {
 		return ""
 	case len(s.AllOf) == 1:
 		return w.shape(s.AllOf[0])
-	case len(s.OneOf) > 0: // null, and the hash of a transaction instead of it, stay as they are
+	case len(s.OneOf) > 0: // null, and a transaction hash in place of an object, need no conversion
 		for _, one := range s.OneOf {
 			if shape := w.shape(one); shape != "" {
 				return shape
@@ -236,10 +236,10 @@ func (w *writer) shape(s schema) string {
 	return ""
 }
 
-// isTaken says that an object is a parameter's, whose members are all known.
+// isTaken reports whether an object schema belongs to a parameter, which allows no other members.
 func (s schema) isTaken() bool { return string(s.AdditionalProperties) == "false" }
 
-// values is the schema of an object's members whose names are not fixed.
+// values returns the schema of the values of an object with arbitrary keys.
 func (s schema) values() (values schema, ok bool) {
 	err := json.Unmarshal(s.AdditionalProperties, &values)
 	return values, err == nil
@@ -252,12 +252,12 @@ func nested(mark, shape string) string {
 	return mark + shape
 }
 
-// component is the name of the component that a schema refers to, empty if it is written out.
+// component returns the name of the component that a schema refers to, or "" for an inline schema.
 func (s schema) component() string {
 	return cmp.Or(strings.TrimPrefix(s.Ref, "#/components/schemas/"), s.Within)
 }
 
-// name is a method's name as a member's.
+// name converts a method name to a member name.
 func name(method string) string {
 	if strings.Contains(method, ".") {
 		return `"` + method + `"`

@@ -1,6 +1,5 @@
-// Package bind is what generated bindings of contracts are made of: see "cairn contract bindings" and
-// docs/contracts.md. Generated code writes and reads the binary form; this package gives the contract the form that it
-// takes, by its ABI.
+// Package bind supports generated contract bindings: see "cairn contract bindings" and docs/contracts.md. Generated
+// code encodes and decodes the binary form; this package converts it to the form that the contract's ABI declares.
 package bind
 
 import (
@@ -25,7 +24,7 @@ type Viewer interface {
 	) ([]byte, error)
 }
 
-// Declared reads the ABI in generated code. It panics if the text is none.
+// Declared parses the ABI embedded in generated code. It panics if the text is invalid.
 func Declared(text string) abi.ABI {
 	a, err := abi.Parse([]byte(text))
 	if err != nil {
@@ -34,15 +33,15 @@ func Declared(text string) abi.ABI {
 	return a
 }
 
-// Arguments are a function's arguments, which write encodes in order, as the contract takes them. Errors:
-// [abi.ErrArgument], of values that are not of their types: text that is not UTF-8, an enum without a variant.
+// Arguments returns a function's arguments in the form that the contract takes. write encodes them in order. It returns
+// [abi.ErrArgument] for a value that does not fit its type: text that is not UTF-8, or an enum without a variant.
 func Arguments(a abi.ABI, function string, write func(*codec.Encoder)) ([]byte, error) {
 	f, ok := a.Function(function)
 	if !ok {
 		return nil, fmt.Errorf("%w: there is no function %s", abi.ErrBad, function)
 	}
 	var e codec.Encoder
-	e.U8(1) // the binary form
+	e.U8(1) // binary form
 	if write != nil {
 		write(&e)
 	}
@@ -56,7 +55,7 @@ func Arguments(a abi.ABI, function string, write func(*codec.Encoder)) ([]byte, 
 	return object, nil
 }
 
-// Call is the payload of a call with coins.
+// Call returns the payload of a call with coins.
 func Call(
 	a abi.ABI, contract types.ContractID, function string, value types.Amount, write func(*codec.Encoder),
 ) (types.Call, error) {
@@ -64,7 +63,8 @@ func Call(
 	return types.Call{Amount: value, Contract: contract, Function: function, Args: args}, err
 }
 
-// Result reads what a function returned, in either form. Errors: [abi.ErrArgument].
+// Result decodes a function's output, in either form. It returns [abi.ErrArgument] if the output does not match the
+// ABI.
 func Result[T any](a abi.ABI, function string, output []byte, read func(*codec.Decoder) T) (value T, err error) {
 	f, _ := a.Function(function)
 	packed, err := a.UnpackedResult(f, output)
@@ -90,7 +90,7 @@ func View[T any](
 	return Result(a, function, output, read)
 }
 
-// Event reads an event's data. Errors: [abi.ErrArgument].
+// Event decodes an event's data. It returns [abi.ErrArgument] if the data does not match the ABI.
 func Event[T any](a abi.ABI, name string, data []byte, read func(*codec.Decoder) T) (value T, err error) {
 	e, _ := a.Event(name)
 	packed, err := a.Unpacked(e.Args, data)
@@ -100,7 +100,7 @@ func Event[T any](a abi.ABI, name string, data []byte, read func(*codec.Decoder)
 	return decode(packed, read)
 }
 
-// Error reads revert data that is the typed error called name; false if it is another, or none.
+// Error decodes revert data as the typed error called name. ok is false if the data is another error, or none.
 func Error[T any](a abi.ABI, name string, data []byte, read func(*codec.Decoder) T) (value T, ok bool) {
 	revert := a.Revert(data)
 	e, declared := a.Error(name)
@@ -119,7 +119,7 @@ func Error[T any](a abi.ABI, name string, data []byte, read func(*codec.Decoder)
 	return value, err == nil
 }
 
-// RevertData is what a contract reverted with, of an error that a [client.Client] gave.
+// RevertData returns the revert data in an error returned by a [client.Client].
 func RevertData(err error) (data []byte, ok bool) {
 	var failed *client.Error
 	if !errors.As(err, &failed) {
@@ -152,7 +152,7 @@ func PutList[T any](e *codec.Encoder, list []T, put func(*codec.Encoder, T)) {
 	}
 }
 
-// PutOptional writes what may be absent, nil.
+// PutOptional writes an optional value, nil if absent.
 func PutOptional[T any](e *codec.Encoder, value *T, put func(*codec.Encoder, T)) {
 	e.Option(value != nil)
 	if value != nil {
@@ -166,7 +166,7 @@ func PutUint128(e *codec.Encoder, v abi.Uint128) {
 	e.U64(v.Hi)
 }
 
-// PutNoVariant writes of an enum what is refused afterwards: there is no value, or one of another enum.
+// PutNoVariant writes an invalid variant for an enum that is nil or of another enum, so that encoding fails later.
 func PutNoVariant(e *codec.Encoder) { e.U32(math.MaxUint32) }
 
 // List reads a list.
@@ -178,7 +178,7 @@ func List[T any](d *codec.Decoder, get func(*codec.Decoder) T) []T {
 	return list
 }
 
-// Optional reads what may be absent, nil.
+// Optional reads an optional value, nil if absent.
 func Optional[T any](d *codec.Decoder, get func(*codec.Decoder) T) *T {
 	if !d.Option() {
 		return nil
@@ -199,7 +199,7 @@ func Text(d *codec.Decoder) string { return d.String(math.MaxInt32) }
 // Bytes reads bytes, nil if there are none.
 func Bytes(d *codec.Decoder) []byte { return d.Bytes(math.MaxInt32) }
 
-// Fixed reads n bytes; zeros if there are not as many.
+// Fixed reads n bytes. It returns zeros if there are fewer.
 func Fixed(d *codec.Decoder, n int) []byte {
 	b := make([]byte, n)
 	d.Fixed(b)

@@ -1,5 +1,5 @@
-// Package bindings writes programs' access to a contract by its ABI, in Go, Rust and TypeScript. An ABI comes from
-// whoever wrote the contract: of its text nothing reaches a program except identifiers and types.
+// Package bindings generates bindings for a contract from its ABI, in Go, Rust and TypeScript. ABIs are untrusted: only
+// identifiers and types from an ABI reach the generated code.
 package bindings
 
 //go:generate go run ../../cmd/cairn contract bindings ../../contracts/wasm/types.wasm --lang go --name typed --out ../testkit/bindings/typed/typed.go
@@ -18,17 +18,18 @@ import (
 	"github.com/cairn-chain/cairn/abi"
 )
 
-// generators write a program that accesses a contract under a name.
+// generators maps each language to its generator.
 var generators = map[string]func(a abi.ABI, name string) ([]byte, error){"go": Go, "rust": Rust, "ts": TypeScript}
 
-// Languages are those that [Generate] knows.
+// Languages lists the languages that [Generate] supports.
 func Languages() []string { return []string{"go", "rust", "ts"} }
 
-// ErrName is what generating fails with, wrapped, of a name that a program cannot have.
+// ErrName is returned, wrapped, for a name that is not allowed in a program.
 var ErrName = errors.New("a program cannot have this name")
 
-// Generate writes the access to a contract in one of [Languages]. name is an identifier: Go's package, Rust's and
-// TypeScript's type or constant. Errors: [ErrName]; what the language's SDK does not have.
+// Generate generates bindings for a contract in one of [Languages]. name is the identifier of Go's package, or of
+// Rust's or TypeScript's type or constant. It returns [ErrName], or an error if the language's SDK does not support a
+// type of the ABI.
 func Generate(lang string, a abi.ABI, name string) ([]byte, error) {
 	generate, ok := generators[lang]
 	if !ok {
@@ -40,18 +41,17 @@ func Generate(lang string, a abi.ABI, name string) ([]byte, error) {
 			return nil, fmt.Errorf("%w: %q", ErrName, n)
 		}
 	}
-	a.Storage = nil // which is not called
+	a.Storage = nil // never called by bindings
 	return generate(a, name)
 }
 
-// text is the ABI as programs have it.
+// text returns the ABI as JSON for embedding in a program.
 func text(a abi.ABI) (string, error) {
 	encoded, err := json.Marshal(a)
 	return string(encoded), err
 }
 
-// camel is a name with a capital letter at the beginning and in place of each underscore: tokenId is TokenId, a_b is
-// AB.
+// camel converts a name to camel case with a capital initial: tokenId becomes TokenId, a_b becomes AB.
 func camel(name string) string {
 	var b strings.Builder
 	for part := range strings.SplitSeq(name, "_") {
@@ -65,7 +65,7 @@ func camel(name string) string {
 	return b.String()
 }
 
-// scope are the names that are taken within a part of a program.
+// scope is the set of names taken within a part of a program.
 type scope map[string]bool
 
 func newScope(taken ...string) scope {
@@ -76,7 +76,7 @@ func newScope(taken ...string) scope {
 	return s
 }
 
-// take gives a name that is not taken yet: the one wanted, or that with a number behind it.
+// take returns a free name: the one wanted, or that name with a number appended.
 func (s scope) take(wanted string) string {
 	name := wanted
 	for i := 2; s[name]; i++ {
@@ -86,7 +86,7 @@ func (s scope) take(wanted string) string {
 	return name
 }
 
-// errorsOf are an ABI's errors by code.
+// errorsOf returns an ABI's errors, ordered by code.
 func errorsOf(a abi.ABI) []abi.Error {
 	list := slices.Clone(a.Errors)
 	slices.SortFunc(list, func(x, y abi.Error) int { return int(int64(x.Code) - int64(y.Code)) })

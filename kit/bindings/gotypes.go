@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-chain/cairn/abi"
 )
 
-// goBase is a base type in Go: its name, and the encoder's and decoder's method where they have one.
+// goBase is the Go form of a base type: its name, and the method of the encoder and decoder, if any.
 type goBase struct{ name, method string }
 
 var goBases = map[abi.Base]goBase{
@@ -28,7 +28,7 @@ var goBases = map[abi.Base]goBase{
 	abi.Hash:    {"types.Digest", ""},
 }
 
-// typeOf is a type in Go.
+// typeOf returns a type's Go form.
 func (g *golang) typeOf(t abi.Type) string {
 	if element, ok := t.List(); ok {
 		return "[]" + g.typeOf(element)
@@ -53,7 +53,7 @@ func (g *golang) typeOf(t abi.Type) string {
 	return goBases[abi.Base(t.String())].name
 }
 
-// put is the statement that writes a value to the encoder e.
+// put returns a statement that writes a value to the encoder e.
 func (g *golang) put(t abi.Type, value string) string {
 	goType := g.typeOf(t)
 	if element, ok := t.List(); ok {
@@ -78,7 +78,7 @@ func (g *golang) put(t abi.Type, value string) string {
 	return fmt.Sprintf("e.Fixed(%s[:])", value)
 }
 
-// putting is a function that writes a value of the type.
+// putting returns a function that writes a value of the type.
 func (g *golang) putting(t abi.Type) string {
 	goType := g.typeOf(t)
 	if name, ok := g.names[t.String()]; ok {
@@ -90,7 +90,7 @@ func (g *golang) putting(t abi.Type) string {
 	return fmt.Sprintf("func(e *codec.Encoder, v %s) { %s }", goType, g.put(t, "v"))
 }
 
-// get is the expression that reads a value from the decoder d.
+// get returns an expression that reads a value from the decoder d.
 func (g *golang) get(t abi.Type) string {
 	goType := g.typeOf(t)
 	if element, ok := t.List(); ok {
@@ -122,7 +122,7 @@ func (g *golang) get(t abi.Type) string {
 	return fmt.Sprintf("%s(bind.Fixed(d, 32))", goType)
 }
 
-// reading is a function that reads a value of the type.
+// reading returns a function that reads a value of the type.
 func (g *golang) reading(t abi.Type) string {
 	goType := g.typeOf(t)
 	if name, ok := g.names[t.String()]; ok {

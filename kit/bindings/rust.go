@@ -8,17 +8,18 @@ import (
 	"github.com/cairn-chain/cairn/abi"
 )
 
-// keywords of Rust 2021, strict and reserved: the SDK's macros take names as they are written.
+// keywords lists the strict and reserved keywords of Rust 2021. The SDK's macros use names unchanged, so these are not
+// allowed.
 var keywords = strings.Fields(`as break const continue crate dyn else enum extern false fn for if impl in let loop match mod
 	move mut pub ref return self Self static struct super trait true type unsafe use where while async await abstract become
 	box do final macro override priv try typeof unsized virtual yield`)
 
-// rustBases are the base types in the Rust SDK, where they have other names.
+// rustBases maps base types to their names in the Rust SDK, where these differ.
 var rustBases = map[abi.Base]string{
 	abi.String: "Str", abi.Bytes: "Bytes", abi.Account: "Account", abi.Hash: "Hash",
 }
 
-// Rust writes a module for contracts in Rust that call this one: an interface of the SDK, with its types and errors.
+// Rust generates a module for Rust contracts that call this one: an interface of the SDK, with its types and errors.
 func Rust(a abi.ABI, name string) ([]byte, error) {
 	for _, n := range a.Names() {
 		if slices.Contains(keywords, n) {
@@ -113,7 +114,7 @@ func rustType(line func(string, ...any), n abi.Named) error {
 	return nil
 }
 
-// braced are the fields of a type, nothing where there are none.
+// braced encloses fields in braces, or returns "" if there are none.
 func braced(fields string) string {
 	if fields == "" {
 		return ""
@@ -133,7 +134,7 @@ func rustFields(parameters []abi.Parameter) (string, error) {
 	return strings.Join(fields, ", "), nil
 }
 
-// maxRustTuple is how many items the SDK's tuples have at most.
+// maxRustTuple is the greatest length of the SDK's tuples.
 const maxRustTuple = 4
 
 func rustTypeOf(t abi.Type) (string, error) {
@@ -165,5 +166,5 @@ func rustTypeOf(t abi.Type) (string, error) {
 	if name, ok := rustBases[abi.Base(t.String())]; ok {
 		return name, nil
 	}
-	return t.String(), nil // an integer, bool, or a name of the contract's
+	return t.String(), nil // an integer, bool, or a named type of the contract
 }

@@ -1,5 +1,5 @@
-// Package conformance is what tests of standards for tokens have in common: a token is tested rule by rule, by calls.
-// Packages nep20 and nep11 have the rules.
+// Package conformance holds the common parts of the tests of token standards. A token is tested rule by rule, through
+// calls. The rules are in packages nep20 and nep11.
 package conformance
 
 import (
@@ -12,70 +12,72 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Chain is where the token is. An error of its methods ends the check: it is a fault of the chain, not of the token.
+// Chain gives a check access to the token. An error of its methods ends the check, as it is a fault of the chain and
+// not of the token.
 type Chain interface {
-	// ABI is what the token says of itself; nil where it says nothing.
+	// ABI returns the token's ABI, or nil if it has none.
 	ABI(ctx context.Context) (*abi.ABI, error)
 	// View calls a function in view context.
 	View(ctx context.Context, function string, args []byte) (Outcome, error)
-	// Send calls a function in a transaction of one of the accounts that the check was given, and waits until it is in a
-	// block. A call that would fail need not be included.
+	// Send calls a function in a transaction from one of the check's accounts, and waits for its block. A call that
+	// would fail need not be included.
 	Send(ctx context.Context, from types.Account, function string, args []byte) (Outcome, error)
-	// Deploy deploys a contract of the check's own. It gives the error of [NotTested] on a chain that is not taken back
-	// after the check: there a contract stays, and what it got.
+	// Deploy deploys a helper contract. On a chain that does not revert after the check, where the contract and its
+	// tokens would stay, it returns a [NotTested] error.
 	Deploy(ctx context.Context, from types.Account, code []byte) (types.ContractID, error)
-	// TakesBack tells whether Aside takes back what it ran, and Pass lets time pass: not on a chain that others use.
+	// TakesBack reports whether Aside reverts its changes and Pass advances time. It is false on a chain that others
+	// use.
 	TakesBack() bool
-	// Aside runs f and takes the chain back to where it was, time included, if TakesBack; else it only runs f.
+	// Aside runs f. If TakesBack, it then reverts the chain, time included.
 	Aside(ctx context.Context, f func() error) error
-	// Pass lets time pass before the next block.
+	// Pass advances the time of the next block.
 	Pass(ctx context.Context, by time.Duration) error
-	// Called tells whether the token called another contract, or tried to, in the last transaction that succeeded. It
-	// gives the error of [NotTested] where the chain cannot tell.
+	// Called reports whether the last successful transaction made the token call another contract, or try to. It
+	// returns a [NotTested] error if the chain cannot tell.
 	Called(ctx context.Context) (bool, error)
 }
 
-// Outcome is what a call did.
+// Outcome is the result of a call.
 type Outcome struct {
 	OK     bool
-	Output []byte // what it returned, or the revert data
-	Reason string // why it failed, in snake_case
+	Output []byte // return value, or revert data
+	Reason string // reason of the failure, in snake_case
 	Logs   []Log
 }
 
-// Log is an event of a call.
+// Log is an event emitted by a call.
 type Log struct {
 	Contract types.ContractID
 	Name     string
-	Topics   []types.Digest // its own, without that of the name
+	Topics   []types.Digest // without the topic of its name
 	Data     []byte
 }
 
-// Accounts are those that a check acts as. All can sign; the standard says what Holder has, and A and B have nothing.
-// What the check moves it moves back.
+// Accounts holds the accounts that a check uses. It can sign for all of them. The standard specifies what Holder owns;
+// A and B own nothing. The check returns everything that it moves.
 type Accounts struct {
 	Holder, A, B types.Account
 }
 
-// Verdict is how a rule came out.
+// Verdict is the outcome of a rule.
 type Verdict string
 
 // The verdicts.
 const (
 	Pass    Verdict = "pass"
 	Fail    Verdict = "fail"
-	LeftOut Verdict = "left_out" // the token has no such function, or the holder may not call it
+	LeftOut Verdict = "left_out" // the token lacks the function, or the holder may not call it
 )
 
-// Result is a rule and how the token keeps it.
+// Result is the verdict on one rule.
 type Result struct {
 	Rule    string  `json:"rule"` // stable, in snake_case
-	Says    string  `json:"says"` // what the rule says
+	Says    string  `json:"says"` // text of the rule
 	Verdict Verdict `json:"verdict"`
-	Detail  string  `json:"detail,omitempty"` // what was seen instead, or why it was left out
+	Detail  string  `json:"detail,omitempty"` // the violation, or why the rule was left out
 }
 
-// Report is what the check found.
+// Report holds the results of a check.
 type Report struct {
 	Token   types.ContractID `json:"token"`
 	Results []Result         `json:"results"`
@@ -84,7 +86,7 @@ type Report struct {
 // Conforms reports whether no rule failed.
 func (r Report) Conforms() bool { return r.Count(Fail) == 0 }
 
-// Count is the number of rules with a verdict.
+// Count returns the number of rules with a verdict.
 func (r Report) Count(v Verdict) (count int) {
 	for _, result := range r.Results {
 		if result.Verdict == v {
@@ -94,22 +96,22 @@ func (r Report) Count(v Verdict) (count int) {
 	return count
 }
 
-// Calls makes calls of a token.
+// Calls makes calls to a token.
 type Calls struct {
 	Chain Chain
 	Token types.ContractID
-	ABI   *abi.ABI // nil where the token has none
+	ABI   *abi.ABI // nil if the token has none
 	Ctx   context.Context
 }
 
-// NewCalls asks a chain for the token's ABI.
+// NewCalls returns Calls for a token, after fetching its ABI.
 func NewCalls(ctx context.Context, chain Chain, token types.ContractID) (*Calls, error) {
 	declared, err := chain.ABI(ctx)
 	return &Calls{chain, token, declared, ctx}, err
 }
 
-// A rule is one statement of a standard. Its test returns what is wrong by [Breaks], or why it was not made by
-// [NotTested]; any other error is a fault of the chain.
+// A rule is one requirement of a standard. Its test returns an error of [Breaks] for a violation, of [NotTested] if the
+// rule was not tested, or of [Limited]. Any other error is a fault of the chain.
 type rule[C any] interface {
 	~struct {
 		Name, Says string
@@ -117,8 +119,8 @@ type rule[C any] interface {
 	}
 }
 
-// broken is what a token did against a rule, leftOut why a rule does not apply, limited what a rule that was kept could
-// not show.
+// broken is a violation, leftOut the reason why a rule does not apply, and limited the part of a satisfied rule that
+// could not be tested.
 type (
 	broken  string
 	leftOut string
@@ -127,23 +129,23 @@ type (
 
 func (b broken) Error() string { return string(b) }
 
-// Broken tells that a token did something against a rule, where another error is a fault of the chain.
+// Broken distinguishes a violation by the token from a fault of the chain.
 func (b broken) Broken() string { return string(b) }
 
 func (l leftOut) Error() string { return string(l) }
 func (l limited) Error() string { return string(l) }
 
-// Breaks is the error of a token that breaks a rule.
+// Breaks returns the error of a token that violates a rule.
 func Breaks(format string, args ...any) error { return broken(fmt.Sprintf(format, args...)) }
 
-// NotTested is the error of a rule that does not apply to the token.
+// NotTested returns the error of a rule that does not apply to the token.
 func NotTested(reason string) error { return leftOut(reason) }
 
-// Limited is the error of a rule that the token keeps as far as was tried, with what was not.
+// Limited returns the error of a rule that the token satisfies as far as tested. The text says what was not tested.
 func Limited(format string, args ...any) error { return limited(fmt.Sprintf(format, args...)) }
 
-// Run tests the rules in their order, with the checker that they take; told hears of each result as it is known, and
-// may be nil. A token that breaks rules is no error.
+// Run tests the rules in order with checker. told, which may be nil, is called with each result. A token that violates
+// rules is not an error.
 func Run[C any, R rule[C]](token types.ContractID, rules []R, checker C, told func(Result)) (Report, error) {
 	report := Report{Token: token}
 	for _, given := range rules {
@@ -171,7 +173,7 @@ func Run[C any, R rule[C]](token types.ContractID, rules []R, checker C, told fu
 	return report, nil
 }
 
-// Object is a call's arguments; nil are none at all.
+// Object holds the arguments of a call; nil means no arguments.
 type Object map[string]any
 
 func (o Object) encode() ([]byte, error) {
@@ -181,7 +183,7 @@ func (o Object) encode() ([]byte, error) {
 	return json.Marshal(o)
 }
 
-// View calls a read function and decodes what it returns.
+// View calls a read function and decodes its output.
 func View[R any](c *Calls, function string, args Object) (r R, err error) {
 	encoded, err := args.encode()
 	if err != nil {
@@ -200,7 +202,7 @@ func View[R any](c *Calls, function string, args Object) (r R, err error) {
 	return r, nil
 }
 
-// Why says how a call failed.
+// Why describes the failure of a call.
 func (o Outcome) Why() string {
 	if len(o.Output) > 0 {
 		return fmt.Sprintf("%s, %q", o.Reason, o.Output)
@@ -208,7 +210,7 @@ func (o Outcome) Why() string {
 	return o.Reason
 }
 
-// Send calls a function in a transaction, and gives the arguments as they were sent.
+// Send calls a function in a transaction, and also returns its encoded arguments.
 func (c *Calls) Send(from types.Account, function string, args Object) (Outcome, []byte, error) {
 	encoded, err := args.encode()
 	if err != nil {
@@ -227,7 +229,7 @@ func (c *Calls) Refuses(from types.Account, function string, args Object) error 
 	return Refused(function, encoded, outcome)
 }
 
-// Refused is what is wrong with a call that had to revert with a reason.
+// Refused returns a violation if a call did not revert with a reason.
 func Refused(function string, args []byte, outcome Outcome) error {
 	switch {
 	case outcome.OK:

@@ -24,16 +24,16 @@ const (
 	nodeVersion   = 20
 )
 
-// compilerFiles are what the compiler consists of in npm's directory node_modules.
+// compilerFiles lists the compiler's files in node_modules.
 var compilerFiles = []string{
 	"assemblyscript/dist/asc.js", "assemblyscript/dist/assemblyscript.js", "assemblyscript/dist/transform.js",
 	"assemblyscript/package.json", "binaryen/index.js", "binaryen/package.json", "long/index.js", "long/package.json",
 }
 
-// scriptTools is the compiler of AssemblyScript: its code is known by its hash, so it does not matter where it lies.
+// scriptTools locates the AssemblyScript compiler. The hash of its code identifies it, so its location does not matter.
 type scriptTools struct {
-	hash  string                 // of the compiler
-	cache func() (string, error) // where it may be installed apart from a project
+	hash  string                 // hash of the compiler
+	cache func() (string, error) // directory for an installation outside a project
 }
 
 var scriptCompiler = scriptTools{
@@ -41,8 +41,8 @@ var scriptCompiler = scriptTools{
 	cache: func() (string, error) { dir, err := os.UserCacheDir(); return filepath.Join(dir, "cairn", "asc"), err },
 }
 
-// sdkHash is the SHA-256 of the SDK that this program has: sources that are compiled with each contract, and what turns
-// a contract's declarations into exports.
+// sdkHash returns the SHA-256 of the embedded SDK: sources compiled into each contract, and the transform that turns a
+// contract's declarations into exports.
 func sdkHash() (string, error) {
 	all := sha256.New()
 	err := eachSDKFile(func(file string, content []byte) error {
@@ -52,7 +52,7 @@ func sdkHash() (string, error) {
 	return hex.EncodeToString(all.Sum(nil)), err
 }
 
-// eachSDKFile gives the files of the SDK that compile contracts, in their order.
+// eachSDKFile calls do for each SDK file that contracts are compiled with, in order.
 func eachSDKFile(do func(file string, content []byte) error) error {
 	sdk := contracts.AssemblyScriptSDK()
 	return fs.WalkDir(sdk, ".", func(file string, entry fs.DirEntry, err error) error {
@@ -72,13 +72,13 @@ func eachSDKFile(do func(file string, content []byte) error) error {
 	})
 }
 
-// toolchain is what a module depends on beside its source.
+// toolchain returns the versions that a module depends on besides its source.
 func (t scriptTools) toolchain() (map[string]string, error) {
 	sdk, err := sdkHash()
 	return map[string]string{"asc": t.hash, "sdk": sdk}, err
 }
 
-// collect takes the source of the package in a directory: all of assembly.
+// collect collects the source of the package in a directory: everything below assembly.
 func (t scriptTools) collect(_ context.Context, dir string) (contractsource.Source, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "package.json"))
 	if err != nil {
@@ -108,7 +108,7 @@ func (t scriptTools) collect(_ context.Context, dir string) (contractsource.Sour
 	return s, addAll(&s, dir, filepath.Join(dir, "assembly"))
 }
 
-// above are a directory and all above it.
+// above returns a directory and its parents.
 func above(dir string) []string {
 	list := []string{dir}
 	for parent := filepath.Dir(dir); parent != dir; parent = filepath.Dir(dir) {
@@ -118,7 +118,7 @@ func above(dir string) []string {
 	return list
 }
 
-// checkSDK holds the SDK that a project was tested with to the one that it will be compiled with.
+// checkSDK checks that the SDK installed in a project is the one that compiles its contract.
 func checkSDK(dir string) error {
 	for _, d := range above(dir) {
 		own := filepath.Join(d, "node_modules", filepath.FromSlash(scriptSDK))
@@ -134,10 +134,10 @@ func checkSDK(dir string) error {
 			return nil
 		})
 	}
-	return nil // not installed: the compiler is missing too, and is asked for
+	return nil // not installed: the missing compiler is reported later
 }
 
-// find reads the compiler: of the project in a directory, or the one that is installed apart.
+// find reads the compiler from the project in a directory, or from the separate installation.
 func (t scriptTools) find(dir string) (map[string][]byte, error) {
 	cache, err := t.cache()
 	if err != nil {
@@ -148,7 +148,7 @@ func (t scriptTools) find(dir string) (map[string][]byte, error) {
 		modules := filepath.Join(d, "node_modules")
 		files, hash, err := readCompiler(modules)
 		if err != nil {
-			continue // not here, or in parts
+			continue // absent or incomplete
 		}
 		if hash == t.hash {
 			return files, nil
@@ -164,7 +164,7 @@ func (t scriptTools) find(dir string) (map[string][]byte, error) {
 	)
 }
 
-// readCompiler reads the compiler's files and the SHA-256 of their paths and hashes.
+// readCompiler reads the compiler's files, and returns the SHA-256 of their paths and hashes.
 func readCompiler(modules string) (map[string][]byte, string, error) {
 	files, all := map[string][]byte{}, sha256.New()
 	for _, file := range compilerFiles {
@@ -178,8 +178,8 @@ func readCompiler(modules string) (map[string][]byte, string, error) {
 	return files, hex.EncodeToString(all.Sum(nil)), nil
 }
 
-// compile makes the linked module of a source that is unpacked in dir. Where the compiler may be beside its own place,
-// the options have a directory to look above.
+// compile compiles the linked module of a source unpacked in dir. It looks for the compiler in o.From and its parents,
+// then in the separate installation.
 func (t scriptTools) compile(ctx context.Context, dir string, o Options) (made compiled, err error) {
 	node, err := findNode(ctx)
 	if err != nil {
@@ -221,7 +221,7 @@ func (t scriptTools) compile(ctx context.Context, dir string, o Options) (made c
 	return made, err
 }
 
-// findNode finds Node.js in PATH. Which version it is does not show in what the compiler writes.
+// findNode finds Node.js in PATH. Its version does not affect the compiler's output.
 func findNode(ctx context.Context) (string, error) {
 	install := fmt.Sprintf(
 		"Node.js %d or newer is not installed: apt install nodejs npm, or https://nodejs.org", nodeVersion,

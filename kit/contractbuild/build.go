@@ -16,29 +16,29 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Options are how a build goes on beside its source.
+// Options configures a build.
 type Options struct {
-	Log        io.Writer // what the compiler tells
-	From       string    // a directory: npm's packages are looked for in it and above
-	WithSource bool      // whether the module says the hash of its source
-	// Invariants makes a module that has the contract's invariants as functions, which tools ask.
+	Log        io.Writer // receives the output of the tools
+	From       string    // directory from which to look for npm packages, upwards
+	WithSource bool      // whether to record the hash of the source in the module
+	// Invariants exports the contract's invariants as functions, for tools that check them.
 	Invariants bool
-	debug      bool // with debug information
+	debug      bool // include debug information
 }
 
-// Result is what a build makes.
+// Result is the result of a build.
 type Result struct {
-	Module  []byte // what a deploy takes
-	Linked  []byte // the same code with the names of functions
-	Archive []byte // the source
-	// DeployGas is what a deploy of the module takes in gas, but for its init, its arguments and its name.
+	Module  []byte // module for a deploy
+	Linked  []byte // same code with function names
+	Archive []byte // archive of the source
+	// DeployGas is the gas that a deploy of the module costs, without its init, arguments and name.
 	DeployGas types.Gas
-	// Dearest are the functions that have most of it.
+	// Dearest lists the functions that cost the most of it.
 	Dearest []FunctionGas
 }
 
-// Build makes the module of a source. What a deploy would refuse it refuses, with the name of the function. An error of
-// type [*ToolchainError] says that something is missing here, or is not what the source was built with.
+// Build builds the module of a source. It refuses a module that a deploy would refuse, and names the function at fault.
+// A [*ToolchainError] reports a missing tool, or one that differs from the source's toolchain.
 func Build(ctx context.Context, s contractsource.Source, o Options) (Result, error) {
 	archive, err := s.Archive()
 	if err != nil {
@@ -75,10 +75,10 @@ func Build(ctx context.Context, s contractsource.Source, o Options) (Result, err
 	return Result{Module: module, Linked: linked, Archive: archive, DeployGas: gas, Dearest: dearest}, err
 }
 
-// Bare is the module without the hash of its source.
+// Bare returns the module without the hash of its source.
 func (r Result) Bare() ([]byte, error) { return strip(r.Linked, nil) }
 
-// checkToolchain compares the toolchain of this machine with the one that the source was collected with.
+// checkToolchain checks that this machine has the toolchain recorded in the source.
 func checkToolchain(ctx context.Context, s contractsource.Source) error {
 	var here map[string]string
 	var err error
@@ -98,7 +98,7 @@ func checkToolchain(ctx context.Context, s contractsource.Source) error {
 	return nil
 }
 
-// compile makes the linked module in a new directory, which it names.
+// compile compiles the linked module in a new temporary directory and returns the directory's name.
 func compile(ctx context.Context, s contractsource.Source, o Options) (made compiled, dir string, err error) {
 	top, err := os.MkdirTemp("", "cairn-build-")
 	if err != nil {
@@ -106,7 +106,7 @@ func compile(ctx context.Context, s contractsource.Source, o Options) (made comp
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(top)) }()
 	dir, home := filepath.Join(top, "source"), filepath.Join(top, "home")
-	// A workspace without members keeps cargo from looking for another one further up.
+	// An empty workspace keeps cargo from searching for one in the parent directories.
 	if err := os.WriteFile(
 		filepath.Join(top, cargoFile), []byte("[workspace]\nexclude = [\"source\"]\n"), 0o600,
 	); err != nil {
@@ -128,7 +128,7 @@ func compile(ctx context.Context, s contractsource.Source, o Options) (made comp
 	return made, top, err
 }
 
-// holdsPath looks for a path of this machine in a module: where it was built, and whose it is.
+// holdsPath looks for a path of this machine in a module: a build directory or the user's home.
 func holdsPath(module []byte, dirs ...string) (string, bool) {
 	if home, err := os.UserHomeDir(); err == nil {
 		dirs = append(dirs, home+string(filepath.Separator))
@@ -141,10 +141,11 @@ func holdsPath(module []byte, dirs ...string) (string, bool) {
 	return "", false
 }
 
-// IgnoredVariables are those of the environment that would change what a plain cargo makes, and change nothing here.
+// IgnoredVariables returns the environment variables that are set and that would change the output of plain cargo.
+// Builds ignore them.
 func IgnoredVariables() []string {
 	return slices.DeleteFunc(slices.Clone(ignoredVariables), func(name string) bool { return os.Getenv(name) == "" })
 }
 
-// ToolchainNames are the parts of a toolchain in their order.
+// ToolchainNames returns the names of a toolchain's parts, sorted.
 func ToolchainNames(toolchain map[string]string) []string { return slices.Sorted(maps.Keys(toolchain)) }

@@ -10,8 +10,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/contractsource"
 )
 
-// Collect takes a contract's source from its project's directory, and records the toolchain of this machine in it. An
-// error of type [*ToolchainError] says what is missing.
+// Collect collects a contract's source from its project directory, and records this machine's toolchain in it. A
+// [*ToolchainError] reports a missing tool.
 func Collect(ctx context.Context, dir string) (contractsource.Source, error) {
 	dir, err := filepath.Abs(dir)
 	if err == nil {
@@ -42,13 +42,13 @@ func Collect(ctx context.Context, dir string) (contractsource.Source, error) {
 	return s, s.Check()
 }
 
-// within reports whether a file is a directory or below it.
+// within reports whether a file is dir or below it.
 func within(file, dir string) bool {
 	relative, err := filepath.Rel(dir, file)
 	return err == nil && relative != ".." && !strings.HasPrefix(relative, ".."+string(filepath.Separator))
 }
 
-// slashed is the path of a file or directory below root as a source has it, empty for root itself.
+// slashed returns the path of a file or directory relative to root, with slashes; empty for root itself.
 func slashed(root, file string) string {
 	relative, err := filepath.Rel(root, file)
 	if err != nil || relative == "." {
@@ -57,7 +57,7 @@ func slashed(root, file string) string {
 	return filepath.ToSlash(relative)
 }
 
-// add takes a file into the source.
+// add adds a file to the source.
 func add(s *contractsource.Source, root, file string) error {
 	info, err := os.Lstat(file)
 	switch {
@@ -72,7 +72,7 @@ func add(s *contractsource.Source, root, file string) error {
 	return err
 }
 
-// addAll takes the files of a directory into the source.
+// addAll adds the files of a directory to the source.
 func addAll(s *contractsource.Source, root, dir string) error {
 	return filepath.WalkDir(dir, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -82,7 +82,7 @@ func addAll(s *contractsource.Source, root, dir string) error {
 	})
 }
 
-// unpack writes the files of a source below a directory.
+// unpack writes the files of a source to a directory.
 func unpack(s contractsource.Source, dir string) error {
 	for file, content := range s.Files {
 		target := filepath.Join(dir, filepath.FromSlash(file))

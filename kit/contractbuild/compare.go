@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Differences says in which sections two modules differ, a sentence each, none if they are the same bytes. named is the
-// first one with the names of its functions.
+// Differences describes the sections in which two modules differ, one sentence each, or returns none if the modules are
+// identical. named is the module built with function names.
 func Differences(built, other, named []byte) []string {
 	if bytes.Equal(built, other) {
 		return nil
@@ -39,12 +39,12 @@ func Differences(built, other, named []byte) []string {
 	return found
 }
 
-// sectionNames are those of WebAssembly.
+// sectionNames holds the names of WebAssembly's sections.
 var sectionNames = [...]string{
 	1: "type", "import", "function", "table", "memory", "global", "export", "start", "element", "code", "data",
 }
 
-// title names a section for people.
+// title returns a section's name for people.
 func (s section) title() string {
 	switch {
 	case s.id == customSection:

@@ -8,8 +8,8 @@ import (
 	"path"
 )
 
-// readDWARF reads the line tables and the inlined calls that rustc writes. Addresses are offsets in the code section's
-// content (https://yurydelendik.github.io/webassembly-dwarf).
+// readDWARF reads the line tables and the inlined calls in rustc's debug information. Addresses are offsets in the
+// content of the code section (https://yurydelendik.github.io/webassembly-dwarf).
 func readDWARF(module []byte) (rows []row, calls []inlinedCall, err error) {
 	list, err := sections(module)
 	if err != nil {
@@ -24,7 +24,7 @@ func readDWARF(module []byte) (rows []row, calls []inlinedCall, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("debug information: %w", err)
 	}
-	var files []*dwarf.LineFile // of the unit
+	var files []*dwarf.LineFile // files of the current unit
 	for entries := data.Reader(); ; {
 		entry, err := entries.Next()
 		if err != nil {
@@ -45,7 +45,7 @@ func readDWARF(module []byte) (rows []row, calls []inlinedCall, err error) {
 	}
 }
 
-// appendUnit reads the lines of a unit, and gives its files, by the numbers that its entries have for them.
+// appendUnit appends the lines of a unit, and returns its files by the numbers that its entries refer to.
 func appendUnit(rows []row, data *dwarf.Data, unit *dwarf.Entry) ([]row, []*dwarf.LineFile, error) {
 	lines, err := data.LineReader(unit)
 	if err != nil || lines == nil {
@@ -55,7 +55,7 @@ func appendUnit(rows []row, data *dwarf.Data, unit *dwarf.Entry) ([]row, []*dwar
 	return rows, lines.Files(), err
 }
 
-// appendInlined reads where a function is inlined. Calls whose line is not said are left out.
+// appendInlined appends the calls at which a function is inlined, unless their line is unknown.
 func appendInlined(
 	calls []inlinedCall, data *dwarf.Data, entry *dwarf.Entry, files []*dwarf.LineFile,
 ) ([]inlinedCall, error) {

@@ -11,34 +11,34 @@ import (
 	"github.com/cairn-chain/cairn/internal/contractsource"
 )
 
-// Position is a line of a source; the file is a path in the archive. Its zero value is unknown.
+// Position is a line of a source file, named by its path in the archive. The zero value means unknown.
 type Position struct {
 	File string
 	Line int
 }
 
-// SourceMap says where in the source the instructions of a module come from.
+// SourceMap maps the instructions of a module to positions in its source.
 type SourceMap struct {
-	functions []mappedFunction // in the order of the module's code
+	functions []mappedFunction // in the module's order
 }
 
 // mappedFunction is a defined function.
 type mappedFunction struct {
-	name string // as in the source
-	at   []int  // where its instructions are in the module, in order
+	name string // name in the source
+	at   []int  // offsets of its instructions in the module, ascending
 	from []Position
-	// inlined has where the calls are of the functions that an instruction is inlined from, the innermost first.
+	// inlined maps an instruction to the call sites of the functions inlined at it, innermost first.
 	inlined map[int][]Position
 }
 
-// Functions is how many functions the module defines.
+// Functions returns the number of functions that the module defines.
 func (m *SourceMap) Functions() int { return len(m.functions) }
 
-// Function is what a defined function is called in the source.
+// Function returns the source name of a defined function.
 func (m *SourceMap) Function(defined int) string { return m.functions[defined].name }
 
-// Between gives the lines that instructions of a function at offsets of the module from a first one to before a last
-// one come from, each once, in their order.
+// Between returns the lines of a function's instructions at module offsets from first to before last, each once, in
+// order.
 func (m *SourceMap) Between(defined, first, last int) (lines []Position) {
 	f := m.functions[defined]
 	i, _ := slices.BinarySearch(f.at, first)
@@ -50,8 +50,8 @@ func (m *SourceMap) Between(defined, first, last int) (lines []Position) {
 	return lines
 }
 
-// At gives the line that the instruction at an offset of the module comes from. If it is inlined, the line of the call
-// follows, and so on.
+// At returns the line of the instruction at a module offset. If the instruction is inlined, the lines of the call sites
+// follow, innermost first.
 func (m *SourceMap) At(defined, offset int) (lines []Position) {
 	f := m.functions[defined]
 	i, found := slices.BinarySearch(f.at, offset)
@@ -64,8 +64,8 @@ func (m *SourceMap) At(defined, offset int) (lines []Position) {
 	return append(lines, f.inlined[i]...)
 }
 
-// Before gives the last wanted line that instructions of a function before an offset come from. Source maps of
-// AssemblyScript do not say what is inlined where.
+// Before returns the last position accepted by wanted among a function's instructions before an offset. It serves
+// AssemblyScript, whose source maps have no inlining information.
 func (m *SourceMap) Before(defined, offset int, wanted func(Position) bool) Position {
 	f := m.functions[defined]
 	i, _ := slices.BinarySearch(f.at, offset)
@@ -77,12 +77,13 @@ func (m *SourceMap) Before(defined, offset int, wanted func(Position) bool) Posi
 	return Position{}
 }
 
-// IsOwn tells the contract's own sources from those of the SDK and of the language, and from generated ones.
+// IsOwn reports whether a position is in the contract's own sources, rather than in the SDK, the language's library or
+// generated code.
 func IsOwn(s contractsource.Source, p Position) bool {
-	return strings.HasPrefix(p.File, own(s)) && !strings.Contains(p.File, "~") // it marks generated files
+	return strings.HasPrefix(p.File, own(s)) && !strings.Contains(p.File, "~") // ~ marks generated files
 }
 
-// own is what the paths of the contract's own sources begin with, as [Position] has them.
+// own returns the path prefix of the contract's own sources in a [Position].
 func own(s contractsource.Source) string {
 	if s.Manifest.Language == contractsource.AssemblyScript {
 		return "assembly/"
@@ -90,8 +91,8 @@ func own(s contractsource.Source) string {
 	return path.Join(s.Manifest.Package, "src") + "/"
 }
 
-// Map compiles a source with debug information, and says where the instructions of its module come from. The module is
-// what [Build] made of the same source; its functions are found again by what they do, so a difference is an error.
+// Map compiles a source with debug information, and maps the instructions of module, which [Build] made from the same
+// source, to source positions. It matches functions by their code, and returns an error if the two builds differ.
 func Map(ctx context.Context, s contractsource.Source, o Options, module []byte) (*SourceMap, error) {
 	if err := checkToolchain(ctx, s); err != nil {
 		return nil, err
@@ -104,10 +105,10 @@ func Map(ctx context.Context, s contractsource.Source, o Options, module []byte)
 	return mapModule(module, debug)
 }
 
-// compiled is what a compiler wrote.
+// compiled is the output of a compiler.
 type compiled struct {
 	module    []byte
-	sourceMap []byte // of AssemblyScript with debug information
+	sourceMap []byte // from AssemblyScript with debug information
 }
 
 func mapModule(module []byte, debug compiled) (*SourceMap, error) {
@@ -155,7 +156,7 @@ func mapModule(module []byte, debug compiled) (*SourceMap, error) {
 	return m, nil
 }
 
-// row says that the instructions from an offset of the code section's content on come from a position.
+// row maps the instructions from an offset in the code section's content on to a position.
 type row struct {
 	at   int
 	from Position
@@ -172,14 +173,14 @@ func rowAt(rows []row, at int) Position {
 	return rows[i-1].from
 }
 
-// inlinedCall says that the instructions between two offsets of the code section's content are those of a function that
-// is called at a position.
+// inlinedCall is a call site whose callee is inlined in the instructions between two offsets of the code section's
+// content.
 type inlinedCall struct {
 	first, end int
 	from       Position
 }
 
-// rowsOf reads the debug information of a module: lines by offsets, and inlined calls, the outer before the inner.
+// rowsOf reads the debug information of a module: line rows by offset, and inlined calls, outer before inner.
 func rowsOf(debug compiled, codeOffset int) (rows []row, calls []inlinedCall, err error) {
 	if debug.sourceMap != nil {
 		rows, err = readSourceMap(debug.sourceMap, codeOffset)
@@ -193,7 +194,7 @@ func rowsOf(debug compiled, codeOffset int) (rows []row, calls []inlinedCall, er
 	return rows, calls, err
 }
 
-// demangled is a function's name for people: rustc's names are mangled as those of C++, with a hash at the end.
+// demangled converts a mangled function name for people. rustc mangles names like C++, and appends a hash.
 func demangled(name string) string {
 	rest, ok := strings.CutPrefix(name, "_ZN")
 	if !ok {
@@ -220,6 +221,6 @@ func demangled(name string) string {
 	return escapes.Replace(strings.Join(parts[:len(parts)-1], "::"))
 }
 
-// escapes are those of rustc's mangled names.
+// escapes decodes the escapes of rustc's mangled names.
 var escapes = strings.NewReplacer("$LT$", "<", "$GT$", ">", "$RF$", "&", "$BP$", "*", "$LP$", "(", "$RP$", ")",
 	"$C$", ",", "$u20$", " ", "$u7b$", "{", "$u7d$", "}", "$u5b$", "[", "$u5d$", "]", "..", "::")

@@ -11,17 +11,17 @@ var errOtherCode = errors.New("compiled with debug information, the source gives
 
 // code is the code section of a module, function by function.
 type code struct {
-	offset    int // of the section's content in the module
+	offset    int // offset of the section's content in the module
 	imported  int
 	functions []codeFunction
 }
 
 // codeFunction is a defined function.
 type codeFunction struct {
-	at     []int  // where its instructions are, in the section's content
-	shape  []byte // its instructions in the shortest form, without which functions it calls
-	masked []byte // the same without the numbers of i32.const, which may be addresses
-	calls  []int  // the functions that it calls, in order
+	at     []int  // offsets of its instructions in the section's content
+	shape  []byte // instructions in shortest form, without call targets
+	masked []byte // shape without the operands of i32.const, which may be addresses
+	calls  []int  // functions that it calls, in order
 }
 
 // codeOf reads the code section of a module.
@@ -79,10 +79,10 @@ func (r *reader) function() (f codeFunction) {
 	return f
 }
 
-// color stands for a function: functions of one color do the same.
+// color identifies equivalent functions: functions of one color behave the same.
 type color [sha256.Size]byte
 
-// colors tells functions apart by their instructions and by what they call, as far as that goes.
+// colors colors functions by their instructions and, iteratively, by the colors of their callees.
 func (c code) colors(masked bool) []color {
 	colors := make([]color, len(c.functions))
 	for i, f := range c.functions {
@@ -115,8 +115,8 @@ func (c code) colors(masked bool) []color {
 	}
 }
 
-// match finds for each function of c the one of other that it is: two builds of one source have the same functions,
-// maybe in another order. Of functions that do the same any may stand for any.
+// match maps each function of c to its counterpart in other, a build of the same source with the functions possibly in
+// another order. Functions of one color are interchangeable.
 func (c code) match(other code) ([]int, error) {
 	for _, masked := range []bool{false, true} {
 		places := map[color][]int{}

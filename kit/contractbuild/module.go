@@ -15,10 +15,11 @@ const (
 	wasmHeader = "\x00asm\x01\x00\x00\x00"
 
 	abiSection = "cairn_abi"
-	// SourceSection has a byte 1 and the hash of the module's source (docs/protocol.md, "Conventions above consensus").
+	// SourceSection holds a byte 1 and the hash of the module's source (docs/protocol.md, "Conventions above
+	// consensus").
 	SourceSection = "cairn_source"
 
-	// Numbers of sections.
+	// Section IDs.
 	customSection = 0
 	importSection = 2
 	codeSection   = 10
@@ -26,15 +27,15 @@ const (
 
 var errModule = errors.New("the compiler wrote no WebAssembly module")
 
-// section is one of a module.
+// section is a section of a module.
 type section struct {
 	id      byte
-	name    string // of a custom one
-	content []byte // of a custom one without its name
-	offset  int    // of the content in the module
+	name    string // name of a custom section
+	content []byte // content, without the name of a custom section
+	offset  int    // offset of the content in the module
 }
 
-// sections splits a module.
+// sections splits a module into its sections.
 func sections(code []byte) ([]section, error) {
 	if !bytes.HasPrefix(code, []byte(wasmHeader)) {
 		return nil, errModule
@@ -57,7 +58,7 @@ func sections(code []byte) ([]section, error) {
 	return list, nil
 }
 
-// reader reads a module that a compiler wrote; failed says that it ended inside of something.
+// reader reads a compiler's module. failed is set if the input is truncated.
 type reader struct {
 	code   []byte
 	at     int
@@ -91,7 +92,8 @@ func (r *reader) u32() int {
 	return int(v)
 }
 
-// strip keeps of a linked module what the chain runs and the ABI, and appends the source's hash unless that is nil.
+// strip keeps the parts of a linked module that the chain runs, and the ABI. It appends the source's hash unless that
+// is nil.
 func strip(linked []byte, source *contractsource.Hash) ([]byte, error) {
 	list, err := sections(linked)
 	if err != nil {
@@ -124,7 +126,7 @@ func appendCustom(out []byte, name string, content []byte) []byte {
 	)
 }
 
-// SourceOf is the hash of the source that a module says it is made of; ok is false if it says none.
+// SourceOf returns the source hash that a module records. ok is false if it records none.
 func SourceOf(code []byte) (hash contractsource.Hash, ok bool) {
 	list, err := sections(code)
 	if err != nil {
@@ -141,15 +143,15 @@ func SourceOf(code []byte) (hash contractsource.Hash, ok bool) {
 	return contractsource.Hash{}, false
 }
 
-// functions knows the functions of a module by their names and bodies.
+// functions holds the names and bodies of a module's functions.
 type functions struct {
-	names    map[int]string // by index, imported ones first
+	names    map[int]string // by function index; imported functions come first
 	imported int
 	bodies   [][]byte
-	ends     []int // offsets in the module
+	ends     []int // end of each body, as offset in the module
 }
 
-// functionsOf reads a module's functions, and their names from its section name.
+// functionsOf reads a module's functions, and their names from its name section.
 func functionsOf(code []byte) (functions, error) {
 	list, err := sections(code)
 	if err != nil {
@@ -176,7 +178,7 @@ func functionsOf(code []byte) (functions, error) {
 	return f, nil
 }
 
-// countImported counts the functions among imports; of a contract there are no others.
+// countImported counts the imported functions. Contracts import nothing else.
 func countImported(r *reader) int {
 	count := 0
 	for n := r.u32(); n > 0 && !r.failed; n-- {
@@ -207,7 +209,7 @@ func (f *functions) readNames(r *reader) {
 	}
 }
 
-// name is what a defined function is called in the source, if the module says it.
+// name returns a defined function's source name, or its index if the module has no names.
 func (f *functions) name(defined int) string {
 	if name, ok := f.names[f.imported+defined]; ok {
 		return name
@@ -215,7 +217,7 @@ func (f *functions) name(defined int) string {
 	return fmt.Sprintf("%d", f.imported+defined)
 }
 
-// at is the defined function whose body is at an offset of the module.
+// at returns the defined function whose body contains an offset of the module.
 func (f *functions) at(offset int) (defined int, ok bool) {
 	for i, end := range f.ends {
 		if offset <= end {
@@ -225,17 +227,17 @@ func (f *functions) at(offset int) (defined int, ok bool) {
 	return 0, false
 }
 
-// mostDearest is how many functions are named.
+// mostDearest is the number of functions that Build reports.
 const mostDearest = 3
 
-// FunctionGas is what a function takes in a deploy of its module.
+// FunctionGas is a function's share of the gas of its module's deploy.
 type FunctionGas struct {
-	Function string    `json:"function"` // its name in the source or the export, else its index
+	Function string    `json:"function"` // source or export name, else its index
 	Gas      types.Gas `json:"gas"`
 }
 
-// Dearest are the functions of a module that take most in a deploy, the dearest first. named is the same module with its
-// names, or the module itself.
+// Dearest returns the functions of a module that cost the most in a deploy, most expensive first. named is the same
+// module with names, or the module itself.
 func Dearest(code, named []byte) ([]FunctionGas, error) {
 	costs, err := vm.FunctionCosts(code)
 	if err != nil {
@@ -256,8 +258,8 @@ func Dearest(code, named []byte) ([]FunctionGas, error) {
 	return dearest, nil
 }
 
-// checkModule holds a module to what a deploy asks, and says in which function it breaks a rule. linked is the same
-// module with its names.
+// checkModule checks a module against the rules of a deploy, and names the function that breaks one. linked is the same
+// module with names.
 func checkModule(code, linked []byte) (*vm.Module, error) {
 	module, err := vm.Check(code)
 	var refused *vm.Refused

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// RunTests runs the tests that a project has of itself, in its directory, with the toolchain that modules are made
-// with. That is Debian's cargo, whichever other one is in PATH, or cairn-test of the SDK for AssemblyScript. What they
-// tell goes to the log. An error of type [*ToolchainError] says what is missing.
+// RunTests runs a project's own tests in its directory, with the toolchain that builds modules: Debian's cargo,
+// whatever cargo is in PATH, or cairn-test of the AssemblyScript SDK. log receives their output. A [*ToolchainError]
+// reports a missing tool.
 func RunTests(ctx context.Context, dir string, log io.Writer) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -22,7 +22,7 @@ func RunTests(ctx context.Context, dir string, log io.Writer) error {
 	return scriptCompiler.runTests(ctx, dir, log)
 }
 
-// passed are the variables of the environment that tests may look at.
+// passed returns the environment variables that tests may see.
 func passed() (variables []string) {
 	for _, variable := range os.Environ() {
 		if strings.HasPrefix(variable, "CAIRN_") {

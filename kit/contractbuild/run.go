@@ -13,26 +13,26 @@ import (
 	"time"
 )
 
-// maxOutputBytes bounds what is kept of what a tool writes.
+// maxOutputBytes bounds the output kept of a tool.
 const maxOutputBytes = 16 << 20
 
-// ToolchainError says what of a toolchain is missing or another, and how to get it.
+// ToolchainError says which part of a toolchain is missing or differs, and how to get it.
 type ToolchainError struct{ text string }
 
 func (e *ToolchainError) Error() string { return e.text }
 
 func missing(format string, args ...any) error { return &ToolchainError{fmt.Sprintf(format, args...)} }
 
-// tool is a program that is run with these variables as its whole environment.
+// tool is a program with its complete environment.
 type tool struct {
 	file string
 	env  []string
-	log  io.Writer // what it tells people; nil keeps it for the error
-	// tells says that its standard output is for people too.
+	log  io.Writer // standard error, for people; nil keeps it for the error
+	// tells sends standard output to log, too.
 	tells bool
 }
 
-// run gives what the tool writes to its standard output. Its working directory is dir.
+// run runs the tool in dir and returns its standard output.
 func (t tool) run(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	command := exec.CommandContext(ctx, t.file, args...)
 	command.Dir, command.Env, command.WaitDelay = dir, t.env, 5*time.Second
@@ -58,7 +58,7 @@ func (t tool) run(ctx context.Context, dir string, args ...string) ([]byte, erro
 	return out.Bytes(), nil
 }
 
-// bounded keeps the beginning of what is written.
+// bounded is a buffer with a size limit.
 type bounded struct{ bytes.Buffer }
 
 func (b *bounded) Write(p []byte) (int, error) {
@@ -68,7 +68,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// exists reports whether there is something at a path, links followed.
+// exists reports whether a path exists, following links.
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil

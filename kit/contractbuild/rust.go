@@ -23,12 +23,12 @@ const (
 	cargoFile   = "Cargo.toml"
 )
 
-// rustTools is where Debian's toolchain is: no other one is taken, as another makes other bytes of the same source.
+// rustTools locates Debian's toolchain. No other is used, as another one compiles the same source to other bytes.
 type rustTools struct{ bin, libraries string }
 
 var debianRust = rustTools{bin: "/usr/bin", libraries: "/usr/lib/rustlib"}
 
-// toolchain is what a module depends on beside its source. Its errors are of type [*ToolchainError].
+// toolchain returns the versions that a module depends on besides its source. Its errors are of type [*ToolchainError].
 func (r rustTools) toolchain(ctx context.Context) (map[string]string, error) {
 	version, err := r.version(ctx, filepath.Join(r.bin, "rustc"))
 	switch {
@@ -55,7 +55,7 @@ func (r rustTools) toolchain(ctx context.Context) (map[string]string, error) {
 	return map[string]string{"rustc": version, "lld": linker, "target": target}, nil
 }
 
-// version is the first number that a tool answers --version with.
+// version returns the version number in a tool's output for --version.
 func (r rustTools) version(ctx context.Context, file string) (string, error) {
 	text, err := tool{file: file, env: r.environment(os.TempDir())}.run(ctx, "/", "--version")
 	if err != nil {
@@ -69,7 +69,7 @@ func (r rustTools) version(ctx context.Context, file string) (string, error) {
 	return "", fmt.Errorf("%s says no version: %q", file, text)
 }
 
-// other names a toolchain that is there, but is not Debian's.
+// other names an installed toolchain that is not Debian's.
 func (r rustTools) other(ctx context.Context) string {
 	file, err := exec.LookPath("rustc")
 	if err != nil {
@@ -82,7 +82,8 @@ func (r rustTools) other(ctx context.Context) string {
 	return fmt.Sprintf(" (found %s as %s, which makes other bytes)", strings.TrimSpace(string(text)), file)
 }
 
-// libraryHash is the SHA-256 of the names and hashes of what the target's libraries put into every module.
+// libraryHash returns the SHA-256 of the names and hashes of the target's libraries, which are linked into every
+// module.
 func (r rustTools) libraryHash() (string, error) {
 	all := sha256.New()
 	for _, library := range []string{"libcompiler_builtins-*.rlib", "libcore-*.rlib"} {
@@ -102,7 +103,7 @@ func (r rustTools) libraryHash() (string, error) {
 	return hex.EncodeToString(all.Sum(nil)), nil
 }
 
-// environment is all that the tools see of this one; home is a directory of their own.
+// environment returns the complete environment of the tools. home is a directory for their use.
 func (r rustTools) environment(home string) []string {
 	return []string{
 		"PATH=" + r.bin + ":/bin", "HOME=" + home, "CARGO_HOME=" + filepath.Join(home, "cargo"),
@@ -111,7 +112,7 @@ func (r rustTools) environment(home string) []string {
 	}
 }
 
-// ignoredVariables change what cargo makes, and are not handed to it.
+// ignoredVariables change cargo's output and are not passed to it.
 var ignoredVariables = []string{
 	"RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS", "RUSTC", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER",
 	"RUSTUP_TOOLCHAIN",
@@ -123,7 +124,7 @@ type crate struct {
 	Manifest     string `json:"manifest_path"`
 	Dependencies []struct {
 		Name string `json:"name"`
-		Path string `json:"path"` // empty: from a registry or a repository
+		Path string `json:"path"` // empty for a package from a registry or repository
 	} `json:"dependencies"`
 	Targets []struct {
 		Name string   `json:"name"`
@@ -134,8 +135,8 @@ type crate struct {
 
 func (c crate) dir() string { return filepath.Dir(c.Manifest) }
 
-// crates are the package of a directory, first, and all that it depends on; home is a directory for cargo. A package
-// that would run something while it is compiled, or is not here as a source, is refused with an error that wraps
+// crates returns the package in a directory, first, and its dependencies. home is a directory for cargo. It refuses a
+// package that would run code while being compiled, or whose source is not local, with an error that wraps
 // [contractsource.ErrSource].
 func (r rustTools) crates(ctx context.Context, dir, home string) ([]crate, error) {
 	var all []crate
@@ -166,7 +167,7 @@ func (r rustTools) crates(ctx context.Context, dir, home string) ([]crate, error
 
 func (r rustTools) crate(ctx context.Context, manifest, home string) (crate, error) {
 	cargo := tool{file: filepath.Join(r.bin, "cargo"), env: r.environment(home)}
-	// In the root directory, as cargo reads .cargo/config.toml of all that are above the working directory.
+	// Run in the root directory, as cargo reads .cargo/config.toml of every parent of the working directory.
 	text, err := cargo.run(
 		ctx, "/", "metadata", "--no-deps", "--offline", "--format-version", "1", "--manifest-path", manifest,
 	)
@@ -186,7 +187,7 @@ func (r rustTools) crate(ctx context.Context, manifest, home string) (crate, err
 	return metadata.Packages[at], nil
 }
 
-// check refuses a package that cannot be compiled from its sources alone, without running any of them.
+// check refuses a package that cannot be compiled without running code from its sources.
 func (c crate) check() error {
 	for _, d := range c.Dependencies {
 		if d.Path == "" {
@@ -209,7 +210,7 @@ func (c crate) check() error {
 	return nil
 }
 
-// library is the name and the kinds of the package's library.
+// library returns the name and the kinds of the package's library.
 func (c crate) library() (name string, kinds []string, ok bool) {
 	for _, t := range c.Targets {
 		isLibrary := slices.ContainsFunc(t.Kind, func(kind string) bool { return strings.HasSuffix(kind, "lib") })
@@ -220,7 +221,7 @@ func (c crate) library() (name string, kinds []string, ok bool) {
 	return "", nil, false
 }
 
-// collect takes the source of the package in a directory: Cargo.toml and src of it and of what it depends on.
+// collect collects the source of the package in a directory: its Cargo.toml and src, and those of its dependencies.
 func (r rustTools) collect(ctx context.Context, dir string) (contractsource.Source, error) {
 	toolchain, err := r.toolchain(ctx)
 	if err != nil {
@@ -265,15 +266,15 @@ func (r rustTools) collect(ctx context.Context, dir string) (contractsource.Sour
 	return s, nil
 }
 
-// profile is how contracts are compiled, whatever a Cargo.toml says: it is that of contracts/rust/Cargo.toml, but for
-// the names of functions, which stay in until the module was checked.
+// profile holds the compiler settings of contracts, which override Cargo.toml. They match contracts/rust/Cargo.toml,
+// except that function names are kept until the module is checked.
 var profile = []string{
 	`opt-level="z"`, `lto=true`, `codegen-units=1`, `panic="abort"`, `strip="debuginfo"`, `debug=false`,
 	`incremental=false`,
 	`overflow-checks=true`, `package.cairn-contract.opt-level="s"`, `package.cairn-contract.overflow-checks=false`,
 }
 
-// compile makes the linked module of a source that is unpacked in dir; home is a directory beside it.
+// compile compiles the linked module of a source unpacked in dir. home is a directory beside it.
 func (r rustTools) compile(ctx context.Context, s contractsource.Source, dir, home string, o Options) ([]byte, error) {
 	crates, err := r.crates(ctx, filepath.Join(dir, filepath.FromSlash(s.Manifest.Package)), home)
 	if err != nil {
@@ -284,7 +285,7 @@ func (r rustTools) compile(ctx context.Context, s contractsource.Source, dir, ho
 			return nil, contractsource.Errorf("it depends on %s, which is not in it", c.dir())
 		}
 	}
-	// A package in a directory below is a member of a workspace, so that the profile and paths are those of the root.
+	// A package in a subdirectory is made a member of a workspace, so that the root's profile and paths apply.
 	if _, ok := s.Files[cargoFile]; !ok {
 		workspace := fmt.Sprintf("[workspace]\nmembers = [%q]\n", s.Manifest.Package)
 		if err := os.WriteFile(filepath.Join(dir, cargoFile), []byte(workspace), 0o600); err != nil {
@@ -296,7 +297,7 @@ func (r rustTools) compile(ctx context.Context, s contractsource.Source, dir, ho
 		"--remap-path-prefix=" + dir + "=.",
 	}
 	settings := profile
-	if o.debug { // the linker does not write short numbers beside debug information
+	if o.debug { // with debug information the linker does not write short LEB128 numbers
 		settings = append(slices.Clone(profile), "strip=false", "debug=1")
 	} else {
 		flags = append(flags, "-Clink-arg=--compress-relocations")

@@ -9,8 +9,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/contractsource"
 )
 
-// CheckStorage refuses a source that gives one name in storage to two variables: they would write over each other, and no
-// compiler sees it, as a static of the SDK knows only itself. AssemblyScript is refused by the SDK's transform.
+// CheckStorage refuses a source that gives two storage variables the same name. They would overwrite each other, and
+// the Rust compiler cannot detect it. For AssemblyScript the SDK's transform refuses such a source.
 func CheckStorage(s contractsource.Source) error {
 	if s.Manifest.Language != contractsource.Rust {
 		return nil
@@ -23,7 +23,7 @@ func CheckStorage(s contractsource.Source) error {
 			n.name = names.consts[n.of]
 		}
 		if n.name == "" {
-			continue // of an expression, which only the compiler knows
+			continue // named by an expression, which only the compiler can evaluate
 		}
 		if first, twice := names.seen[n.name]; twice {
 			return fmt.Errorf("%q is the name of %s and %s in storage (%s:%d, %s:%d): they would write over each other",
@@ -34,14 +34,14 @@ func CheckStorage(s contractsource.Source) error {
 	return nil
 }
 
-// storageName is a variable in storage.
+// storageName is a storage variable.
 type storageName struct {
-	variable, name, of string // of is the constant that has the name, where it is no literal
-	at                 string // the file
+	variable, name, of string // of is the constant that holds the name, if it is not a literal
+	at                 string // file name
 	line, order        int
 }
 
-// storageNames reads the files that a contract's lib.rs comes to.
+// storageNames scans the files reachable from a contract's lib.rs.
 type storageNames struct {
 	source contractsource.Source
 	all    []storageName
@@ -50,7 +50,7 @@ type storageNames struct {
 	read   map[string]bool
 }
 
-// file reads a file and the modules that it declares, unless they are for tests.
+// file scans a file and the modules that it declares, except test modules.
 func (n *storageNames) file(file string) {
 	content, ok := n.source.Files[file]
 	if !ok || n.read[file] {
@@ -94,7 +94,7 @@ func (n *storageNames) add(file string, variable, name rustToken) {
 	n.all = append(n.all, found)
 }
 
-// section reads the variables of a contract's section storage: NAME: TYPE = "name", with commas between.
+// section scans a contract's storage section: NAME: TYPE = "name", separated by commas.
 func (n *storageNames) section(file string, tokens []rustToken) {
 	for len(tokens) > 2 && tokens[1].is(":") {
 		equals := slices.IndexFunc(tokens, func(t rustToken) bool { return t.is("=") || t.is("}") })
@@ -109,8 +109,8 @@ func (n *storageNames) section(file string, tokens []rustToken) {
 	}
 }
 
-// valueOf is the literal or the constant that a const or static item ends with, and whether it is the argument of
-// Cell::new, Map::new or List::new.
+// valueOf returns the literal or constant at the end of a const or static item. stored reports whether it is the
+// argument of Cell::new, Map::new or List::new.
 func valueOf(tokens []rustToken) (value *rustToken, stored bool) {
 	isValue := false
 	for i, t := range tokens {
@@ -129,7 +129,7 @@ func valueOf(tokens []rustToken) (value *rustToken, stored bool) {
 	return nil, false
 }
 
-// skipItem is the number of tokens of an attribute and of the item behind it.
+// skipItem returns the number of tokens of an attribute and the item that follows.
 func skipItem(tokens []rustToken) int {
 	depth := 0
 	for i, t := range tokens {
@@ -168,7 +168,8 @@ func spells(tokens []rustToken, texts ...string) bool {
 	return true
 }
 
-// rustTokens are the tokens of a source without comments, numbers and characters apart: what names in storage need.
+// rustTokens tokenizes a source as far as storage names require: it drops comments and
+// character literals, and takes numbers for words.
 func rustTokens(text string) (tokens []rustToken) {
 	line := 1
 	add := func(token string, literal bool) { tokens = append(tokens, rustToken{token, literal, line}) }
@@ -232,7 +233,7 @@ func isWord(b byte) bool {
 	return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= 0x80
 }
 
-// commentLength is the length of a block comment, which may hold others.
+// commentLength returns the length of a block comment, which may be nested.
 func commentLength(text string) int {
 	depth := 0
 	for i := 0; i+1 < len(text); i++ {
@@ -250,7 +251,7 @@ func commentLength(text string) int {
 	return len(text)
 }
 
-// rawQuotes is one more than the number of # of a raw string that begins here; 0 of anything else.
+// rawQuotes returns one more than the number of # of a raw string that begins here, or 0 for anything else.
 func rawQuotes(text string) int {
 	if text[0] != 'r' {
 		return 0
@@ -262,7 +263,7 @@ func rawQuotes(text string) int {
 	return signs + 1
 }
 
-// characterLength is the length of a character literal, or 1 of the quote that begins a lifetime.
+// characterLength returns the length of a character literal, or 1 for the quote of a lifetime.
 func characterLength(text string) int {
 	if len(text) > 2 && text[1] == '\\' {
 		if end := strings.IndexByte(text[3:], '\''); end >= 0 {

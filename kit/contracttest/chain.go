@@ -16,50 +16,50 @@ import (
 )
 
 const (
-	// ChainID is the chain's id: that of a development chain.
+	// ChainID is the chain ID of development chains.
 	ChainID = 31337
 	// GenesisTime is the timestamp of block 0, in Unix seconds: 2025-01-01 00:00:00 UTC.
 	GenesisTime = 1_735_689_600
-	// Funds is what each account begins with.
+	// Funds is the initial balance of each account.
 	Funds = 1_000_000 * types.CoinUnits
 	// blockSeconds is the time between two blocks.
 	blockSeconds = 1
 )
 
-// engine runs the contracts of all chains; it lives as long as the test's process.
+// engine runs the contracts of all chains. It lives as long as the test process.
 var engine = sync.OnceValues(func() (*wasm.Engine, error) { return wasm.New(wasm.Options{}) })
 
-// Chain is a chain in memory. It belongs to one test and one goroutine. What cannot be a result of the test, such as a
-// fault of the engine, ends the test.
+// Chain is a chain in memory. It belongs to one test and one goroutine. Errors that cannot be results under test, such
+// as a fault of the engine, end the test.
 type Chain struct {
 	t       testing.TB
 	machine exec.Machine
 	gas     *gasReport
-	covers  bool // its engine notes what runs
+	covers  bool // its engine records coverage
 	present
 }
 
-// present is what a [Snapshot] remembers.
+// present is the state that a [Snapshot] captures.
 type present struct {
 	head  types.Header
 	state world
 	codes codes
-	ahead time.Duration // of the next block's time, besides the block interval
+	ahead time.Duration // added to the interval before the next block
 }
 
-// world is a state: its values are never changed in place.
+// world is a state. Its values are never modified in place.
 type world map[string][]byte
 
 // Get is [state.Reader].Get.
 func (w world) Get(key []byte) ([]byte, error) { return w[string(key)], nil }
 
-// codes are the codes of the contracts.
+// codes holds the contracts' codes.
 type codes map[types.CodeHash][]byte
 
 // Code is [exec.Codes].Code.
 func (c codes) Code(hash types.CodeHash) ([]byte, error) { return c[hash], nil }
 
-// New makes a chain with its genesis block.
+// New returns a chain with its genesis block.
 func New(t testing.TB) *Chain {
 	t.Helper()
 	e, err := engine()
@@ -79,14 +79,14 @@ func New(t testing.TB) *Chain {
 	return c
 }
 
-// key is the private key of a name.
+// key derives a private key from a name.
 func key(name string) crypto.PrivateKey {
 	seed := sha256.Sum256([]byte("cairn/contracttest/" + name))
 	for {
 		if k, err := crypto.NewPrivateKey(seed); err == nil {
 			return k
 		}
-		seed = sha256.Sum256(seed[:]) // one of about 2^127 is no key
+		seed = sha256.Sum256(seed[:]) // about one seed in 2^127 is not a valid key
 	}
 }
 
@@ -100,13 +100,14 @@ func (c *Chain) commit(accesses []types.Access) {
 	}
 }
 
-// Account is who sends transactions. It encodes as its 32 bytes in hex, as contracts take accounts.
+// Account is a transaction sender. It encodes as 32 bytes in hex, as contracts take accounts.
 type Account struct {
 	types.Account
 	key crypto.PrivateKey
 }
 
-// Account is the account of a name, the same in every chain. It has [Funds] when it is first asked for.
+// Account returns the account of a name, which is the same in every chain. The first call for a name credits it with
+// [Funds].
 func (c *Chain) Account(name string) Account {
 	c.t.Helper()
 	k := key(name)
@@ -117,7 +118,7 @@ func (c *Chain) Account(name string) Account {
 	return a
 }
 
-// Fund gives an account coins from nothing; the supply grows by them.
+// Fund mints coins for an account, and increases the supply accordingly.
 func (c *Chain) Fund(account types.Account, amount types.Amount) {
 	c.t.Helper()
 	overlay := state.NewOverlay(c.state)
@@ -134,7 +135,7 @@ func (c *Chain) Fund(account types.Account, amount types.Amount) {
 	c.commit(overlay.Accesses())
 }
 
-// must ends the test with a fault.
+// must ends the test if err is not nil.
 func (c *Chain) must(err error) {
 	c.t.Helper()
 	if err != nil {
@@ -142,7 +143,7 @@ func (c *Chain) must(err error) {
 	}
 }
 
-// Balance is an account's coins, in smallest units.
+// Balance returns an account's coins, in smallest units.
 func (c *Chain) Balance(account types.Account) types.Amount {
 	c.t.Helper()
 	record, err := state.DecodeAccount(c.state[string(state.AccountKey(account))])
@@ -150,13 +151,13 @@ func (c *Chain) Balance(account types.Account) types.Amount {
 	return record.Balance
 }
 
-// Height is the height of the latest block.
+// Height returns the height of the latest block.
 func (c *Chain) Height() types.Height { return c.head.Height }
 
-// Time is the timestamp of the latest block, in Unix seconds.
+// Time returns the timestamp of the latest block, in Unix seconds.
 func (c *Chain) Time() uint64 { return c.head.Timestamp }
 
-// Advance lets time pass: the next block is that much later than it would be. Only whole seconds count.
+// Advance delays the next block by a duration. Fractions of a second are ignored.
 func (c *Chain) Advance(by time.Duration) { c.ahead += by }
 
 // Mine makes empty blocks.
@@ -167,25 +168,25 @@ func (c *Chain) Mine(blocks int) {
 	}
 }
 
-// Snapshot is a moment of a chain.
+// Snapshot is a captured state of a chain.
 type Snapshot struct{ present }
 
-// Snapshot remembers the chain as it is; it can be gone back to any number of times.
+// Snapshot captures the chain's current state. The chain can be reverted to it any number of times.
 func (c *Chain) Snapshot() Snapshot {
 	s := c.present
 	s.state = maps.Clone(c.state)
 	return Snapshot{s}
 }
 
-// Revert takes the chain back to a snapshot of its own. Accounts that were first asked for after it have nothing then,
-// until they are asked for again.
+// Revert restores one of the chain's own snapshots. Accounts first requested after the snapshot have no coins until
+// they are requested again.
 func (c *Chain) Revert(s Snapshot) {
-	codes := c.codes // by hash: none of them is wrong in the past
+	codes := c.codes // keep all codes: they are stored by hash, so extra ones do no harm
 	c.present = s.present
 	c.state, c.codes = maps.Clone(s.state), codes
 }
 
-// seed is the next block's header before execution.
+// seed returns the header of the next block before execution.
 func (c *Chain) seed() (types.Header, types.Parameters) {
 	c.t.Helper()
 	p, err := exec.ReadParameters(c.state)
@@ -195,8 +196,8 @@ func (c *Chain) seed() (types.Header, types.Parameters) {
 	return seed, p
 }
 
-// block makes the next block, with a transaction or without, which a tracer is told of, and returns the transaction's
-// receipt and why it failed.
+// block makes the next block, with at most one transaction, traced by tracer. It returns the transaction's receipt and
+// the reason of its failure.
 func (c *Chain) block(tx *types.VerifiedTx, tracer exec.Tracer) (receipt types.Receipt, reason exec.Reason) {
 	c.t.Helper()
 	seed, p := c.seed()

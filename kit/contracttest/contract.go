@@ -19,44 +19,44 @@ import (
 type Contract struct {
 	ID    types.ContractID
 	Name  string
-	ABI   abi.ABI // empty where the code carries none
+	ABI   abi.ABI // empty if the code has none
 	chain *Chain
 }
 
-// Account is the contract's account, which holds its coins.
+// Account returns the contract's account, which holds its coins.
 func (k *Contract) Account() types.Account { return types.Account(k.ID) }
 
-// Options are what else a transaction carries.
+// Options holds optional fields of a transaction.
 type Options struct {
-	Name  string       // of a deploy: the contract's
-	Value types.Amount // that goes to the contract
-	Gas   types.Gas    // the gas limit; 0: as much as a block has
+	Name  string       // name of a deployed contract
+	Value types.Amount // coins sent to the contract
+	Gas   types.Gas    // gas limit; 0 means the block gas limit
 }
 
-// Result is what a transaction or a view call did.
+// Result is the result of a transaction or a view call.
 type Result struct {
 	OK      bool
-	Reason  string // why it failed, in snake_case: "reverted", "trap", "out_of_gas", …
-	Output  []byte // what it returned, or the revert data
+	Reason  string // reason of the failure in snake_case: "reverted", "trap", "out_of_gas", …
+	Output  []byte // return value, or revert data
 	Events  []types.Log
 	GasUsed types.Gas
-	Debug   []string // what contracts said with the host function debug
-	Detail  string   // more about a module that was refused, or a trap
-	// Trace is all that happened, call by call, and where the gas went: as a node's svc_traceTransaction. Its parts add
-	// up to GasUsed.
+	Debug   []string // messages logged by the host function debug
+	Detail  string   // details of a refused module or a trap
+	// Trace lists every call and its gas, as a node's svc_traceTransaction does. Its parts add up to GasUsed.
 	Trace *api.Trace
-	// Stops are where contracts stood whose calls failed, the first to fail first, also where the caller went on: on a
-	// chain that is covered ([Chain.Cover]).
+	// Stops lists the code positions of failed calls, in order of failure, including failures that the caller handled.
+	// It is recorded only on a chain with coverage ([Chain.Cover]).
 	Stops []Stop
-	// Faults are the calls that ended by a fault of the code, the innermost first, also where the caller went on.
+	// Faults lists the calls that ended in a fault of the code, innermost first, including those that the caller
+	// handled.
 	Faults []Fault
-	// Inner are the first 64 calls that contracts made, in the order in which they ended.
+	// Inner lists the first 64 calls made by contracts, in the order in which they ended.
 	Inner []InnerCall
 
-	says string // what a revert says by the ABI of the contract that it comes from; empty of one without a typed error
+	says string // typed revert error, decoded by the ABI of its contract; empty if there is none
 }
 
-// Err is nil for what succeeded, else says how it failed.
+// Err returns nil for a success, and otherwise an error that describes the failure.
 func (r Result) Err() error {
 	if r.OK {
 		return nil
@@ -83,7 +83,7 @@ func (r Result) Must(t testing.TB) Result {
 	return r
 }
 
-// Reverts ends the test unless the call reverted with this reason; "" stands for any.
+// Reverts ends the test unless the call reverted with this reason; "" matches any reason.
 func (r Result) Reverts(t testing.TB, reason string) {
 	t.Helper()
 	if r.OK || r.Reason != string(exec.Reverted) || reason != "" && string(r.Output) != reason {
@@ -91,7 +91,7 @@ func (r Result) Reverts(t testing.TB, reason string) {
 	}
 }
 
-// Decode decodes the returned JSON into a pointer, and ends the test where that fails.
+// Decode decodes the JSON output into a pointer, and ends the test on failure.
 func (r Result) Decode(t testing.TB, into any) {
 	t.Helper()
 	r.Must(t)
@@ -100,14 +100,14 @@ func (r Result) Decode(t testing.TB, into any) {
 	}
 }
 
-// Copy deploys a contract with the code of this one: nothing is compiled for it.
+// Copy deploys a contract with the same code, without compiling it again.
 func (k *Contract) Copy(from Account, args any, options ...Options) *Contract {
 	k.chain.t.Helper()
 	return k.chain.Deploy(from, types.CopyOf(k.ID), args, options...)
 }
 
-// Deploy deploys code and runs its init function with args: what they encode to as JSON, or nothing when they are nil.
-// It ends the test where that fails.
+// Deploy deploys code and runs its init function. args is passed to it encoded as JSON, or nothing if nil. It ends the
+// test on failure.
 func (c *Chain) Deploy(from Account, code []byte, args any, options ...Options) *Contract {
 	c.t.Helper()
 	k, result := c.TryDeploy(from, code, args, options...)
@@ -115,7 +115,7 @@ func (c *Chain) Deploy(from Account, code []byte, args any, options ...Options) 
 	return k
 }
 
-// TryDeploy is [Chain.Deploy] of what may fail; the contract is nil then.
+// TryDeploy is like [Chain.Deploy], but returns failures in the Result, with a nil contract.
 func (c *Chain) TryDeploy(from Account, code []byte, args any, options ...Options) (*Contract, Result) {
 	c.t.Helper()
 	o := only(options)
@@ -151,8 +151,8 @@ func only(options []Options) Options {
 	return options[0]
 }
 
-// Call calls a function in a transaction, with args: what they encode to as JSON, or nothing when they are nil;
-// json.RawMessage is taken as it is.
+// Call calls a function in a transaction. args is passed to it encoded as JSON, or nothing if nil; a json.RawMessage is
+// passed unchanged.
 func (k *Contract) Call(from Account, function string, args any, options ...Options) Result {
 	k.chain.t.Helper()
 	o := only(options)
@@ -164,7 +164,7 @@ func (k *Contract) Call(from Account, function string, args any, options ...Opti
 	return result
 }
 
-// callOf is the payload of a call. Raw arguments need not be JSON: a test may send what is none.
+// callOf returns the payload of a call. Raw arguments need not be valid JSON, so that tests can send invalid ones.
 func callOf(contract types.ContractID, function string, args any, value types.Amount) (types.Payload, error) {
 	if raw, ok := args.(json.RawMessage); ok {
 		return types.Call{Amount: value, Contract: contract, Function: function, Args: raw}, nil
@@ -172,8 +172,8 @@ func callOf(contract types.ContractID, function string, args any, value types.Am
 	return client.Call(contract, function, args, value)
 }
 
-// Binary is the binary form of a function's arguments, to be given to [Contract.Call] or [Contract.View]. It ends the
-// test if they do not fit the ABI.
+// Binary encodes a function's arguments in the binary form, for [Contract.Call] or [Contract.View]. It ends the test if
+// they do not fit the ABI.
 func (k *Contract) Binary(function string, args any) json.RawMessage {
 	k.chain.t.Helper()
 	f, ok := k.ABI.Function(function)
@@ -202,7 +202,7 @@ func (k *Contract) View(function string, args any) Result {
 	return result
 }
 
-// codeOf is the code of a contract, nothing if there is none.
+// codeOf returns a contract's code, or nil if there is no such contract.
 func (c *Chain) codeOf(id types.ContractID) []byte {
 	record, err := state.DecodeContract(c.state[string(state.ContractKey(id))])
 	if err != nil {
@@ -211,7 +211,8 @@ func (c *Chain) codeOf(id types.ContractID) []byte {
 	return c.codes[record.CodeHash]
 }
 
-// says is a typed error by its name and fields: one of a contract, or one that it passed on from another.
+// says formats a typed error with its name and fields: an error of the contract itself, or one that it passed on from
+// another contract.
 func (c *Chain) says(of abi.ABI, r Result) string {
 	if r.Reason != string(exec.Reverted) {
 		return ""
@@ -231,7 +232,7 @@ func (c *Chain) says(of abi.ABI, r Result) string {
 	return revert.String()
 }
 
-// Storage is the value under a key of the contract's storage, nil where there is none.
+// Storage returns the value of a key in the contract's storage, or nil.
 func (k *Contract) Storage(key []byte) []byte {
 	return k.chain.state[string(state.StorageKey(k.ID, key))]
 }
@@ -266,13 +267,13 @@ func (c *Chain) send(from Account, payload types.Payload, gas types.Gas) (*types
 	stops := c.watched(func() { receipt, reason = c.block(verified[0], heard) })
 	result := Result{Output: receipt.Output, Events: receipt.Logs, Debug: heard.debug, Stops: stops, Faults: heard.faults, Inner: heard.inner}
 	if reason == exec.ModuleRefused {
-		result.Detail = c.simulate(tx, false).Detail // which the chain does not keep
+		result.Detail = c.simulate(tx, false).Detail // not stored by the chain
 	}
 	c.finish(&result, heard.Trace(receipt.GasUsed, reason))
 	return receipt.Contract, result
 }
 
-// simulate runs a transaction on the present state and drops what it wrote.
+// simulate runs a transaction on the current state and discards its writes.
 func (c *Chain) simulate(tx types.Transaction, view bool) Result {
 	c.t.Helper()
 	seed, p := c.seed()
@@ -295,7 +296,7 @@ func (c *Chain) simulate(tx types.Transaction, view bool) Result {
 	return result
 }
 
-// finish says of a result what its trace says. A trace that does not account for all the gas is a fault.
+// finish completes a result from its trace. A trace that does not account for all the gas ends the test.
 func (c *Chain) finish(r *Result, t *api.Trace) {
 	c.t.Helper()
 	r.OK, r.GasUsed, r.Trace = t.Error == nil, types.Gas(t.GasUsed), t
@@ -309,7 +310,7 @@ func (c *Chain) finish(r *Result, t *api.Trace) {
 	c.must(err)
 }
 
-// listener is a tracer that also keeps what contracts say in the order in which they say it.
+// listener is a tracer that also collects the debug messages of contracts, in order.
 type listener struct {
 	*trace.Tracer
 	watcher

@@ -10,43 +10,43 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Block is a part of a contract's code that runs from its beginning to its end: a function's first instructions, or
-// those that a branch leads to.
+// Block is a basic block of a contract's code, which runs from its beginning to its end: it begins at a function's
+// first instruction or at a branch target.
 type Block struct {
-	Function int  // in the order of the code; those that the module imports are not counted
-	From, To int  // where its instructions are in the module, in bytes
+	Function int  // index in the code, not counting imported functions
+	From, To int  // byte range of its instructions in the module
 	Ran      bool // whether it was entered
 }
 
-// covered is what ran in this process, by code, on chains that are covered.
+// covered records the blocks that ran in this process, by code, on chains with coverage.
 var covered = struct {
 	sync.Mutex
-	ran map[types.CodeHash][]uint64 // a bit for each block
+	ran map[types.CodeHash][]uint64 // one bit per block
 }{ran: map[types.CodeHash][]uint64{}}
 
-// Place is where a function was that was active when a call ended.
+// Place is the position of an active function when a call ended.
 type Place struct {
-	Function int // in the order of the code; those that the module imports are not counted
-	At       int // where in the module, in bytes: the instruction that called another, or where its [Block] begins
+	Function int // index in the code, not counting imported functions
+	At       int // byte offset in the module: of the calling instruction, or of the function's current [Block]
 }
 
-// Stop is where a contract was when its call failed.
+// Stop is the position of a contract when its call failed.
 type Stop struct {
 	Code   types.CodeHash
-	Places []Place // the innermost function first; one that calls itself is there once
+	Places []Place // innermost function first; a recursive function appears once
 }
 
-// stops are of the calls that failed since the one that [Chain.watched] runs began. Others wait.
+// stops collects the failed calls of the current [Chain.watched] run. Its lock admits one run at a time.
 var stops struct {
 	sync.Mutex
 	all []Stop
 }
 
-// maxStops bounds the calls of a transaction whose stops are kept.
+// maxStops bounds the recorded stops of a transaction.
 const maxStops = 64
 
-// watched runs what runs contracts, and gives where those stood whose calls failed, the first to fail first: of a
-// chain that is covered.
+// watched runs run, which runs contracts, and returns the stops of the calls that failed, in order. It returns none on
+// a chain without coverage.
 func (c *Chain) watched(run func()) []Stop {
 	if !c.covers {
 		run()
@@ -70,7 +70,7 @@ func noteStop(code types.CodeHash, at []vm.Place) {
 	stops.all = append(stops.all, s)
 }
 
-// coveringEngine is [engine] with notes of what runs.
+// coveringEngine is like [engine], but records coverage.
 var coveringEngine = sync.OnceValues(func() (*wasm.Engine, error) {
 	return wasm.New(wasm.Options{Fresh: true, Stopped: noteStop, Covered: func(code types.CodeHash, ran []uint64) {
 		covered.Lock()
@@ -86,8 +86,8 @@ var coveringEngine = sync.OnceValues(func() (*wasm.Engine, error) {
 	}})
 })
 
-// Cover has the contracts that are deployed from now on note which of their code runs: [Coverage] tells it, and
-// Result.Stops where it ended. Results and gas stay as they are.
+// Cover records coverage of the contracts deployed from now on: see [Coverage] and Result.Stops. Results and gas do not
+// change.
 func (c *Chain) Cover() {
 	c.t.Helper()
 	e, err := coveringEngine()
@@ -95,20 +95,20 @@ func (c *Chain) Cover() {
 	c.machine.Engine, c.covers = e, true
 }
 
-// prepareCover has the engine of a covered chain know a code before a deploy does, which would bring one without notes.
+// prepareCover loads a code into the engine of a chain with coverage before a deploy loads it without instrumentation.
 func (c *Chain) prepareCover(code []byte) {
 	c.t.Helper()
 	if !c.covers {
 		return
 	}
 	_, err := c.machine.Engine.Module(sha256.Sum256(code), func() ([]byte, error) { return code, nil })
-	if refused := new(vm.Refused); err != nil && !errors.As(err, &refused) { // the deploy says what is refused
+	if refused := new(vm.Refused); err != nil && !errors.As(err, &refused) { // the deploy reports the refusal
 		c.t.Fatal(err)
 	}
 }
 
-// Coverage gives the blocks of a contract's code, and which of them ran on any chain of this process that is covered
-// ([Chain.Cover]). An error says that the code is none that can be deployed.
+// Coverage returns the blocks of a contract's code, and whether each ran on any chain of this process with coverage
+// ([Chain.Cover]). It returns an error if the code cannot be deployed.
 func Coverage(code []byte) ([]Block, error) {
 	module, err := vm.CheckCovered(code)
 	if err != nil {

@@ -7,7 +7,7 @@
 //	})
 //	token.Call(alice, "transfer", map[string]any{"to": bob, "amount": 5}).Must(t)
 //
-// What executes is the protocol itself, with the engine of a node: results, gas and failures are those of a real chain.
-// There is no disk, no network and no clock. Each transaction is a block of its own, a second after the one before. So
-// the same test always sees the same chain.
+// It executes the protocol itself, with a node's engine: results, gas and failures are the same as on a real chain.
+// There is no disk, no network and no clock. Each transaction has its own block, one second after the previous one, so
+// a test is deterministic.
 package contracttest

@@ -8,16 +8,17 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Fault is a call that ended by a fault of its contract's code, where a call that the code refuses reverts with a reason.
+// Fault is a call that ended in a fault of the contract's code, in contrast to a revert with a reason, by which code
+// refuses a call.
 type Fault struct {
 	Contract types.ContractID
 	Function string
 	Reason   string // "trap", "stack_overflow", "out_of_gas", or "panic"
-	Text     string // what a panic says
+	Text     string // message of the panic
 }
 
-// panics are what the SDKs revert with when the language ends a call: Rust for each panic, AssemblyScript for an
-// assertion without a text and for what its library refuses.
+// panics lists the revert messages of the SDKs when the language ends a call: Rust's for each panic, AssemblyScript's
+// for an assertion without a message and for the errors of its library.
 var panics = []string{
 	"the contract panicked", "aborted", "Index out of range", "Invalid length", "Array is empty",
 	"Element type must be nullable if array is holey", "Key does not exist", "Allocation too large", "Not implemented",
@@ -25,18 +26,19 @@ var panics = []string{
 	"Unexpected 'null' (not assigned or failed cast)", "out of memory",
 }
 
-// InnerCall is a call that a contract made, and how it ended.
+// InnerCall is a call made by a contract, with its outcome.
 type InnerCall struct {
 	Caller   types.Account
 	Contract types.ContractID
 	Function string
-	Reason   string // why it failed; empty if it did not
+	Reason   string // reason of the failure; empty on success
 }
 
-// mostInner bounds the inner calls of a result.
+// mostInner bounds the recorded inner calls of a result.
 const mostInner = 64
 
-// watcher is a tracer that notes faults, the innermost call first, also of calls whose caller goes on, and inner calls.
+// watcher is a tracer that records inner calls and faults, innermost call first, including faults that the caller
+// handled.
 type watcher struct {
 	limit  types.Gas // of the transaction
 	open   []exec.CallInfo
@@ -44,8 +46,8 @@ type watcher struct {
 	inner  []InnerCall
 }
 
-// enoughShare is the part of a transaction's gas limit with which a call that runs out of it is at fault: what had less
-// was given less by its caller.
+// enoughShare divides a transaction's gas limit: a call that runs out of gas is at fault only if it had at least
+// 1/enoughShare of that limit. With less, its caller gave it too little.
 const enoughShare = 4
 
 // Enter implements [exec.Tracer].

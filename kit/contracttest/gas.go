@@ -10,14 +10,14 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// GasUse is what a function's transactions used.
+// GasUse is the gas used by the transactions of a function.
 type GasUse struct {
 	Contract, Function string // the function of a deploy is "(deploy)"
 	Calls, Failed      int
-	Least, Most, Sum   types.Gas // of those that succeeded
+	Least, Most, Sum   types.Gas // of successful calls
 }
 
-// Average is the gas of a call that succeeded.
+// Average returns the average gas of a successful call.
 func (u GasUse) Average() types.Gas {
 	if n := u.Calls - u.Failed; n > 0 {
 		return u.Sum / types.Gas(n)
@@ -25,7 +25,7 @@ func (u GasUse) Average() types.Gas {
 	return 0
 }
 
-// gasReport counts what transactions use.
+// gasReport accumulates the gas use of transactions.
 type gasReport struct{ uses []GasUse }
 
 func (g *gasReport) add(contract, function string, r Result) {
@@ -46,7 +46,7 @@ func (g *gasReport) add(contract, function string, r Result) {
 	u.Least, u.Most, u.Sum = min(u.Least, r.GasUsed), max(u.Most, r.GasUsed), u.Sum+r.GasUsed
 }
 
-// Gas lists what all transactions so far used, by contract and function; reverting does not take from it.
+// Gas lists the gas used by all transactions so far, by contract and function. Reverting the chain does not remove any.
 func (c *Chain) Gas() []GasUse {
 	uses := slices.Clone(c.gas.uses)
 	slices.SortFunc(uses, func(a, b GasUse) int {
@@ -55,13 +55,13 @@ func (c *Chain) Gas() []GasUse {
 	return uses
 }
 
-// GasReport is [Chain.Gas] as a table.
+// GasReport formats [Chain.Gas] as a table.
 func (c *Chain) GasReport() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	row := func(cells ...any) {
 		_, _ = fmt.Fprintln(w, strings.TrimSuffix(fmt.Sprintf(strings.Repeat("%v\t", len(cells)), cells...), "\t"))
-	} // into memory
+	} // writes to memory cannot fail
 	row("CONTRACT", "FUNCTION", "CALLS", "FAILED", "LEAST", "AVERAGE", "MOST")
 	for _, u := range c.Gas() {
 		row(u.Contract, u.Function, u.Calls, u.Failed, u.Least, u.Average(), u.Most)

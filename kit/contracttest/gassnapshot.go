@@ -16,25 +16,25 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// GasSnapshotVariable is the variable of the environment that says what a [GasSnapshot] does. If it is empty or
-// "check", the test fails if gas differs from the file. "diff" only shows the difference, and "update" writes the file.
+// GasSnapshotVariable is the environment variable that selects the mode of a [GasSnapshot]. If it is empty or "check",
+// the test fails if gas differs from the file; "diff" only logs the difference; "update" writes the file.
 const GasSnapshotVariable = "GAS_SNAPSHOT"
 
-// gasCase is what a call used: parts by their names as in traces, those of nested calls added to those of the call,
-// host functions with "()" behind. They add up to the total.
+// gasCase is the gas used by a call, with its parts by their names in traces; the parts of nested calls are added. Host
+// functions have names that end in "()". The parts add up to the total.
 type gasCase struct {
 	Total types.Gas            `json:"total"`
 	Parts map[string]types.Gas `json:"parts"`
 }
 
-// GasFile is a file with the gas of named calls: a line each, with the total and its parts.
+// GasFile is a file with the gas of named calls, one call per line, with its total and parts.
 type GasFile struct {
 	path  string
-	kept  map[string]gasCase // in the file
-	cases map[string]gasCase // of this run
+	kept  map[string]gasCase // contents of the file
+	cases map[string]gasCase // recorded in this run
 }
 
-// ReadGasFile reads a file, which need not be there before it is first written.
+// ReadGasFile reads a file. The file need not exist before it is first written.
 func ReadGasFile(path string) (*GasFile, error) {
 	f := &GasFile{path: path, cases: map[string]gasCase{}}
 	data, err := os.ReadFile(path)
@@ -47,7 +47,7 @@ func ReadGasFile(path string) (*GasFile, error) {
 	return f, nil
 }
 
-// Take keeps what a call used under a name, which no other has.
+// Take records the gas used by a call under a unique name.
 func (f *GasFile) Take(name string, r Result) error {
 	if _, taken := f.cases[name]; taken {
 		return fmt.Errorf("the gas snapshot has two calls of the name %q", name)
@@ -57,28 +57,28 @@ func (f *GasFile) Take(name string, r Result) error {
 	return err
 }
 
-// Diff shows the calls that differ from the file by more than so many percent of the older total, with their parts.
-// It is empty where none does.
+// Diff describes the calls whose gas differs from the file by more than tolerance percent of the older total, with
+// their parts. It returns "" if there are none.
 func (f *GasFile) Diff(tolerance float64) string { return diffGas(f.kept, f.cases, tolerance) }
 
-// Write writes what was taken.
+// Write writes the recorded calls to the file.
 func (f *GasFile) Write() error { return writeCases(f.path, f.cases) }
 
-// GasSnapshot holds the gas of named calls to what a file says. It belongs to one test, and the file to it:
+// GasSnapshot compares the gas of named calls with a file. The file belongs to a single test:
 //
 //	snapshot := contracttest.NewGasSnapshot(t, "testdata/gas.json", 0)
 //	snapshot.Take("transfer", token.Call(alice, "transfer", transfer).Must(t))
 //
-// When the test ends, a call that uses other gas than in the file fails it, and so does a call that only one of both
-// has. The test says by how much, and which parts. Run it with GAS_SNAPSHOT=update to write the file.
+// When the test ends, it fails if a call's gas differs from the file, or if the file and the test do not have the same
+// calls. The message shows the differences in total and by part. Set GAS_SNAPSHOT=update to write the file.
 type GasSnapshot struct {
 	t         testing.TB
 	file      *GasFile
 	tolerance float64
 }
 
-// NewGasSnapshot reads the file, which need not be there before it is first written. tolerance is by how many percent
-// of a call's total more or less it may use.
+// NewGasSnapshot reads a file, which need not exist before it is first written. tolerance is the allowed difference of
+// a call's total, in percent.
 func NewGasSnapshot(t testing.TB, file string, tolerance float64) *GasSnapshot {
 	t.Helper()
 	mode := os.Getenv(GasSnapshotVariable)
@@ -94,7 +94,7 @@ func NewGasSnapshot(t testing.TB, file string, tolerance float64) *GasSnapshot {
 	return s
 }
 
-// Take keeps what a call used under a name, which no other has.
+// Take records the gas used by a call under a unique name.
 func (s *GasSnapshot) Take(name string, r Result) {
 	s.t.Helper()
 	if err := s.file.Take(name, r); err != nil {
@@ -102,7 +102,8 @@ func (s *GasSnapshot) Take(name string, r Result) {
 	}
 }
 
-// finish compares or writes. What a test that failed did not come to is not gone.
+// finish compares the calls with the file, or writes the file. It does neither if the test has failed, as calls may be
+// missing then.
 func (s *GasSnapshot) finish(mode string) {
 	s.t.Helper()
 	if s.t.Failed() {
@@ -124,8 +125,8 @@ func (s *GasSnapshot) finish(mode string) {
 	}
 }
 
-// diffGas shows the calls whose gas differs by more than so many percent of the older total. Each has a line, and each
-// part of it that differs has one. If no call differs the result is empty.
+// diffGas describes the calls whose gas differs by more than tolerance percent of the older total: one line per call,
+// and one per differing part. It returns "" if no call differs.
 func diffGas(before, after map[string]gasCase, tolerance float64) string {
 	all := maps.Clone(after)
 	maps.Copy(all, before)
@@ -145,7 +146,7 @@ func diffGas(before, after map[string]gasCase, tolerance float64) string {
 	return b.String()
 }
 
-// diffCase shows how a call differs. With no tolerance parts must be equal too, not only their sum.
+// diffCase describes the difference of a call. With tolerance 0 the parts must be equal, too, not only their sum.
 func diffCase(b *strings.Builder, name string, old, now gasCase, tolerance float64) {
 	change := float64(now.Total) - float64(old.Total)
 	percent := 100 * change / max(1, float64(old.Total))
@@ -162,7 +163,7 @@ func diffCase(b *strings.Builder, name string, old, now gasCase, tolerance float
 	}
 }
 
-// writeCases writes a line for each call, so that a change of one is a change of a line.
+// writeCases writes one line per call, so that a changed call changes one line.
 func writeCases(file string, cases map[string]gasCase) error {
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(cases)) {
@@ -182,8 +183,8 @@ func writeCases(file string, cases map[string]gasCase) error {
 	return os.WriteFile(file, []byte("{\n"+strings.Join(lines, ",\n")+"\n}\n"), 0o644)
 }
 
-// partsOf adds up the parts of a transaction and of all its calls. They are the gas that was used, of each call alone
-// too, or the tracer has forgotten some.
+// partsOf adds up the parts of a transaction and of all its calls. It returns an error if the tracer failed to account
+// for all gas, in total or for a call.
 func partsOf(t *api.Trace) (map[string]types.Gas, error) {
 	if t == nil {
 		return nil, errors.New("the result has no trace")
@@ -225,7 +226,7 @@ func partsOfCall(parts map[string]types.Gas, call api.TraceCall, truncated bool)
 	return nil
 }
 
-// addParts adds the parts of one call, and returns their sum.
+// addParts adds the parts of one call and returns their sum.
 func addParts(parts map[string]types.Gas, of map[string]api.Quantity, suffix string) (sum types.Gas) {
 	for name, gas := range of {
 		parts[name+suffix] += types.Gas(gas)

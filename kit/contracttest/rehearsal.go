@@ -8,29 +8,29 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Rehearsal plays calls on a chain's state without making blocks, and takes them back: for tests that try many calls.
-// There are no signatures, nonces and fees; results and gas are those of a block otherwise. The chain stays as it is,
-// and must not change meanwhile.
+// Rehearsal runs calls on a chain's state without making blocks, and can undo them, for tests that try many calls.
+// There are no signatures, nonces or fees; results and gas otherwise equal those in a block. The chain is unchanged,
+// and must not be changed while a rehearsal is in use.
 type Rehearsal struct {
 	chain *Chain
 	stage *exec.Rehearsal
-	gas   types.Gas // of each call
+	gas   types.Gas // gas limit of each call
 }
 
-// Mark is a moment of a [Rehearsal].
+// Mark is a point in a [Rehearsal] that can be restored.
 type Mark struct {
 	state int
 	head  types.Header
 }
 
-// Rehearse begins a rehearsal in what would be the next block.
+// Rehearse begins a rehearsal in the next block.
 func (c *Chain) Rehearse() *Rehearsal {
 	c.t.Helper()
 	seed, p := c.seed()
 	return &Rehearsal{c, exec.Rehearse(p, c.state, seed, c.machine), p.GasLimit}
 }
 
-// Call calls a function with arguments as they are sent, with coins of the caller, which is no contract.
+// Call calls a function with encoded arguments and coins of the caller, which must not be a contract.
 func (r *Rehearsal) Call(
 	from types.Account, contract types.ContractID, function string, args []byte, value types.Amount,
 ) Result {
@@ -44,15 +44,15 @@ func (r *Rehearsal) View(contract types.ContractID, function string, args []byte
 	return r.play(types.Account{}, types.Call{Contract: contract, Function: function, Args: args}, true)
 }
 
-// AddCode makes code known that no contract has, for [Rehearsal.ViewWith].
+// AddCode registers code that belongs to no contract, for [Rehearsal.ViewWith].
 func (c *Chain) AddCode(code []byte) types.CodeHash {
 	hash := types.CodeHash(sha256.Sum256(code))
 	c.codes[hash] = code
 	return hash
 }
 
-// ViewWith is [Rehearsal.View] with other code in the place of the contract's, which reads the contract's storage: such
-// as a build of it that says more.
+// ViewWith is like [Rehearsal.View], but runs other code in place of the contract's, on the contract's storage: for
+// example, another build of it with more functions.
 func (r *Rehearsal) ViewWith(code types.CodeHash, contract types.ContractID, function string, args []byte) Result {
 	r.chain.t.Helper()
 	before, key := r.Mark(), state.ContractKey(contract)
@@ -94,19 +94,19 @@ func (r *Rehearsal) play(from types.Account, call types.Call, view bool) Result 
 	}
 }
 
-// Pass goes on in a later block: so many blocks later, at least one, and so many seconds.
+// Pass moves to a later block, by a number of blocks, at least one, and of seconds.
 func (r *Rehearsal) Pass(blocks, seconds uint64) {
 	head := r.stage.Header()
 	r.stage.Move(head.Height+types.Height(max(blocks, 1)), head.Timestamp+seconds)
 }
 
-// Height is the height of the block that calls are played in.
+// Height returns the height of the current block.
 func (r *Rehearsal) Height() types.Height { return r.stage.Header().Height }
 
-// Time is the timestamp of that block, in Unix seconds.
+// Time returns the timestamp of the current block, in Unix seconds.
 func (r *Rehearsal) Time() uint64 { return r.stage.Header().Timestamp }
 
-// Balance is an account's coins, in smallest units.
+// Balance returns an account's coins, in smallest units.
 func (r *Rehearsal) Balance(account types.Account) types.Amount {
 	r.chain.t.Helper()
 	record, err := r.stage.State().Account(account)
@@ -114,7 +114,7 @@ func (r *Rehearsal) Balance(account types.Account) types.Amount {
 	return record.Balance
 }
 
-// Storage is the value under a key of a contract's storage, nil where there is none.
+// Storage returns the value of a key in a contract's storage, or nil.
 func (r *Rehearsal) Storage(contract types.ContractID, key []byte) []byte {
 	r.chain.t.Helper()
 	value, err := r.stage.State().Get(state.StorageKey(contract, key))
@@ -122,16 +122,16 @@ func (r *Rehearsal) Storage(contract types.ContractID, key []byte) []byte {
 	return value
 }
 
-// SetStorage writes a value into a contract's storage, which keeps it: for contracts that are part of a test.
+// SetStorage sets a value in a contract's storage, and retains the slice. It is for contracts that are part of a test.
 func (r *Rehearsal) SetStorage(contract types.ContractID, key, value []byte) {
 	r.chain.t.Helper()
 	r.chain.must(r.stage.State().Set(state.StorageKey(contract, key), value))
 }
 
-// Mark remembers the present moment.
+// Mark returns the current point.
 func (r *Rehearsal) Mark() Mark { return Mark{r.stage.State().Checkpoint(), r.stage.Header()} }
 
-// Undo takes back what happened since a mark; later marks are void.
+// Undo restores the state at a mark and invalidates later marks.
 func (r *Rehearsal) Undo(m Mark) {
 	r.stage.State().Rollback(m.state)
 	r.stage.Move(m.head.Height, m.head.Timestamp)

@@ -13,15 +13,15 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// CheckToken tests the contract against NEP-20; holder has at least [nep20.MinHolding] units of it, and is its owner
-// where mint is to be tested. The chain is as it was before, but for the gas report.
+// CheckToken tests the contract against NEP-20. holder must own at least [nep20.MinHolding] units, and must be the
+// token's owner for a test of mint. The chain is restored afterwards, except for the gas report.
 func (k *Contract) CheckToken(holder Account) conformance.Report {
 	k.chain.t.Helper()
 	return k.check(holder, nep20.Check)
 }
 
-// CheckNFT tests the contract against NEP-11; holder has a token of it, and may mint where that is to be tested. The
-// chain is as it was before, but for the gas report.
+// CheckNFT tests the contract against NEP-11. holder must own a token, and must be allowed to mint for a test of mint.
+// The chain is restored afterwards, except for the gas report.
 func (k *Contract) CheckNFT(holder Account) conformance.Report {
 	k.chain.t.Helper()
 	return k.check(holder, nep11.Check)
@@ -42,11 +42,11 @@ func (k *Contract) check(holder Account, check func(
 	return report
 }
 
-// token is a contract as a check sees it.
+// token adapts a contract to a check.
 type token struct {
 	*Contract
 	accounts map[types.Account]Account
-	last     *api.Trace // of the transaction that was sent last
+	last     *api.Trace // trace of the latest transaction
 }
 
 func (t *token) ABI(context.Context) (*abi.ABI, error) {
@@ -86,7 +86,7 @@ func (t *token) Pass(_ context.Context, by time.Duration) error {
 }
 
 func (t *token) Called(context.Context) (bool, error) {
-	return t.last.Root != nil && t.last.Root.HostGas["call"] > 0, nil // an attempt that ends at once costs gas too
+	return t.last.Root != nil && t.last.Root.HostGas["call"] > 0, nil // a failed attempt costs gas too
 }
 
 func outcome(r Result) conformance.Outcome {

@@ -14,24 +14,24 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// runFunction is the adversary's function that actors call.
+// runFunction is the adversary's function for calls by actors.
 const runFunction = "run"
 
 const (
-	bodies       = 16 // functions that the adversary's module has
-	mostActCalls = 2  // that one of its functions makes, generated
+	bodies       = 16 // functions in the adversary's module
+	mostActCalls = 2  // calls generated for one of its functions
 )
 
-// adversary is a contract whose functions do what a move's script says.
+// adversary is a contract whose functions follow the script of a move.
 type adversary struct {
 	name      string
 	abi       abi.ABI
-	functions []abi.Function // in the order of the module's
+	functions []abi.Function // in the module's order
 }
 
-// Adversary deploys a contract that does whatever might do harm. It has the functions of interfaces, such as those that
-// the targets call, at most 15 besides init. From them it returns any value, reverts, and calls other contracts. Actors
-// have it call contracts, with coins: it has [contracttest.Funds].
+// Adversary deploys a hostile contract. It implements the functions of interfaces, such as those that the targets call,
+// at most 15 besides init. These return any value, revert, and call other contracts. Actors make it call contracts,
+// with coins: it has [contracttest.Funds].
 func (w *World) Adversary(name string, interfaces ...abi.ABI) types.Account {
 	w.T.Helper()
 	if w.adversary != nil {
@@ -59,7 +59,7 @@ func (w *World) Adversary(name string, interfaces ...abi.ABI) types.Account {
 
 const exportSection = 7 // WebAssembly Core 1.0, 5.5.10
 
-// rename gives the numbered functions that a module exports the names of functions, in order, and drops the others.
+// rename gives the numbered exports of a module the names of functions, in order, and drops the remaining exports.
 func rename(module []byte, functions []abi.Function) ([]byte, error) {
 	if len(functions) > bodies {
 		return nil, fmt.Errorf("an adversary has at most %d functions", bodies-1)
@@ -82,7 +82,7 @@ func rename(module []byte, functions []abi.Function) ([]byte, error) {
 	return out, nil
 }
 
-// renameExports is rename of the section. Of the module's own making it is well formed.
+// renameExports renames the entries of an export section. The module is our own, so its encoding is valid.
 func renameExports(section []byte, functions []abi.Function) []byte {
 	count, n := binary.Uvarint(section)
 	rest, kept, exports := section[n:], 0, []byte(nil)
@@ -107,7 +107,7 @@ func renameExports(section []byte, functions []abi.Function) []byte {
 	return append(binary.AppendUvarint(nil, uint64(kept)), exports...)
 }
 
-// instruct tells the adversary what to do until the next call.
+// instruct sets the adversary's script for the next call.
 func (a *adversary) instruct(p *play, script map[string]Act) error {
 	id := types.ContractID(p.named.accounts[a.name])
 	for i, f := range a.functions {
@@ -123,7 +123,7 @@ func (a *adversary) instruct(p *play, script map[string]Act) error {
 	return nil
 }
 
-// encode is what the module reads: see contracts/rust/tests/adversary.
+// encode encodes an act for the adversary's module: see contracts/rust/tests/adversary.
 func (a *adversary) encode(w *World, f abi.Function, act Act) ([]byte, error) {
 	out := []byte{act.Times, 0}
 	if act.Reverts {

@@ -16,13 +16,13 @@ import (
 	"github.com/cairn-chain/cairn/abi"
 )
 
-// kept is a sequence in a file.
+// kept is the format of a corpus file.
 type kept struct {
-	Seed  uint64 `json:"seed"` // of the search that found it
+	Seed  uint64 `json:"seed"` // of the search that found the sequence
 	Moves []Move `json:"moves"`
 }
 
-// failures is the directory of those that failed, below the corpus.
+// failures is the corpus subdirectory of failing sequences.
 const failures = "failures"
 
 // kept reads the corpus: failures first, then the others, by name.
@@ -67,8 +67,7 @@ func (w *World) read(file string) ([]Move, error) {
 	return k.Moves, nil
 }
 
-// keep writes what was found to the corpus: failures, and, of a search for a time, the sequences that did what none
-// did before.
+// keep writes results to the corpus: failures and, after a search with a time limit, the sequences with new behaviour.
 func (s *search) keep(found []*Failure) (err error) {
 	if s.Corpus == "" {
 		return nil
@@ -93,10 +92,10 @@ func (s *search) keep(found []*Failure) (err error) {
 	return nil
 }
 
-// maxFiles bounds those of a corpus.
+// maxFiles bounds the number of corpus files.
 const maxFiles = 512
 
-// write writes a sequence to a directory, under a name that is the hash of its moves, and gives the file.
+// write writes a sequence to a directory, in a file named by the hash of its moves, and returns the file name.
 func write(dir string, k kept) (string, error) {
 	moves, err := json.Marshal(k.Moves)
 	if err != nil {
@@ -124,7 +123,7 @@ func decodeStrictly(r io.Reader, into any) error {
 	return d.Decode(into)
 }
 
-// parse reads moves as JSON, one after the other.
+// parse parses consecutive JSON values as moves.
 func (w *World) parse(text string) (moves []Move, err error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
@@ -143,7 +142,7 @@ func (w *World) parse(text string) (moves []Move, err error) {
 	}
 }
 
-// lift reads the values of a move that came as JSON.
+// lift converts the values of a move decoded from JSON.
 func (w *World) lift(m *Move) (err error) {
 	if k, ok := w.contracts[m.To]; ok {
 		f, _ := k.ABI.Function(m.Call)

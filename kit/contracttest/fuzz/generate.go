@@ -15,7 +15,7 @@ type generator struct {
 	now   func() uint64 // Unix seconds
 }
 
-// move makes one.
+// move generates a move.
 func (g generator) move() Move {
 	switch g.IntN(24) {
 	case 0:
@@ -42,10 +42,11 @@ func (g generator) move() Move {
 	return m
 }
 
-// farAhead bounds what counts as a moment to wait for, in seconds: ten years.
+// farAhead bounds the waiting time of a move, in seconds: ten years.
 const farAhead = 10 * 365 * 86_400
 
-// moment is how far ahead a number that was seen lies as a time, such as a deadline, in seconds.
+// moment interprets a number seen earlier as a future timestamp, such as a deadline, and returns the seconds until
+// then.
 func (g generator) moment() (seconds uint64, ok bool) {
 	var ahead []uint64
 	for _, n := range g.seen.numbers {
@@ -59,7 +60,7 @@ func (g generator) moment() (seconds uint64, ok bool) {
 	return pick(g.Rand, ahead), true
 }
 
-// call makes a call of a function, whose parameters are chosen as the author says if it is an actor's.
+// call generates a call of a function. With chosen, for calls by actors, it respects the values set by [World.Choose].
 func (g generator) call(t target, chosen bool) Move {
 	var choose = anything
 	if chosen {
@@ -74,12 +75,12 @@ func (g generator) call(t target, chosen bool) Move {
 	return m
 }
 
-// mayTakeCoins: ABIs of version 1 do not say which functions do.
+// mayTakeCoins reports whether a function may accept coins. ABIs of version 1 do not say.
 func mayTakeCoins(a abi.ABI, f abi.Function) bool {
 	return f.Payable || a.Version == 0 && f.Mode == abi.Write
 }
 
-// coins are mostly few: who has too few makes no call.
+// coins returns an amount, usually small, as a call fails if its sender has too few coins.
 func (g generator) coins(m maker) uint64 {
 	if g.IntN(4) == 0 && len(g.seen.numbers) > 0 {
 		if n := pick(g.Rand, g.seen.numbers); n.IsUint64() {
@@ -89,7 +90,7 @@ func (g generator) coins(m maker) uint64 {
 	return g.Uint64N(1 << (1 + g.UintN(24)))
 }
 
-// script is what the adversary's functions do when they are called.
+// script generates the behaviour of the adversary's functions when called.
 func (g generator) script() map[string]Act {
 	script := map[string]Act{}
 	for _, f := range g.world.adversary.functions[1:] {
@@ -115,7 +116,7 @@ func (g generator) act(f abi.Function) Act {
 	return a
 }
 
-// callable are the functions that the adversary calls: all that write.
+// callable returns the functions that the adversary may call: all that write.
 func (w *World) callable() []target {
 	if w.writes == nil {
 		for _, contract := range sortedKeys(w.contracts) {

@@ -10,34 +10,34 @@ import (
 	"github.com/cairn-chain/cairn/abi"
 )
 
-// Move is a step of a sequence: a call, or time that passes. Accounts are told by their names.
+// Move is a step of a sequence: a call or a delay. Accounts are given by name.
 type Move struct {
 	From  string         `json:"from,omitempty"`
 	To    string         `json:"to,omitempty"`
 	Call  string         `json:"call,omitempty"`
 	Args  map[string]any `json:"args,omitempty"`
 	Coins uint64         `json:"coins,omitempty"` // in smallest units
-	// Script is what functions of the adversary do from then on until the next call.
+	// Script sets the behaviour of the adversary's functions until the next call.
 	Script map[string]Act `json:"script,omitempty"`
 
-	// Without a call: the next one is in a later block, so many blocks and seconds.
+	// For a move without a call: the distance of the next block, in blocks and seconds.
 	Blocks  uint64 `json:"blocks,omitempty"`
 	Seconds uint64 `json:"seconds,omitempty"`
 }
 
-// Act is what a function of the adversary does.
+// Act is the behaviour of an adversary's function.
 type Act struct {
 	Times   uint8  `json:"times,omitempty"`   // how often it makes its calls in one move
-	Calls   []Move `json:"calls,omitempty"`   // from the adversary; whether they succeed does not matter
-	Returns any    `json:"returns,omitempty"` // nothing where it is nil
+	Calls   []Move `json:"calls,omitempty"`   // from the adversary; they may fail
+	Returns any    `json:"returns,omitempty"` // nil returns nothing
 	Reverts bool   `json:"reverts,omitempty"`
 }
 
-// name is the name of an account, or the account in hex, among arguments. The other values of arguments are bool,
-// json.Number, string, nil, []any and map[string]any.
+// name is the name of an account in arguments, or its hex form. Other values in arguments are bool, json.Number,
+// string, nil, []any and map[string]any.
 type name string
 
-// appendJSON appends a value of arguments as contracts take it.
+// appendJSON appends an argument value in the JSON form that contracts take.
 func (w *World) appendJSON(out []byte, value any) ([]byte, error) {
 	switch v := value.(type) {
 	case nil:
@@ -80,7 +80,7 @@ func (w *World) appendJSON(out []byte, value any) ([]byte, error) {
 	}
 }
 
-// arguments are the bytes that a call carries.
+// arguments encodes the arguments of a call.
 func (w *World) arguments(a abi.ABI, f abi.Function, args map[string]any) ([]byte, error) {
 	if len(args) == 0 && len(f.Args) == 0 {
 		return nil, nil
@@ -92,13 +92,13 @@ func (w *World) arguments(a abi.ABI, f abi.Function, args map[string]any) ([]byt
 	return a.Arguments(f.Args, object)
 }
 
-// lifter reads values that came as JSON, or encode to it: accounts become names.
+// lifter converts values decoded from, or encodable to, JSON: accounts become names.
 type lifter struct {
 	abi   abi.ABI
 	world *World
 }
 
-// arguments reads those of a function.
+// arguments converts a function's arguments.
 func (l lifter) arguments(parameters []abi.Parameter, args map[string]any) (map[string]any, error) {
 	lifted := make(map[string]any, len(parameters))
 	for _, p := range parameters {
@@ -114,7 +114,7 @@ func (l lifter) arguments(parameters []abi.Parameter, args map[string]any) (map[
 	return lifted, nil
 }
 
-// lift reads a value of a type. That it fits the type is seen where it is encoded.
+// lift converts a value of a type. Whether it fits the type is checked when it is encoded.
 func (l lifter) lift(t abi.Type, value any) (any, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -168,7 +168,7 @@ func (l lifter) plain(t abi.Type, value any) (any, error) {
 	}
 }
 
-// fields reads a record, or an enum's variant that has fields.
+// fields converts a record, or an enum variant with fields.
 func (l lifter) fields(named abi.Named, given map[string]any) (any, error) {
 	if named.Kind == abi.Record {
 		return l.arguments(named.Fields, given)
@@ -182,7 +182,7 @@ func (l lifter) fields(named abi.Named, given map[string]any) (any, error) {
 	return nil, fmt.Errorf("%w: it is no variant of %s", abi.ErrArgument, named.Name)
 }
 
-// text reads what JSON has as a string: an account by its name, an integer that may be a string.
+// text converts a JSON string: an account name, or an integer in the form of a string.
 func (l lifter) text(t abi.Type, text string) (any, error) {
 	if _, isNumber := integerType(t); isNumber {
 		return json.Number(text), nil

@@ -9,29 +9,29 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Failure is an invariant that does not hold, and the moves after which it does not.
+// Failure is a violated invariant, with the moves that lead to the violation.
 type Failure struct {
 	Invariant string
-	Err       error // what the invariant says
+	Err       error // error of the invariant
 	Moves     []Move
 	Seed      uint64
-	// Calls are how many calls it took to find it, and Plays how often sequences were played to shrink it.
+	// Calls is the number of calls until it was found, and Plays the number of replays while shrinking it.
 	Calls, Plays int
-	Minimal      bool   // shrinking came to its end
-	fault        string // which one of the code, of [Config].FailOnTrap
-	File         string // that the moves are kept in; empty where there is no corpus
+	Minimal      bool   // whether shrinking completed
+	fault        string // the fault of the code, under [Config].FailOnTrap
+	File         string // file with the moves; empty without a corpus
 }
 
-// play is a sequence that is being played.
+// play is the execution of a sequence.
 type play struct {
 	*World
 	stage *contracttest.Rehearsal
-	calls *int // that were made, counted for the search
+	calls *int // calls made, counted for the search
 }
 
 func (w *World) begin(calls *int) *play { return &play{w, w.Chain.Rehearse(), calls} }
 
-// broken is the first invariant that does not hold now; nil if they all do.
+// broken returns the first invariant that is violated, or nil.
 func (p *play) broken() *Failure {
 	v := &View{p.World, p.stage}
 	for _, i := range p.invariants {
@@ -42,8 +42,8 @@ func (p *play) broken() *Failure {
 	return nil
 }
 
-// move makes a move. An error is a move that cannot be made: a name of it is unknown, or an argument does not fit. That
-// a call fails is none.
+// move makes a move. It returns an error if the move is invalid: a name is unknown or an argument does not fit. A
+// failed call is not an error.
 func (p *play) move(m Move) (r contracttest.Result, err error) {
 	if m.Call == "" {
 		p.stage.Pass(m.Blocks, m.Seconds)
@@ -68,7 +68,7 @@ func (p *play) move(m Move) (r contracttest.Result, err error) {
 	return r, nil
 }
 
-// call is the contract that a move calls, and the arguments as they are sent.
+// call returns the contract that a move calls, and the encoded arguments.
 func (w *World) call(m Move) (id types.ContractID, args []byte, err error) {
 	if w.adversary != nil && m.To == w.adversary.name {
 		return types.ContractID(w.named.accounts[m.To]), nil, nil
@@ -88,14 +88,14 @@ func (w *World) call(m Move) (id types.ContractID, args []byte, err error) {
 // sound is the invariant of [Config].FailOnTrap.
 const sound = "no call traps, panics or runs out of gas"
 
-// judge is what is wrong after a call: a fault of the code that passed over is to tell of, also where its caller went
-// on, else an invariant that does not hold.
+// judge returns the failure caused by a call: a fault of the code, even if its caller handled it, unless it is known;
+// otherwise a violated invariant.
 func (p *play) judge(r contracttest.Result, known map[string]bool) *Failure {
 	if p.failOnTrap {
 		for _, f := range r.Faults {
 			name, ok := p.named.names[types.Account(f.Contract)]
 			if !ok || p.adversary != nil && name == p.adversary.name {
-				continue // it may do as it likes
+				continue // its behaviour is arbitrary
 			}
 			fault := fmt.Sprintf("%s.%s %s", name, f.Function, f.Reason)
 			if !known[fault] {
@@ -113,7 +113,7 @@ func (p *play) judge(r contracttest.Result, known map[string]bool) *Failure {
 	return nil
 }
 
-// replay plays moves up to the first that breaks something, known faults of the code apart, and gives nil if none does.
+// replay plays moves up to the first failure, ignoring the known faults of the code. It returns nil if there is none.
 func (w *World) replay(moves []Move, calls *int, known map[string]bool) (*Failure, error) {
 	p := w.begin(calls)
 	for i, m := range moves {

@@ -9,17 +9,17 @@ import (
 	"github.com/cairn-chain/cairn/kit/contracttest"
 )
 
-// Report is what a search did.
+// Report summarizes a search.
 type Report struct {
-	Calls     int                       // with those of sequences that were kept, without those of shrinking
-	Functions map[string]*FunctionCalls // that were called, by contract and name; "a → k.f" are those that the adversary made
+	Calls     int                       // including replays of the corpus, excluding shrinking
+	Functions map[string]*FunctionCalls // by contract and function; "a → k.f" are calls made by the adversary
 }
 
-// FunctionCalls is what became of the calls of a function.
+// FunctionCalls counts the outcomes of a function's calls.
 type FunctionCalls struct {
 	Called    int            `json:"called"`
 	Succeeded int            `json:"succeeded"`
-	Reasons   map[string]int `json:"reasons"` // why calls failed, and how many
+	Reasons   map[string]int `json:"reasons"` // number of failed calls by reason
 }
 
 func newReport(w *World) Report {
@@ -33,10 +33,10 @@ func newReport(w *World) Report {
 	return r
 }
 
-// mostReasons bounds the different ones of a function that are counted.
+// mostReasons bounds the distinct reasons counted per function.
 const mostReasons = 100
 
-// count counts a call, and why it failed.
+// count counts a call and the reason of its failure.
 func (r *Report) count(function string, ok bool, reason string) {
 	c, counted := r.Functions[function]
 	if !counted {
@@ -53,7 +53,8 @@ func (r *Report) count(function string, ok bool, reason string) {
 	}
 }
 
-// reason is why a call of a contract failed, with what that said. Typed errors of a name count as one.
+// reason returns the reason of a failed call with the contract's message. Typed errors with one name count as one
+// reason.
 func (w *World) reason(contract string, r contracttest.Result) string {
 	if len(r.Output) == 0 {
 		return r.Reason
@@ -66,7 +67,7 @@ func (w *World) reason(contract string, r contracttest.Result) string {
 	return fmt.Sprintf("%s %.60q", r.Reason, r.Output)
 }
 
-// NeverSucceeded are the functions none of whose calls succeeded: what they do was not tried.
+// NeverSucceeded returns the functions of which no call succeeded: their effects were not tested.
 func (r Report) NeverSucceeded() (functions []string) {
 	for _, f := range sortedKeys(r.Functions) {
 		if r.Functions[f].Succeeded == 0 {
@@ -76,7 +77,7 @@ func (r Report) NeverSucceeded() (functions []string) {
 	return functions
 }
 
-// String tells how many calls of each function succeeded, and of those that never did why.
+// String lists the number of successful calls of each function, with the reasons for functions that never succeeded.
 func (r Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d calls", r.Calls)

@@ -16,8 +16,8 @@ var (
 	timeFlag = flag.Duration("fuzz.time", 0, "how long the fuzzer of contracts searches, in place of a number of calls")
 )
 
-// Run searches for a failure, and ends the test with the one that it finds: shrunk, kept, and as a Go test. The flags
-// -fuzz.seed and -fuzz.time of go test stand before what the Config says.
+// Run searches for a failure. If it finds one, it shrinks it, saves it to the corpus, and fails the test with a Go test
+// that reproduces it. The flags -fuzz.seed and -fuzz.time of go test override the Config.
 func Run(t *testing.T, c Config, setup func(*World)) {
 	t.Helper()
 	if *seedFlag != 0 {
@@ -36,7 +36,7 @@ func Run(t *testing.T, c Config, setup func(*World)) {
 	}
 }
 
-// Replay plays moves, as a failure prints them, and ends the test with the invariant that does not hold.
+// Replay plays moves, in the form that a failure prints, and fails the test if they violate an invariant.
 func Replay(t testing.TB, setup func(*World), moves string) {
 	t.Helper()
 	w := newWorld(t, setup)
@@ -54,8 +54,8 @@ func Replay(t testing.TB, setup func(*World), moves string) {
 	}
 }
 
-// Again plays the moves once more on a chain that is covered ([contracttest.Chain.Cover]), and gives what the last call
-// of them did: if it failed, also where. What is wrong with the setup or the moves ends the test.
+// Again replays the moves on a chain with coverage ([contracttest.Chain.Cover]), and returns the result of the last
+// call, with the position of a failure. It ends the test if the setup or the moves are invalid.
 func (f *Failure) Again(t testing.TB, setup func(*World)) (last contracttest.Result) {
 	t.Helper()
 	w := newWorld(t, func(w *World) {
@@ -73,7 +73,7 @@ func (f *Failure) Again(t testing.TB, setup func(*World)) (last contracttest.Res
 	return last
 }
 
-// Error says what does not hold, how it was found, and the moves as a Go test.
+// Error describes the violated invariant, how it was found, and the moves as a Go test.
 func (f *Failure) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "the invariant %q does not hold: %v\n", f.Invariant, f.Err)
@@ -88,13 +88,13 @@ func (f *Failure) Error() string {
 	return b.String()
 }
 
-// Lines are the moves as JSON, one each, without backquotes.
+// Lines returns the moves as JSON without backquotes, one per line.
 func (f *Failure) Lines() []string {
 	lines := make([]string, len(f.Moves))
 	for i, m := range f.Moves {
 		text, err := json.Marshal(m)
 		if err != nil {
-			panic(err) // moves are made of what JSON has
+			panic(err) // moves consist of values that JSON can encode
 		}
 		lines[i] = strings.ReplaceAll(string(text), "`", `\u0060`)
 	}

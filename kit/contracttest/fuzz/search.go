@@ -13,17 +13,17 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Config is how a search goes. A zero value takes its default.
+// Config configures a search. Zero values select the defaults.
 type Config struct {
-	Seed  uint64        // decides what is tried; 1
-	Calls int           // after which the search ends: 20,000
-	Time  time.Duration // after which it ends, however many calls that are; 0: Calls count
-	Depth int           // moves of a sequence at most; 32
-	// Corpus is the directory of sequences that are played first and kept; empty: none. [Run] has testdata/fuzz/ and the
-	// test's name.
+	Seed  uint64        // seed of the random choices; default 1
+	Calls int           // number of calls after which the search ends; default 20,000
+	Time  time.Duration // duration after which the search ends, instead of Calls; 0 uses Calls
+	Depth int           // greatest number of moves in a sequence; default 32
+	// Corpus is a directory of sequences, which are played first and kept; empty means none. [Run] defaults to
+	// testdata/fuzz/ followed by the test's name.
 	Corpus string
-	// FailOnTrap makes a call a failure too that traps, panics or runs out of gas, whatever its caller does then: a
-	// contract should say why it refuses. Calls of the adversary are none.
+	// FailOnTrap also treats a call that traps, panics or runs out of gas as a failure, even if its caller handles it:
+	// a contract should refuse calls with a reason. Calls of the adversary are exempt.
 	FailOnTrap bool
 }
 
@@ -33,26 +33,27 @@ const (
 	DefaultDepth = 32
 )
 
-// corpusSize bounds the sequences that others are made of.
+// corpusSize bounds the number of sequences kept for mutation.
 const corpusSize = 256
 
-// search is one that goes on.
+// search is a search in progress.
 type search struct {
 	Config
 	world  *World
 	rand   *rand.Rand
 	seen   *dictionary
 	corpus [][]Move
-	news   map[string]bool // what happened before, and pairs of functions that succeeded
+	news   map[string]bool // behaviour seen before, and pairs of functions that succeeded
 	calls  int
 	report Report
-	until  time.Time // zero: Calls count
-	all    bool      // whether to go on after a fault of the code
+	until  time.Time // zero: limited by Calls
+	all    bool      // whether to continue after a fault of the code
 	known  map[string]bool
-	faults []*Failure // that were found, if all are to be
+	faults []*Failure // faults found, with all
 }
 
-// Search makes a world and looks for a failure; nil if it finds none. What is wrong with the setup ends the test.
+// Search creates a world and searches for a failure; it returns nil if it finds none. It ends the test if the setup is
+// invalid.
 func Search(t testing.TB, c Config, setup func(*World)) (Report, *Failure) {
 	t.Helper()
 	report, failures := searchFor(t, c, setup, false)
@@ -62,8 +63,8 @@ func Search(t testing.TB, c Config, setup func(*World)) (Report, *Failure) {
 	return report, failures[0]
 }
 
-// SearchAll is [Search] that goes on after a fault of the code ([Config].FailOnTrap): it gives one failure for each
-// function and kind of fault, and at last the invariant that does not hold, which ends it.
+// SearchAll is like [Search], but continues after a fault of the code ([Config].FailOnTrap). It returns one failure for
+// each function and kind of fault, then the violated invariant that ended the search, if any.
 func SearchAll(t testing.TB, c Config, setup func(*World)) (Report, []*Failure) {
 	t.Helper()
 	return searchFor(t, c, setup, true)
@@ -113,12 +114,12 @@ func searchFor(t testing.TB, c Config, setup func(*World), all bool) (Report, []
 	if err := s.keep(failures); err != nil && len(failures) == 0 {
 		t.Fatal(err)
 	} else if err != nil {
-		t.Logf("what failed is not kept: %v", err) // it must be told all the same
+		t.Logf("what failed is not kept: %v", err) // the failure is still reported
 	}
 	return s.report, failures
 }
 
-// passedOver notes a fault of the code, if all are to be found, and tells whether to go on after it.
+// passedOver records a fault of the code and reports whether to continue after it, which is only so with all.
 func (s *search) passedOver(f *Failure) bool {
 	if !s.all || f.fault == "" {
 		return false
@@ -129,7 +130,7 @@ func (s *search) passedOver(f *Failure) bool {
 	return true
 }
 
-// run plays what is kept, then makes sequences until one fails or the search ends.
+// run plays the corpus, then generates sequences until one fails or the search ends.
 func (s *search) run() *Failure {
 	for _, moves := range s.kept() {
 		f, err := s.world.replay(moves, &s.calls, s.known)
@@ -160,7 +161,7 @@ func (s *search) over() bool {
 	return !time.Now().Before(s.until)
 }
 
-// sequence makes one, half of the time as one that was kept goes on.
+// sequence plays one sequence: half of them extend one kept earlier.
 func (s *search) sequence() *Failure {
 	p := s.world.begin(&s.calls)
 	g := generator{s.rand, s.world, s.seen, p.stage.Time}
@@ -177,7 +178,7 @@ func (s *search) sequence() *Failure {
 		} else {
 			m = g.move()
 		}
-		// What runs out of gas takes as long as all other calls together.
+		// Rarely repeat a call known to run out of gas: it takes as long as all other calls together.
 		if s.known[m.To+"."+m.Call+" out_of_gas"] && s.rand.IntN(64) > 0 {
 			continue
 		}
@@ -205,7 +206,7 @@ func (s *search) sequence() *Failure {
 	return nil
 }
 
-// judge tells whether a call broke something.
+// judge returns the failure that a call caused, with its moves, or nil.
 func (s *search) judge(p *play, m Move, r contracttest.Result, moves []Move) *Failure {
 	f := p.judge(r, s.known)
 	if f == nil {
@@ -217,7 +218,7 @@ func (s *search) judge(p *play, m Move, r contracttest.Result, moves []Move) *Fa
 	return f
 }
 
-// happened counts a call, and tells whether the like of it is new.
+// happened counts a call and reports whether its behaviour is new.
 func (s *search) happened(m Move, r contracttest.Result, last string) bool {
 	function := m.To + "." + m.Call
 	s.report.count(function, r.OK, s.world.reason(m.To, r))
@@ -242,7 +243,7 @@ func (s *search) happened(m Move, r contracttest.Result, last string) bool {
 	return true
 }
 
-// remember keeps a sequence for others to be made of.
+// remember keeps a sequence for later mutation.
 func (s *search) remember(moves []Move) {
 	if len(moves) == 0 {
 		return
@@ -255,7 +256,7 @@ func (s *search) remember(moves []Move) {
 	}
 }
 
-// learn takes from a call that succeeded what others may use: always from the first, then from some.
+// learn collects values from a successful call: always at first, later from a sample.
 func (s *search) learn(m Move, r contracttest.Result) {
 	k, ok := s.world.contracts[m.To]
 	if !ok || s.report.Functions[m.To+"."+m.Call].Succeeded > 64 && s.rand.IntN(8) > 0 {
@@ -275,7 +276,7 @@ func (s *search) learn(m Move, r contracttest.Result) {
 func (s *search) learnResult(k *contracttest.Contract, f abi.Function, r contracttest.Result) {
 	result, err := k.ABI.Result(f, r.Output)
 	if err != nil {
-		return // it is not what the ABI says: nothing to learn
+		return // does not match the ABI: nothing to learn
 	}
 	s.seen.json(result)
 	if f.Returns.String() != string(abi.Account) {
@@ -287,8 +288,8 @@ func (s *search) learnResult(k *contracttest.Contract, f abi.Function, r contrac
 	}
 }
 
-// lookAround learns what the contracts' read functions say after the setup: those without parameters, and those of an
-// account for each.
+// lookAround learns from the contracts' read functions after the setup: those without parameters, and those with one
+// account, called for each.
 func (s *search) lookAround() {
 	stage := s.world.Chain.Rehearse()
 	for _, contract := range sortedKeys(s.world.contracts) {

@@ -9,23 +9,23 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Bounds of what shrinking takes.
+// Limits of shrinking.
 const (
 	maxPlays           = 5_000
-	maxGas   types.Gas = 100_000_000_000 // of calls that run out of gas each takes a block's
+	maxGas   types.Gas = 100_000_000_000 // a call that runs out of gas takes a whole block's
 )
 
-// shrinker makes a failing sequence smaller while the same invariant fails.
+// shrinker reduces a failing sequence while the same invariant fails.
 type shrinker struct {
 	world *World
 	found *Failure
-	moves []Move // changed in place; they fail
+	moves []Move // the current failing sequence, changed in place
 	calls int
-	until types.Gas       // that the world's calls may have spent
-	known map[string]bool // faults of the code that are not this one
+	until types.Gas       // limit of the gas spent by the world's calls
+	known map[string]bool // other faults of the code
 }
 
-// shrink gives the smallest failing sequence that it comes to.
+// shrink returns the smallest failing sequence that it finds.
 func (w *World) shrink(found *Failure, known map[string]bool) *Failure {
 	s := &shrinker{world: w, found: found, moves: cloneMoves(found.Moves), known: maps.Clone(known), until: w.spent + maxGas}
 	delete(s.known, found.fault)
@@ -39,7 +39,7 @@ func (w *World) shrink(found *Failure, known map[string]bool) *Failure {
 
 func (s *shrinker) mayPlay() bool { return s.found.Plays < maxPlays && s.world.spent < s.until }
 
-// fails tells whether the moves as they are now fail.
+// fails reports whether the moves still cause the same failure.
 func (s *shrinker) fails(moves []Move) bool {
 	if !s.mayPlay() {
 		return false
@@ -54,7 +54,7 @@ func (s *shrinker) fails(moves []Move) bool {
 	return true
 }
 
-// dropMoves drops chunks of moves, from half of them to one.
+// dropMoves drops chunks of moves, from half of them down to one.
 func (s *shrinker) dropMoves() (changed bool) {
 	for size := max(len(s.moves)/2, 1); size > 0; size /= 2 {
 		for at := 0; at+size <= len(s.moves); {
@@ -68,7 +68,7 @@ func (s *shrinker) dropMoves() (changed bool) {
 	return changed
 }
 
-// simplify makes what the moves say smaller, one thing after the other.
+// simplify simplifies the contents of the moves, one at a time.
 func (s *shrinker) simplify() (changed bool) {
 	for i := 0; i < len(s.moves); i++ {
 		changed = s.unwrap(i) || changed
@@ -77,7 +77,7 @@ func (s *shrinker) simplify() (changed bool) {
 	return changed
 }
 
-// unwrap has an actor make the calls that it asks the adversary for, if it might make them itself.
+// unwrap replaces a call through the adversary by direct calls from an actor, if actors may make them.
 func (s *shrinker) unwrap(i int) bool {
 	m := s.moves[i]
 	direct := cloneMoves(m.Script[m.Call].Calls)
@@ -90,7 +90,7 @@ func (s *shrinker) unwrap(i int) bool {
 	return len(direct) > 0 && s.fails(slices.Concat(s.moves[:i], direct, s.moves[i+1:]))
 }
 
-// mayCall tells whether an actor's move is one that the author lets actors make.
+// mayCall reports whether the World lets actors make a move.
 func (w *World) mayCall(m Move) bool {
 	for key := range m.Args {
 		if w.choices[parameter{m.To, m.Call, key}] != nil {
@@ -100,7 +100,7 @@ func (w *World) mayCall(m Move) bool {
 	return slices.ContainsFunc(w.targets, func(t target) bool { return t.contract == m.To && t.function.Name == m.Call })
 }
 
-// try keeps what change does if the moves still fail, else undoes it.
+// try applies change and keeps it if the moves still fail; otherwise it calls undo.
 func (s *shrinker) try(change, undo func()) bool {
 	change()
 	if s.fails(s.moves) {
@@ -120,7 +120,7 @@ func (s *shrinker) simplifyMove(m *Move, top bool) (changed bool) {
 	}
 	for _, key := range sortedKeys(m.Args) {
 		if top && s.world.choices[parameter{m.To, m.Call, key}] != nil {
-			continue // it is what the author lets it be
+			continue // a value set by the author
 		}
 		changed = s.value(m.Args[key], func(v any) { m.Args[key] = v }) || changed
 	}
@@ -135,7 +135,7 @@ func (s *shrinker) simplifyMove(m *Move, top bool) (changed bool) {
 	return changed
 }
 
-// act simplifies what a function of the adversary does.
+// act simplifies the behaviour of an adversary's function.
 func (s *shrinker) act(a Act, set func(Act)) (changed bool) {
 	for i := 0; i < len(a.Calls); {
 		old := a.Calls
@@ -157,7 +157,7 @@ func (s *shrinker) act(a Act, set func(Act)) (changed bool) {
 	return changed
 }
 
-// value simplifies a value of arguments.
+// value simplifies an argument value.
 func (s *shrinker) value(value any, set func(any)) (changed bool) {
 	switch v := value.(type) {
 	case json.Number:
@@ -191,7 +191,7 @@ func (s *shrinker) value(value any, set func(any)) (changed bool) {
 	return changed
 }
 
-// number simplifies a number: to 0, 1, or by bisection to one whose predecessor does not fail.
+// number simplifies a number: to 0, to 1, or by bisection to one whose predecessor does not fail.
 func (s *shrinker) number(n *big.Int, set func(*big.Int)) bool {
 	size := new(big.Int).Abs(n)
 	if size.Sign() == 0 {
@@ -205,7 +205,7 @@ func (s *shrinker) number(n *big.Int, set func(*big.Int)) bool {
 		n = size
 	}
 	works, changed := n, false
-	fails := new(big.Int) // the greatest that is known not to do
+	fails := new(big.Int) // the greatest known not to fail
 	for first := true; ; first = false {
 		half := new(big.Int).Quo(new(big.Int).Add(fails, works), big.NewInt(2))
 		if first {

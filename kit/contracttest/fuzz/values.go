@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	seenNumbers = 256 // that are remembered
-	seenValues  = 16  // of each name
-	mostItems   = 3   // of a list
+	seenNumbers = 256 // numbers remembered
+	seenValues  = 16  // values remembered per name
+	mostItems   = 3   // greatest length of a list
 )
 
-// dictionary is what calls so far took, returned and logged.
+// dictionary holds values that earlier calls took, returned and logged.
 type dictionary struct {
 	numbers  []*big.Int
 	accounts []name
-	good     map[string][]any // values of calls that succeeded, by the parameter's name and type
-	next     int              // that is forgotten when there are too many
-	i32, i64 []*big.Int       // constants of the contracts' codes
+	good     map[string][]any // arguments of successful calls, by parameter name and type
+	next     int              // index of the next number to replace
+	i32, i64 []*big.Int       // constants in the contracts' codes
 }
 
 func newDictionary(w *World) *dictionary {
@@ -61,13 +61,13 @@ func (d *dictionary) number(text string) {
 	d.numbers[d.next] = n
 }
 
-// value remembers the numbers in a value as JSON has it.
+// value remembers the numbers in a decoded JSON value.
 func (d *dictionary) value(v any) {
 	switch v := v.(type) {
 	case json.Number:
 		d.number(v.String())
 	case string:
-		d.number(v) // a large one
+		d.number(v) // a large number
 	case []any:
 		for _, item := range v {
 			d.value(item)
@@ -84,12 +84,12 @@ func (d *dictionary) json(text []byte) {
 	decoder := json.NewDecoder(strings.NewReader(string(text)))
 	decoder.UseNumber()
 	var v any
-	if decoder.Decode(&v) == nil { // what is none has no numbers to learn
+	if decoder.Decode(&v) == nil { // invalid JSON has no numbers to learn
 		d.value(v)
 	}
 }
 
-// took remembers an argument of a call that succeeded.
+// took remembers an argument of a successful call.
 func (d *dictionary) took(p abi.Parameter, v any) {
 	key := p.Name + " " + p.Type.String()
 	if values := d.good[key]; len(values) < seenValues {
@@ -100,7 +100,7 @@ func (d *dictionary) took(p abi.Parameter, v any) {
 	}
 }
 
-// maker makes values of types.
+// maker generates values of types.
 type maker struct {
 	*rand.Rand
 	abi  abi.ABI
@@ -110,7 +110,7 @@ type maker struct {
 
 func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
 
-// arguments makes arguments; choose gives the values of which a parameter takes one, none where it takes any.
+// arguments generates arguments. choose returns the allowed values of a parameter, or none if any are allowed.
 func (m maker) arguments(parameters []abi.Parameter, choose func(parameter string) []any) map[string]any {
 	args := make(map[string]any, len(parameters))
 	for _, p := range parameters {
@@ -129,7 +129,7 @@ func (m maker) arguments(parameters []abi.Parameter, choose func(parameter strin
 
 func anything(string) []any { return nil }
 
-// make makes a value of a type.
+// make generates a value of a type.
 func (m maker) make(t abi.Type) any {
 	if inner, ok := t.Optional(); ok {
 		if m.IntN(4) == 0 {
@@ -224,7 +224,8 @@ func integerType(t abi.Type) (integer, bool) {
 	return i, ok
 }
 
-// integer makes one: near a boundary, near one that was seen, a time that comes soon, or any of a random size.
+// integer generates an integer: near a boundary, near a number seen earlier, a time in the near future, or of a
+// random size.
 func (m maker) integer(i integer) json.Number {
 	n := new(big.Int)
 	switch kind := m.IntN(5); {
@@ -272,10 +273,10 @@ func (m maker) integer(i integer) json.Number {
 	return json.Number(n.String())
 }
 
-// soon are times to wait for, in seconds.
+// soon lists waiting times, in seconds.
 var soon = []uint64{1, 60, 3_600, 86_400, 30 * 86_400}
 
-// constants are numbers in code that an integer of this size may be compared with.
+// constants returns the code constants that an integer of this size may be compared with.
 func (m maker) constants(i integer) []*big.Int {
 	if i.bits > 32 {
 		return m.seen.i64
@@ -283,7 +284,7 @@ func (m maker) constants(i integer) []*big.Int {
 	return m.seen.i32
 }
 
-// worthwhile are constants without those that are tried anyway, and each once.
+// worthwhile removes duplicates and constants that are tried anyway.
 func worthwhile(constants []uint64) (numbers []*big.Int) {
 	slices.Sort(constants)
 	for _, n := range slices.Compact(constants) {
@@ -294,7 +295,7 @@ func worthwhile(constants []uint64) (numbers []*big.Int) {
 	return numbers
 }
 
-// vary changes a number that was seen, or leaves it.
+// vary changes a number seen earlier, or leaves it unchanged.
 func (m maker) vary(n *big.Int) {
 	switch m.IntN(8) {
 	case 0:
@@ -312,10 +313,10 @@ func (m maker) vary(n *big.Int) {
 	}
 }
 
-// mostAccounts bounds the accounts that are known.
+// mostAccounts bounds the number of known accounts.
 const mostAccounts = 64
 
-// account remembers an account that a call returned.
+// account remembers an account returned by a call.
 func (d *dictionary) account(w *World, text string) {
 	account, err := abi.Hex(text)
 	if _, named := w.named.names[account]; err != nil || named || len(d.accounts) >= mostAccounts {

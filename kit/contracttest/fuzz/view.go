@@ -9,16 +9,16 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// View is what an invariant sees: the world after a call.
+// View gives an invariant access to the world after a call.
 type View struct {
 	world *World
 	stage *contracttest.Rehearsal
 }
 
-// broken ends an invariant that cannot be checked.
+// broken is the panic value that ends an invariant which cannot be evaluated.
 type broken struct{ error }
 
-// check is why an invariant does not hold, nil if it does. What it tries is undone.
+// check evaluates an invariant and returns its error. It undoes all changes of the invariant.
 func (v *View) check(i invariant) (err error) {
 	mark := v.stage.Mark()
 	defer v.stage.Undo(mark)
@@ -34,8 +34,8 @@ func (v *View) check(i invariant) (err error) {
 	return i.check(v)
 }
 
-// Try calls a function as an account. The calls of an invariant come one after the other, and are undone at its end.
-// args are what they encode to as JSON, nothing where they are nil.
+// Try calls a function as an account. Later calls of the same invariant see its effects, which are undone at the end.
+// args is encoded as JSON, or omitted if nil.
 func (v *View) Try(
 	from types.Account, k *contracttest.Contract, function string, args any, coins ...types.Amount,
 ) contracttest.Result {
@@ -62,7 +62,7 @@ func (v *View) encode(args any) []byte {
 	return text
 }
 
-// Read decodes what a function returns in view context into a pointer. Where that fails, so does the invariant.
+// Read calls a function in view context and decodes its output into a pointer. The invariant fails if either fails.
 func (v *View) Read(k *contracttest.Contract, function string, args, into any) {
 	r := v.View(k, function, args)
 	err := r.Err()
@@ -74,23 +74,23 @@ func (v *View) Read(k *contracttest.Contract, function string, args, into any) {
 	}
 }
 
-// Uint is the integer that a function returns in view context. Where it returns none, the invariant fails.
+// Uint returns the integer output of a function in view context. The invariant fails if the output is not an integer.
 func (v *View) Uint(k *contracttest.Contract, function string, args any) uint64 {
 	var n abi.Uint64
 	v.Read(k, function, args, &n)
 	return uint64(n)
 }
 
-// Balance is an account's coins, in smallest units.
+// Balance returns an account's coins, in smallest units.
 func (v *View) Balance(account types.Account) types.Amount { return v.stage.Balance(account) }
 
-// Time is the timestamp of the block, in Unix seconds.
+// Time returns the timestamp of the block, in Unix seconds.
 func (v *View) Time() uint64 { return v.stage.Time() }
 
-// Height is the height of the block.
+// Height returns the height of the block.
 func (v *View) Height() types.Height { return v.stage.Height() }
 
-// Storage is the value under a key of a contract's storage, nil where there is none.
+// Storage returns the value of a key in a contract's storage, or nil.
 func (v *View) Storage(k *contracttest.Contract, key []byte) []byte {
 	return v.stage.Storage(k.ID, key)
 }

@@ -11,34 +11,34 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// World is what a setup makes: a chain with contracts and accounts of a name each, and what is to be tried and to
-// hold. T is the test.
+// World holds what a setup creates: a chain, contracts and accounts with unique names, the functions to call, and the
+// invariants. T is the test.
 type World struct {
 	T     testing.TB
-	Chain *contracttest.Chain // what is done to it is done before each sequence
+	Chain *contracttest.Chain // changes made by the setup precede each sequence
 
-	actors     []string // who calls
+	actors     []string // accounts that make calls
 	named      directory
 	contracts  map[string]*contracttest.Contract
 	targets    []target
 	choices    map[parameter][]any
-	adversary  *adversary // nil for none
+	adversary  *adversary // nil if there is none
 	invariants []invariant
-	writes     []target // of all contracts, once they are asked for
+	writes     []target // writing functions of all contracts, collected on demand
 	failOnTrap bool
-	spent      types.Gas // by all calls
-	given      [][]byte  // the arguments of deploys, as JSON
-	i32, i64   []uint64  // constants of the deployed codes
+	spent      types.Gas // gas used by all calls
+	given      [][]byte  // arguments of deploys, as JSON
+	i32, i64   []uint64  // constants in the deployed codes
 }
 
-// directory has the accounts of a world by their names, which are of one account each.
+// directory maps the names of a world to accounts, one to one.
 type directory struct {
 	accounts map[string]types.Account
 	names    map[types.Account]string
-	order    []string // all names, as they came
+	order    []string // all names, in order of addition
 }
 
-// add reports whether the name was free.
+// add adds an account and reports whether its name was free.
 func (d *directory) add(name string, account types.Account) bool {
 	if _, taken := d.accounts[name]; taken {
 		return false
@@ -48,7 +48,7 @@ func (d *directory) add(name string, account types.Account) bool {
 	return true
 }
 
-// target is a function that is called.
+// target is a function to call.
 type target struct {
 	contract string
 	function abi.Function
@@ -77,7 +77,7 @@ func newWorld(t testing.TB, setup func(*World)) *World {
 	return w
 }
 
-// Actor is an account that calls the targets. It begins with [contracttest.Funds].
+// Actor returns an account that calls the targets. It starts with [contracttest.Funds].
 func (w *World) Actor(name string) contracttest.Account {
 	w.T.Helper()
 	a := w.Chain.Account(name)
@@ -86,7 +86,7 @@ func (w *World) Actor(name string) contracttest.Account {
 	return a
 }
 
-// naming gives an account a name, by which sequences have it.
+// naming gives an account the name by which sequences refer to it.
 func (w *World) naming(name string, account types.Account) {
 	w.T.Helper()
 	if name == "" || !w.named.add(name, account) {
@@ -94,7 +94,7 @@ func (w *World) naming(name string, account types.Account) {
 	}
 }
 
-// Deploy deploys a contract under a name; see [contracttest.Chain.Deploy].
+// Deploy deploys a contract under a name: see [contracttest.Chain.Deploy].
 func (w *World) Deploy(
 	from contracttest.Account, name string, code []byte, args any, options ...contracttest.Options,
 ) *contracttest.Contract {
@@ -105,7 +105,7 @@ func (w *World) Deploy(
 	}
 	o.Name = name
 	k := w.Chain.Deploy(from, code, args, o)
-	if given, err := json.Marshal(args); err == nil { // what is no JSON has no numbers to learn
+	if given, err := json.Marshal(args); err == nil { // arguments that are not JSON have no numbers to learn
 		w.given = append(w.given, given)
 	}
 	constants, err := contracttest.ConstantsOf(code)
@@ -118,8 +118,8 @@ func (w *World) Deploy(
 	return k
 }
 
-// Target has functions of a contract called, all that are not read functions where none is named. A function that is
-// named twice, or in two calls, is called twice as often.
+// Target adds functions of a contract to the targets: those named, or all that are not read functions. A function added
+// twice is called twice as often.
 func (w *World) Target(k *contracttest.Contract, functions ...string) {
 	w.T.Helper()
 	name := w.nameOf(k)
@@ -137,7 +137,7 @@ func (w *World) Target(k *contracttest.Contract, functions ...string) {
 	}
 }
 
-// Choose has a parameter of a function take only these values, as they encode to JSON.
+// Choose restricts a parameter of a function to these values, encoded as JSON.
 func (w *World) Choose(k *contracttest.Contract, function, name string, values ...any) {
 	w.T.Helper()
 	f, _ := k.ABI.Function(function)
@@ -156,14 +156,14 @@ func (w *World) Choose(k *contracttest.Contract, function, name string, values .
 	}
 }
 
-// Invariant is what must hold after the setup and after each call that succeeds.
+// Invariant adds a condition that must hold after the setup and after each successful call.
 func (w *World) Invariant(name string, check func(*View) error) {
 	w.invariants = append(w.invariants, invariant{name, check})
 }
 
-// InvariantsOf adds the invariants that a contract's source declares, and gives their names: the functions that a
-// module made with them has, and the contract has not. They are asked of the contract's storage, and do not hold where
-// they revert. A module whose ABI cannot be read ends the test.
+// InvariantsOf adds the invariants declared in a contract's source, and returns their names. module is the contract
+// built with invariants: they are its functions that the deployed contract lacks. They run on the contract's storage,
+// and a revert is a violation. It ends the test if the module's ABI cannot be read.
 func (w *World) InvariantsOf(k *contracttest.Contract, module []byte) (names []string) {
 	w.T.Helper()
 	with, err := abi.FromCode(module)
@@ -196,7 +196,7 @@ func (w *World) nameOf(k *contracttest.Contract) string {
 	return name
 }
 
-// resolve is the account of a name, or one in hex.
+// resolve returns the account of a name, or of a hex form.
 func (w *World) resolve(text string) (types.Account, error) {
 	if a, ok := w.named.accounts[text]; ok {
 		return a, nil
