@@ -19,63 +19,63 @@ type peer struct {
 	place  netip.Addr
 	source string
 	local  bool // on this machine
-	proxy  bool // whose X-Forwarded-For is believed
+	proxy  bool // its X-Forwarded-For is trusted
 }
 
-// client is whoever a request comes from, after the server has let it in.
+// client is the sender of a request.
 type client struct {
 	place  netip.Addr
 	source string
-	free   bool   // of limits: a program on this machine
+	free   bool   // exempt from limits: a program on this machine
 	key    *key   // or nil
-	origin string // that the answer allows to read it, or empty
+	origin string // value of Access-Control-Allow-Origin in the answer, or empty
 }
 
 // limited reports whether the client has a key with a rate of its own.
 func (c *client) limited() bool { return c.key != nil && c.key.rate.PerSecond > 0 }
 
-// refusal is the answer to a request that is not let in.
+// refusal is the answer to a request that is not admitted.
 type refusal struct {
 	status   int
 	sentence string
-	name     string // of a further field, or empty
+	name     string // an additional field, or empty
 	value    string
 	count    *atomic.Uint64 // or nil
 }
 
-// counted counts the refusal.
+// counted increments the refusal's counter.
 func (r *refusal) counted() {
 	if r.count != nil {
 		r.count.Add(1)
 	}
 }
 
-// ends reports whether the connection ends with the refusal, whatever is still to be read.
+// ends reports whether the connection must end with the refusal, even if unread bytes remain.
 func (r *refusal) ends() bool { return r.status == 413 || r.status == 503 }
 
-// errBusy refuses a request whose body no memory was found for. What counts it is its ticket.
+// errBusy refuses a request if no memory is available for its body. The ticket counts it.
 var errBusy = refusal{
 	503, "The server is busy: it has no memory for a request of that size at present.", "Retry-After", memorySeconds, nil,
 }
 
-// drainSeconds is when a client that meets a closing or full server should try again.
+// drainSeconds is the Retry-After, in seconds, of a server that is full or shutting down.
 const drainSeconds = "5"
 
-// gate decides which requests are let in.
+// gate decides which requests are admitted.
 type gate struct {
-	maxBody   int // bytes of a body
+	maxBody   int // limit in bytes
 	origins   []string
 	proxies   []netip.Prefix
 	keys      *reload.Files[keys]
 	jwtSecret *reload.Files[[]byte]
 	buckets   *buckets // nil if addresses have no limit
 	hosts     Hosts
-	named     bool // the settings name hosts
+	named     bool // the settings list hosts
 	checkHost bool
 	counts    *counts
 }
 
-// newGate reads the files of keys and secrets that config names.
+// newGate returns a gate. It reads the files of keys and secrets that config names.
 func newGate(config Config, counts *counts) (g gate, err error) {
 	g = gate{
 		maxBody: config.MaxRequestBytes,
@@ -102,15 +102,14 @@ func newGate(config Config, counts *counts) (g gate, err error) {
 	return g, nil
 }
 
-// setHosts decides whether names are checked: where there are some in the settings, or only this machine can reach the
-// listener.
+// setHosts enables the check of Host names if the settings list some, or if only this machine can reach the listener.
 func (g *gate) setHosts(address net.Addr) {
 	at, err := netip.ParseAddrPort(address.String())
 	local := err == nil && at.Addr().Unmap().IsLoopback()
 	g.checkHost = local || g.named
 }
 
-// peerOf is who has an address with a port.
+// peerOf returns the peer at an address with a port.
 func (g *gate) peerOf(address string) peer {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -120,8 +119,7 @@ func (g *gate) peerOf(address string) peer {
 	return peer{place: p, source: sourceText(p), local: at.Addr().Unmap().IsLoopback(), proxy: g.isProxy(at.Addr())}
 }
 
-// admit decides whether a request is answered. Both ways of answering ask it, once for each request, before its body
-// is read.
+// admit decides whether a request is answered. Both paths call it once for each request, before the body is read.
 func (s *Server) admit(h *preamble, p *peer, now time.Time) (client, *refusal) {
 	c := s.clientOf(h, p)
 	c.origin = s.allowOrigin(h.origin)
@@ -132,7 +130,7 @@ func (s *Server) admit(h *preamble, p *peer, now time.Time) (client, *refusal) {
 	return c, refused
 }
 
-// check is why a client's request is refused; it finds the client's key.
+// check returns the reason to refuse a client's request, or nil. It sets the client's key.
 func (g *gate) check(c *client, h *preamble, now time.Time) *refusal {
 	switch {
 	case g.checkHost && !g.hosts.Allow(string(h.host)):
@@ -155,8 +153,9 @@ func (g *gate) check(c *client, h *preamble, now time.Time) *refusal {
 	return nil
 }
 
-// clientOf is the peer, or whom a trusted proxy names: the last address of X-Forwarded-For that is no trusted proxy. If
-// a proxy names nobody, or something else than an address, those who come through it are limited together.
+// clientOf returns the client behind the peer: the peer itself or, if that is a trusted proxy, the last address of
+// X-Forwarded-For that is no trusted proxy. If a proxy names nobody, or something other than an address, all clients
+// behind it share one limit.
 func (g *gate) clientOf(h *preamble, p *peer) client {
 	c := client{place: p.place, source: p.source, free: p.local && !p.proxy}
 	if !p.proxy || len(h.forwarded) == 0 {
@@ -166,7 +165,7 @@ func (g *gate) clientOf(h *preamble, p *peer) client {
 	for _, hop := range slices.Backward(hops) {
 		address, ok := parseHop(strings.Trim(hop, " \t"))
 		if !ok {
-			break // whoever wrote this is not believed about those before it either
+			break // an unreadable entry makes those before it untrustworthy too
 		}
 		c.place = place(address)
 		c.source = sourceText(c.place)
@@ -177,7 +176,7 @@ func (g *gate) clientOf(h *preamble, p *peer) client {
 	return c
 }
 
-// parseHop reads an address as proxies write it: with brackets and a port, or without.
+// parseHop parses an address as proxies write it, with or without brackets and a port.
 func parseHop(text string) (netip.Addr, bool) {
 	if at, err := netip.ParseAddrPort(text); err == nil {
 		return at.Addr(), true
@@ -197,7 +196,7 @@ func (g *gate) isProxy(a netip.Addr) bool {
 	return slices.ContainsFunc(g.proxies, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// sourceText names a place: an IPv4 address, or an IPv6 network.
+// sourceText formats a place: an IPv4 address, or an IPv6 network.
 func sourceText(place netip.Addr) string {
 	if place.Is6() {
 		return place.String() + "/64"
@@ -205,7 +204,8 @@ func sourceText(place netip.Addr) string {
 	return place.String()
 }
 
-// authorize finds the API key or the token of an Authorization field. The key is returned if it is one.
+// authorize looks up the API key or checks the token of an Authorization field, and reports whether either is valid. It
+// returns the key if there is one.
 func (g *gate) authorize(authorization []byte, now time.Time) (*key, bool) {
 	if g.keys == nil && g.jwtSecret == nil {
 		return nil, true
@@ -226,13 +226,13 @@ func (g *gate) authorize(authorization []byte, now time.Time) (*key, bool) {
 	return nil, false
 }
 
-// take takes one call from the client's rate and returns how long it must wait where there is none left.
+// take takes one call from the client's rate, or returns how long to wait for one.
 func (g *gate) take(c client, now time.Time) time.Duration { return g.cost(c, now, 1) }
 
-// owes is how long a client must wait until it has a call left.
+// owes returns how long the client must wait until it has a call left.
 func (g *gate) owes(c client, now time.Time) time.Duration { return g.cost(c, now, 0) }
 
-// cost takes so many calls from the client's rate if there is one left.
+// cost takes calls from the client's rate if at least one is left; otherwise it returns how long to wait for one.
 func (g *gate) cost(c client, now time.Time, calls float64) time.Duration {
 	switch {
 	case c.limited():
@@ -243,7 +243,7 @@ func (g *gate) cost(c client, now time.Time, calls float64) time.Duration {
 	return 0
 }
 
-// spend takes what a body costs beyond the call that take took.
+// spend charges a body's calls beyond the one that take took.
 func (g *gate) spend(c client, calls int) {
 	switch {
 	case c.limited():
@@ -255,7 +255,7 @@ func (g *gate) spend(c client, calls int) {
 
 func (g *gate) limits(c client) bool { return g.buckets != nil && !c.free }
 
-// allowOrigin is what Access-Control-Allow-Origin says to a page of the origin, empty where it says nothing.
+// allowOrigin returns the value of Access-Control-Allow-Origin for an origin, or "" if the origin is not allowed.
 func (g *gate) allowOrigin(origin []byte) string {
 	if len(origin) == 0 {
 		return ""
@@ -271,12 +271,12 @@ func (g *gate) allowOrigin(origin []byte) string {
 	return ""
 }
 
-// varies reports whether an answer depends on the request's origin. That it is allowed or not, a cache must know of
-// every answer.
+// varies reports whether answers depend on the request's origin. Then every answer must say so to caches, whether or
+// not its origin is allowed.
 func (g *gate) varies() bool { return len(g.origins) > 0 }
 
-// sameOrigin reports whether a page may open a WebSocket, to which browsers apply no CORS. A page of this very host
-// may, a page of an origin that is allowed, and what is no page.
+// sameOrigin reports whether a request may open a WebSocket, to which browsers do not apply CORS. Pages of this very
+// host and of allowed origins may, and so may clients that are not browsers.
 func (g *gate) sameOrigin(h *preamble, allowed string) bool {
 	if len(h.origin) == 0 || allowed != "" {
 		return true

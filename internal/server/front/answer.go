@@ -11,10 +11,10 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/request"
 )
 
-// preambleSpace is what an answer's preamble may take: it is written into the same buffer before the body.
+// preambleSpace bounds an answer's preamble, which is written into the same buffer before the body.
 const preambleSpace = 1 << 10
 
-// simpleRequest is a request that the loop of this package answers, with its ticket.
+// simpleRequest is a request that this package's loop answers, with its ticket.
 type simpleRequest struct {
 	request.Request
 	ticket Ticket
@@ -25,8 +25,8 @@ func (r *simpleRequest) end() {
 	r.ticket.Release()
 }
 
-// answer reads the body of a simple request, whose preamble is the first size bytes of the buffer, and answers it. It
-// returns whether the connection goes on.
+// answer reads the body of a simple request, whose preamble takes the first size bytes of the buffer, and answers it.
+// It reports whether the connection goes on.
 func (c *conn) answer(h *preamble, size int) (goesOn bool) {
 	s := c.server
 	now := s.now()
@@ -55,7 +55,7 @@ func (c *conn) answer(h *preamble, size int) (goesOn bool) {
 	}
 	if !whole {
 		var err error
-		kept := r.ticket.Waits(func() { err = c.readBody(size, length) }) // moves the buffer: h is not valid any more
+		kept := r.ticket.Waits(func() { err = c.readBody(size, length) }) // moves the buffer: h is invalid from here
 		if !kept || err != nil {
 			c.fail(err)
 			return false
@@ -91,7 +91,7 @@ func (c *conn) answer(h *preamble, size int) (goesOn bool) {
 	return kept && ok && !last
 }
 
-// readBody reads until the body is in the buffer too. Until then the connection may make way for a new one.
+// readBody reads until the whole body is in the buffer. Meanwhile the connection may make way for a new one.
 func (c *conn) readBody(size, length int) error {
 	c.readUntil = time.Time{}
 	if !c.park(stateReading) {
@@ -115,7 +115,7 @@ func (c *conn) readBody(size, length int) error {
 	return nil
 }
 
-// refuse answers with a sentence of text.
+// refuse answers with the refusal's sentence as plain text. It reports whether the answer was written.
 func (c *conn) refuse(r *refusal, origin string, last bool) bool {
 	out := make([]byte, preambleSpace, preambleSpace+len(r.sentence)+1)
 	out = append(append(out, r.sentence...), '\n')
@@ -133,18 +133,18 @@ func (c *conn) refuse(r *refusal, origin string, last bool) bool {
 	return ok
 }
 
-// responsePreamble is what an answer says before its body.
+// responsePreamble holds the fields of an answer's preamble.
 type responsePreamble struct {
 	status      int
 	contentType string
 	coding      string
 	origin      string
-	varies      bool   // by the request's origin
-	name, value string // of a further field, or empty
-	last        bool   // the connection ends with the answer
+	varies      bool   // the answer depends on the request's Origin
+	name, value string // an additional field, or empty
+	last        bool   // the connection closes after the answer
 }
 
-// write writes an answer, whose body begins preambleSpace bytes into out, at once.
+// write writes an answer in one call. Its body begins preambleSpace bytes into out.
 func (c *conn) write(out []byte, h responsePreamble) bool {
 	now := c.server.now()
 	h.varies = c.server.varies()
@@ -168,7 +168,7 @@ func (c *conn) write(out []byte, h responsePreamble) bool {
 	return err == nil
 }
 
-// writeSteadily writes a large answer: the client must take it as steadily as a body must come.
+// writeSteadily writes a large answer, which the client must read at bodyRate.
 func (c *conn) writeSteadily(b []byte) error {
 	c.writeUntil = time.Time{}
 	err := steadily(b, c.server.now(), 0, c.SetWriteDeadline, c.Conn.Write)
@@ -178,8 +178,8 @@ func (c *conn) writeSteadily(b []byte) error {
 	return err
 }
 
-// steadily writes b, of an answer that was begun at a time and of which so many bytes are written already, a second's
-// worth at a time. A client that reads nothing does not hold the memory of a large answer for longer than bodyTime.
+// steadily writes b in pieces of one second's worth of bytes. The answer began at the time begun, and written bytes of
+// it precede b. A client that reads nothing holds a large answer's memory no longer than bodyTime.
 func steadily(
 	b []byte, begun time.Time, written int, until func(time.Time) error, write func([]byte) (int, error),
 ) error {
@@ -237,7 +237,7 @@ func appendField(b []byte, name, value string) []byte {
 	return append(append(b, ": "...), value...)
 }
 
-// dateText is the Date field of one second.
+// dateText is the formatted Date field of one second.
 type dateText struct {
 	second int64
 	text   string
@@ -245,7 +245,7 @@ type dateText struct {
 
 var lastDate atomic.Pointer[dateText]
 
-// httpDate formats the time as RFC 9110 5.6.7 says, once a second.
+// httpDate formats the time as RFC 9110 5.6.7 says. It caches the text for one second.
 func httpDate(now time.Time) string {
 	if d := lastDate.Load(); d != nil && d.second == now.Unix() {
 		return d.text

@@ -16,51 +16,51 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/admission"
 )
 
-// RPC answers bodies of JSON-RPC.
+// RPC answers JSON-RPC bodies.
 type RPC interface {
-	// Append appends to dst what answers the body of a request, whose context ctx is; nothing for notifications.
+	// Append appends the answer to body to dst. It appends nothing for notifications.
 	Append(ctx context.Context, body, dst []byte) []byte
-	// Compress appends the answer to dst in gzip, if it gains by that and there is time for it.
+	// Compress appends the gzipped answer to dst, if compression pays and there is time for it.
 	Compress(ctx context.Context, answer, dst []byte) (out []byte, compressed bool)
 }
 
-// Config is what a Server serves and what it protects itself with. The zero value of a limit is its default.
+// Config holds a Server's handlers, limits and credentials. A limit of zero stands for its default.
 type Config struct {
 	RPC      RPC          // answers the plain POST /
-	Fallback http.Handler // answers all else
+	Fallback http.Handler // handles all other requests
 	Log      *slog.Logger
-	Files    *reload.Set // that the files of certificate and keys are of; nil: a set of the server's own
-	// shares the processor out to clients; the zero value: a scheduler of its own
+	Files    *reload.Set // watches the certificate and key files; nil: the server makes a set of its own
+	// shares the processor among clients; nil: the server makes a scheduler of its own
 	Admission *admission.Scheduler
 
-	MaxRequestBytes int // of a body; 5 MiB
-	// bytes of bodies and answers of all requests, but for FreeBytes of each; 512 MiB
+	MaxRequestBytes int // size of a body; 5 MiB
+	// bytes that the bodies and answers of all requests may hold, not counting FreeBytes of each; 512 MiB
 	MaxMemory                int64
 	MaxConnections           int           // open at a time; 10,000
 	MaxConnectionsPerAddress int           // 256; loopback and proxies have no such limit
-	Rate                     Rate          // of calls an address; the zero value: no limit. Loopback has none
-	Budget                   time.Duration // that answering a request may take; 30 s
+	Rate                     Rate          // per address; the zero value: no limit. Loopback has none
+	Budget                   time.Duration // time for answering a request; 30 s
 
 	CertificateFile, KeyFile string   // PEM, for TLS; both or none
 	APIKeyFile               string   // as the operators' page describes; empty: no keys
 	JWTSecretFile            string   // 32 bytes in hex; empty: no tokens
-	Origins                  []string // that browsers may call from (CORS), or "*"
-	// that requests may name, or "*"; none: local names on a loopback listener, else any
+	Origins                  []string // origins that browsers may call from (CORS), or "*"
+	// Host names that requests may carry, or "*"; none: local names on a loopback listener, any name elsewhere
 	Hosts   []string
-	Proxies []netip.Prefix // whose X-Forwarded-For is believed
+	Proxies []netip.Prefix // proxies whose X-Forwarded-For is trusted
 }
 
-// The timeouts of a connection.
+// Timeouts of a connection.
 const (
 	preambleTimeout = 10 * time.Second // from the first byte of a request to the end of its preamble; also for TLS
-	bodyTimeout     = 10 * time.Second // for a body, and more by what of it has come:
-	bodyRate        = 128 << 10        // bytes a second that a body must come with
+	bodyTimeout     = 10 * time.Second // for a body, extended as its bytes arrive:
+	bodyRate        = 128 << 10        // least bytes a second of a body
 	idleTimeout     = 2 * time.Minute
-	writeTimeout    = 2 * time.Minute // to take an answer of FreeBytes; a larger one must be taken as bodies must come
+	writeTimeout    = 2 * time.Minute // for an answer of up to FreeBytes; a larger one must be read at bodyRate
 )
 
-// bodyTime is how long after its beginning more of a body must come, of which so many bytes have come. So a client that
-// sends nothing does not hold a large body's memory for as long as the whole could take.
+// bodyTime returns how long after the start of a body more of it must arrive, given the bytes received so far. A client
+// that sends nothing therefore cannot hold a large body's memory for as long as the whole body might take.
 func bodyTime(come int) time.Duration {
 	return bodyTimeout + time.Duration(come/bodyRate)*time.Second
 }
@@ -87,7 +87,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// check refuses numbers that no server can have, and settings that do not go together.
+// check rejects negative limits and settings that contradict each other.
 func (c Config) check() error {
 	if c.MaxRequestBytes < 0 || c.MaxMemory < 0 || c.MaxConnections < 0 || c.MaxConnectionsPerAddress < 0 ||
 		c.Budget < 0 || c.Rate.PerSecond < 0 || c.Rate.Burst < 0 {
@@ -107,7 +107,7 @@ func (c Config) check() error {
 	return nil
 }
 
-// Check tells, without a server, whether [New] would take the settings and the files that they name.
+// Check reports, without starting a server, whether [New] would accept the settings and the files that they name.
 func (c Config) Check() error {
 	err := c.check()
 	if c.APIKeyFile != "" {

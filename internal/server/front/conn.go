@@ -11,71 +11,72 @@ import (
 	"time"
 )
 
-// connState is the state of a connection. One that has no complete request may be closed under its loop.
+// connState is the state of a connection. Another goroutine may close a connection that has no complete request.
 type connState int8
 
 const (
-	stateIdle    connState = iota // nothing of a request has come
-	stateReading                  // a part of one has
-	stateActive                   // all of one
+	stateIdle    connState = iota // no byte of a request has arrived
+	stateReading                  // part of a request has arrived
+	stateActive                   // the whole request has arrived
 	stateClosed
 )
 
 const (
-	// inSize is the size of the buffer that a connection reads into; it grows with a larger request.
+	// inSize is the initial size of a connection's read buffer; it grows with a larger request.
 	inSize = 4 << 10
-	// deadlineSlack is how much later than asked a deadline may be moved: moving one for each request would cost more
+	// deadlineSlack is how much earlier than asked a deadline may expire: setting one for each request would cost more
 	// than parsing it.
 	deadlineSlack = time.Second
-	// What a client still sends of a request that was refused is read, or the kernel would reset the connection before the
-	// client reads why. That ends after lingerTime or lingerBytes, and when nothing has come for lingerPause.
+	// After a refusal the rest of the request is read and dropped; otherwise the kernel would reset the connection
+	// before the client reads the refusal. That ends after lingerTime, after lingerBytes, or when nothing arrives for
+	// lingerPause.
 	lingerTime  = 5 * time.Second
 	lingerPause = 500 * time.Millisecond
 	lingerBytes = 64 << 20
-	// closingBytes is how much of a client is read while its WebSocket is closed: enough for its own close.
+	// closingBytes bounds the bytes read while a client's WebSocket closes: enough for the client's close frame.
 	closingBytes = 64 << 10
 )
 
 var errClosed = errors.New("front: the server has closed the idle connection")
 
-// buffers hold those of requests and answers.
+// buffers holds buffers for requests and answers.
 var buffers = sync.Pool{New: func() any { b := make([]byte, inSize); return &b }}
 
 func putBuffer(b []byte) {
-	if cap(b) <= FreeBytes { // whoever gets it next may need no more
+	if cap(b) <= FreeBytes { // larger buffers are left to the garbage collector
 		b = b[:cap(b)]
 		buffers.Put(&b)
 	}
 }
 
-// standing is what a connection is among the others.
+// standing is a connection's place among the others.
 type standing struct {
 	state connState
-	since time.Time // it has been idle or reading, while it is
+	since time.Time // start of the present idle or reading state
 	site  *site
-	idle  link[conn] // in a list of those without a complete request
-	ripe  bool       // which is the site's
+	idle  link[conn] // in a list of connections without a complete request
+	ripe  bool       // in the site's list ripe
 }
 
-// conn is a connection of a client.
+// conn is a client's connection.
 type conn struct {
 	net.Conn
-	raw     net.Conn // beneath TLS; what closes the connection under its loop
+	raw     net.Conn // the connection beneath TLS; closing it ends the connection's loop
 	server  *Server
 	peer    peer
 	closed  sync.Once
-	closing atomic.Bool // its WebSocket is
+	closing atomic.Bool // its WebSocket is closing
 
-	standing // under the server's lock
+	standing // guarded by the server's lock
 
-	in         []byte // in[start:end] is read and not yet used; nil while nothing is
+	in         []byte // in[start:end] is read and unused; nil while the buffer is not needed
 	start, end int
 
-	readUntil  time.Time // the deadline of an idle connection that is set; zero where another one is
-	writeUntil time.Time // the deadline of writing that is set
+	readUntil  time.Time // read deadline of an idle connection; zero if another deadline is set
+	writeUntil time.Time // current write deadline
 }
 
-// NetConn is the connection beneath, for who sets its options.
+// NetConn returns the underlying connection, for callers that set its options.
 func (c *conn) NetConn() net.Conn { return c.Conn }
 
 // Close ends the connection and forgets it.
@@ -87,7 +88,7 @@ func (c *conn) Close() (err error) {
 	return err
 }
 
-// CloseWrite tells the client that nothing follows (net/http does so before it closes).
+// CloseWrite signals to the client that nothing follows (net/http calls it before it closes).
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -95,7 +96,7 @@ func (c *conn) CloseWrite() error {
 	return nil
 }
 
-// startTLS makes the connection one of TLS.
+// startTLS performs the TLS handshake and reports whether it succeeded.
 func (c *conn) startTLS() bool {
 	secured := tls.Server(c.Conn, c.server.tls)
 	until := c.server.now().Add(preambleTimeout)
@@ -106,8 +107,8 @@ func (c *conn) startTLS() bool {
 	return secured.SetDeadline(time.Time{}) == nil
 }
 
-// loop answers requests until the connection ends. It returns true, with the request in the buffer, when one comes that
-// net/http must answer.
+// loop answers requests until the connection ends. It returns true, with the request in the buffer, if net/http must
+// answer the next one.
 func (c *conn) loop() (handOver bool) {
 	defer c.releaseIn()
 	for {
@@ -124,7 +125,7 @@ func (c *conn) loop() (handOver bool) {
 		}
 		if c.start == c.end {
 			c.start, c.end = 0, 0
-			if len(c.in) > FreeBytes { // what the request held is given back
+			if len(c.in) > FreeBytes { // the large buffer is released
 				putBuffer(c.in)
 				c.in = nil
 			}
@@ -171,7 +172,7 @@ func (c *conn) readPreamble() (h preamble, size int, err error) {
 	}
 }
 
-// lastLine is where the line begins that is not complete: what preambleEnd need not look at again comes before it.
+// lastLine returns the start of the last, incomplete line. preambleEnd need not scan the bytes before it again.
 func lastLine(b []byte) int {
 	for i := len(b); i > 0; i-- {
 		if b[i-1] == '\n' {
@@ -198,12 +199,12 @@ func (c *conn) waitForRequest() error {
 		if err == nil {
 			return io.ErrNoProgress
 		}
-		return io.EOF // a client that goes, or stays away, between requests does nothing wrong
+		return io.EOF // a client may leave or stay silent between requests
 	}
 	return nil
 }
 
-// begin makes a connection active, whose request has come as a whole, unless the server has closed it.
+// begin marks a connection as active: a whole request has arrived. It returns false if the server has closed it.
 func (c *conn) begin() bool {
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()
@@ -215,8 +216,8 @@ func (c *conn) begin() bool {
 	return true
 }
 
-// park makes a connection idle or reading from now on, unless the server has closed it. It may make way for a new one
-// leastIdle later.
+// park marks a connection as idle or reading from now on. After leastIdle it may make way for a new one. park returns
+// false if the server has closed the connection.
 func (c *conn) park(state connState) bool {
 	now := c.server.now()
 	c.server.mu.Lock()
@@ -229,13 +230,14 @@ func (c *conn) park(state connState) bool {
 	return true
 }
 
-// setReadDeadline sets a deadline for what has begun.
+// setReadDeadline sets the deadline for a request that has begun.
 func (c *conn) setReadDeadline(in time.Duration) error {
 	c.readUntil = time.Time{}
 	return c.SetReadDeadline(c.server.now().Add(in))
 }
 
-// fill reads more, into a buffer that holds up to want unread bytes. It grows as bytes come, not as they are announced.
+// fill reads more bytes, into a buffer for up to want unread bytes. The buffer grows with the bytes that arrive, not
+// with the announced length.
 func (c *conn) fill(want int) error {
 	if c.end == len(c.in) {
 		unread := c.in[c.start:c.end]
@@ -260,7 +262,7 @@ func (c *conn) fill(want int) error {
 	return err
 }
 
-// unexpected is the error of a stream that ends within a request.
+// unexpected turns io.EOF into io.ErrUnexpectedEOF: the stream ended within a request.
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -268,7 +270,7 @@ func unexpected(err error) error {
 	return err
 }
 
-// fail answers a request that cannot be read, where the client may still hear it.
+// fail answers a request that cannot be read, if the client may still read the answer.
 func (c *conn) fail(err error) {
 	switch {
 	case errors.Is(err, errMalformed):
@@ -282,15 +284,15 @@ func (c *conn) fail(err error) {
 	}
 }
 
-// linger lets the client read the last answer before the connection closes on what it still sends.
+// linger gives the client time to read the last answer before the connection closes, by reading the rest of its
+// request.
 func (c *conn) linger() {
 	if c.CloseWrite() == nil {
 		c.skip(c.Conn, c.SetReadDeadline)
 	}
 }
 
-// skip reads what the client still sends of a request that was refused. Meanwhile the connection may make way for a new
-// one.
+// skip reads and drops the rest of a refused request. Meanwhile the connection may make way for a new one.
 func (c *conn) skip(r io.Reader, until func(time.Time) error) {
 	if !c.park(stateReading) {
 		return
@@ -313,7 +315,7 @@ func (c *conn) skip(r io.Reader, until func(time.Time) error) {
 	}
 }
 
-// releaseIn gives the buffer back, unless there is something in it for net/http.
+// releaseIn returns the buffer to the pool, unless it holds bytes for net/http.
 func (c *conn) releaseIn() {
 	if c.in != nil && c.start == c.end {
 		putBuffer(c.in)

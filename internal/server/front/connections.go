@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// connections are those that are open, and what is closed to new ones.
+// connections holds the open connections and the limits on new ones.
 type connections struct {
-	most, mostOfSite int // open at a time
+	most, mostOfSite int // limits on open connections
 	draining         atomic.Bool
-	running          sync.WaitGroup // their loops, not what net/http runs
+	running          sync.WaitGroup // loops of connections, excluding those in net/http
 
 	mu       sync.Mutex // guards the fields below, and the standing of every connection
 	listener net.Listener
@@ -23,14 +23,14 @@ type connections struct {
 	idlers   idlers
 }
 
-// begin makes room for as many connections as config lets in.
+// begin sets the limits from config.
 func (all *connections) begin(config Config) {
 	all.most, all.mostOfSite = config.MaxConnections, config.MaxConnectionsPerAddress
 	all.conns, all.sites = map[*conn]struct{}{}, map[netip.Addr]*site{}
 }
 
-// listen notes where connections come from. It is late if the server drains already; if not, end has yet to look for
-// the listener.
+// listen records the listener, so that end can close it. It reports late if the server already drains; otherwise end
+// has not run yet and will find the listener.
 func (all *connections) listen(at net.Listener) (late bool) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -38,14 +38,14 @@ func (all *connections) listen(at net.Listener) (late bool) {
 	return all.draining.Load()
 }
 
-// open is how many there are.
+// open returns the number of open connections.
 func (all *connections) open() int {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	return len(all.conns)
 }
 
-// register enters a connection, instead of a displaced one where there are too many.
+// register adds a connection. If there are too many, it displaces an idle one and returns that.
 func (all *connections) register(c *conn, now time.Time) (displaced *conn, ok bool) {
 	place := c.peer.place
 	bounded := place.IsValid() && !c.peer.local && !c.peer.proxy
@@ -65,7 +65,7 @@ func (all *connections) register(c *conn, now time.Time) (displaced *conn, ok bo
 			return nil, false
 		}
 		all.remove(displaced)
-		at = all.sites[place] // of which the displaced one may have been the last
+		at = all.sites[place] // the displaced connection may have been the site's last
 	}
 	if at == nil {
 		at = &site{place: place}
@@ -80,7 +80,7 @@ func (all *connections) register(c *conn, now time.Time) (displaced *conn, ok bo
 	return displaced, true
 }
 
-// remove takes a connection out, if it is in. The lock is held.
+// remove removes a connection if it is registered. The caller must hold the lock.
 func (all *connections) remove(c *conn) {
 	if _, open := all.conns[c]; !open {
 		return
@@ -93,14 +93,14 @@ func (all *connections) remove(c *conn) {
 	}
 }
 
-// forget is the end of a connection.
+// forget removes a connection that has ended.
 func (all *connections) forget(c *conn) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	all.remove(c)
 }
 
-// end closes the listener and returns the idle connections, which begin nothing any more.
+// end closes the listener and returns the idle connections, which can begin no further request.
 func (all *connections) end() (idle []*conn) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -116,7 +116,7 @@ func (all *connections) end() (idle []*conn) {
 	return idle
 }
 
-// left are those that are still open.
+// left returns the connections that are still open.
 func (all *connections) left() []*conn {
 	all.mu.Lock()
 	defer all.mu.Unlock()

@@ -6,10 +6,10 @@ import (
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
-// seenFields are the fields of a preamble that may not come twice, or that it must have.
+// seenFields records the fields that must not repeat or that a preamble must have.
 type seenFields struct{ host, length, json, forwarded, authorization bool }
 
-// setField takes over what a field says. A field that only net/http knows what to do with makes the request not simple.
+// setField applies a header field. A field that only net/http can handle makes the request not simple.
 func (h *preamble) setField(name, value []byte, seen *seenFields) error {
 	switch len(name) {
 	case len("Host"):
@@ -56,7 +56,7 @@ func (h *preamble) setField(name, value []byte, seen *seenFields) error {
 		case is(name, "accept-encoding"):
 			h.gzip = h.gzip || jsonrpc.Accepts(value, "gzip")
 		case is(name, "x-forwarded-for"):
-			h.simple = h.simple && !seen.forwarded // net/http joins several
+			h.simple = h.simple && !seen.forwarded // net/http joins several values
 			seen.forwarded, h.forwarded = true, value
 		}
 	case len("Content-Encoding"):
@@ -110,16 +110,17 @@ func (h *preamble) setConnection(value []byte) {
 	}
 }
 
-// maxOrigin is the length of an Origin that an answer may repeat; no name of a host is longer than 253.
+// maxOrigin is the length of the longest Origin that an answer may repeat; a host name has at most 253 characters.
 const maxOrigin = 300
 
-// isPlainJSON reports whether the value is one of those that JSON-RPC clients send. net/http parses any other.
+// isPlainJSON reports whether value is one of the content types that JSON-RPC clients usually send. net/http parses all
+// others.
 func isPlainJSON(value []byte) bool {
 	return is(value, "application/json") || is(value, "application/json; charset=utf-8") ||
 		is(value, "application/json;charset=utf-8")
 }
 
-// is compares without regard to the case of ASCII letters; lower is in lower case.
+// is reports whether b equals lower, ignoring the case of ASCII letters in b. lower must be in lower case.
 func is(b []byte, lower string) bool {
 	if len(b) != len(lower) {
 		return false

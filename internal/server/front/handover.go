@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/request"
 )
 
-// handedListener hands connections to net/http as if they had just come in.
+// handedListener passes handed-over connections to net/http as if they had just been accepted.
 type handedListener struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -48,20 +48,20 @@ func (l *handedListener) Close() error {
 // Addr implements net.Listener.
 func (l *handedListener) Addr() net.Addr { return &net.TCPAddr{} }
 
-// poison is no part of any request that net/http would accept: NUL is allowed neither in a request line nor in a field.
+// poison is malformed to net/http in any position: NUL is allowed neither in a request line nor in a field.
 var poison = []byte("\x00\r\n\x00\r\n\r\n")
 
-// checkedConn is a connection that was handed over. It holds every preamble that net/http reads from it to the rules of
-// parsePreamble, by following where each begins. A bad one is poisoned before its end, so that net/http answers 400.
+// checkedConn is a connection that was handed over. It follows the boundaries of requests and holds every preamble that
+// net/http reads to the rules of parsePreamble. It poisons a bad preamble before its end, so that net/http answers 400.
 type checkedConn struct {
 	*conn
-	ahead []byte // was read before the connection was handed over
+	ahead []byte // bytes read before the handover
 
-	preamble []byte // what has come of a preamble; empty within a body
-	body     int64  // bytes of the body that are still to come
-	raw      bool   // what follows cannot be told apart: net/http is told to end the connection after this request
-	late     int    // bytes that were read since the connection is closing
-	poisoned []byte // to be read instead of what the client sent; nil where all is well
+	preamble []byte // bytes of the present preamble; empty within a body
+	body     int64  // remaining bytes of the body
+	raw      bool   // boundaries are unknown from here: net/http must close the connection after this request
+	late     int    // bytes read since the connection began to close
+	poisoned []byte // read in place of the client's bytes, if bad
 	bad      bool
 }
 
@@ -100,7 +100,7 @@ func (c *checkedConn) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// check follows the requests in b and returns how much of it may be read. That is all, or what comes before the last
+// check follows the requests in b and returns how many of its bytes may be read: all of them, or those before the last
 // byte of a line that makes a preamble bad.
 func (c *checkedConn) check(b []byte) int {
 	for done := 0; done < len(b); {
@@ -134,8 +134,8 @@ func (c *checkedConn) check(b []byte) int {
 	return len(b)
 }
 
-// badAt is where in the collected preamble the poison goes: before the last line feed that belongs to it, so that
-// net/http has not seen the preamble's end yet.
+// badAt returns the offset in the collected preamble at which the poison goes: before the last line feed that belongs
+// to it, so that net/http has not yet seen the preamble's end.
 func (c *checkedConn) badAt(size int) int {
 	if size > 0 {
 		return size - 1
@@ -148,7 +148,7 @@ func (c *checkedConn) badAt(size int) int {
 	return len(c.preamble) - 1
 }
 
-// newFallback is the net/http server of what is handed over.
+// newFallback returns the net/http server for handed-over connections.
 func (s *Server) newFallback() *http.Server {
 	return &http.Server{
 		Handler:           http.HandlerFunc(s.serveFallback),
@@ -161,12 +161,13 @@ func (s *Server) newFallback() *http.Server {
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx, connKey{}, c.(*checkedConn).conn)
 		},
-		// What is hijacked, such as a WebSocket, stays active. If the server has closed one meanwhile, answering fails.
+		// Hijacked connections, such as WebSockets, stay active. If the server has closed one meanwhile, answering
+		// fails.
 		ConnState: func(c net.Conn, state http.ConnState) {
 			switch state {
 			case http.StateIdle:
 				c.(*checkedConn).park(stateIdle)
-			case http.StateActive: // the first byte of a request
+			case http.StateActive: // the first byte of a request has arrived
 				c.(*checkedConn).park(stateReading)
 			}
 		},
@@ -175,7 +176,7 @@ func (s *Server) newFallback() *http.Server {
 
 type connKey struct{}
 
-// preambleOf is what admit must know of a request that net/http read.
+// preambleOf returns the parts of a net/http request that admit needs.
 func preambleOf(r *http.Request) preamble {
 	return preamble{
 		host:          []byte(r.Host),
@@ -188,15 +189,15 @@ func preambleOf(r *http.Request) preamble {
 	}
 }
 
-// serveFallback is what every request passes on its way to the fallback.
+// serveFallback admits a request and passes it to the fallback.
 func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
 	h := preambleOf(r)
 	if h.chunked || h.upgrade {
-		w.Header().Set("Connection", "close") // see checkedConn; an answer that upgrades says otherwise
+		w.Header().Set("Connection", "close") // see checkedConn; the answer to an upgrade overrides it
 	}
 	c := r.Context().Value(connKey{}).(*conn) // see newFallback
 	if r.ContentLength == 0 {
-		c.begin() // or else when the body has come
+		c.begin() // otherwise after the body
 	}
 	who, refused := s.admit(&h, &c.peer, s.now())
 	ticket := new(Ticket)
@@ -212,7 +213,7 @@ func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
 		request:    ctx,
 		ticket:     ticket,
 		encoded:    r.Header.Get("Content-Encoding") != "",
-		sent:       r.ContentLength != 0 && !h.upgrade && r.Header.Get("Expect") == "", // or nothing is, before 100
+		sent:       r.ContentLength != 0 && !h.upgrade && r.Header.Get("Expect") == "", // otherwise it may wait for an answer
 	}
 	if refused == nil {
 		if most, extra := s.mostBody(r.ContentLength, body.encoded); !ticket.reserve(r.Context(), most, extra) {
@@ -226,14 +227,15 @@ func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	ends := refused != nil && (refused.ends() || r.ContentLength > maxSkipped || h.chunked)
-	// Or net/http would read some of the body before an early answer, and no more of it. HTTP/1 has it.
+	// Without full duplex net/http would read part of the body before an early answer, and none after it. HTTP/1
+	// supports it.
 	if body.sent && (refused == nil || ends) && body.control.EnableFullDuplex() != nil {
 		panic(http.ErrAbortHandler)
 	}
 	s.allow(w.Header(), who.origin)
 	switch {
 	case who.origin != "" && r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" &&
-		(refused == nil || refused.status == http.StatusUnauthorized): // browsers ask without credentials
+		(refused == nil || refused.status == http.StatusUnauthorized): // preflight requests carry no credentials
 		s.preflight(w.Header())
 		w.WriteHeader(http.StatusNoContent)
 		return
@@ -253,22 +255,22 @@ func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
 	}
 	total := s.config.Budget
 	if h.upgrade {
-		total = 0 // what it becomes has no end; its messages have
+		total = 0 // a WebSocket has no time limit; its messages do
 	}
 	ctx.Begin(s.now(), total)
 	if r.ContentLength != 0 {
-		ticket.await() // until the body has come
+		ticket.await() // until the body has arrived
 	}
 	r = r.WithContext(ctx)
 	r.Body = body
-	if !h.upgrade { // what that becomes has a rule of its own for slow readers
+	if !h.upgrade { // WebSockets have a rule of their own for slow readers
 		w = &steadyWriter{ResponseWriter: w, control: body.control, server: s, ticket: ticket}
 	}
 	s.config.Fallback.ServeHTTP(w, r)
 	body.skip()
 }
 
-// exposed are the headers that a page may read beside those that it always may: when to come again.
+// exposed lists the headers that a page may read in addition to the safelisted ones.
 const exposed = "Retry-After"
 
 // allow lets a page of the origin read the answer (Fetch standard, CORS).
@@ -282,25 +284,25 @@ func (s *Server) allow(header http.Header, origin string) {
 	}
 }
 
-// preflight tells a browser what a page may send.
+// preflight tells a browser which methods and headers a page may use.
 func (s *Server) preflight(header http.Header) {
 	header.Set("Access-Control-Allow-Methods", "POST, GET")
 	header.Set("Access-Control-Allow-Headers", "Content-Type, Authorization")
 	header.Set("Access-Control-Max-Age", "86400")
 }
 
-// maxSkipped is the size in bytes of a refused request's body that net/http reads for the sake of the connection.
+// maxSkipped is the largest body in bytes of a refused request that is read to keep the connection.
 const maxSkipped = 64 << 10
 
 const (
-	// encodedCalls and encodedCallBytes are what a compressed body costs at least, for the work of decompressing it: so
-	// many calls, or one for so many bytes, whichever is more. What is in it is charged when that is known.
+	// encodedCalls and encodedCallBytes are the least charge for decompressing a body: encodedCalls calls, or one for
+	// every encodedCallBytes bytes, whichever is more. The decompressed content is charged once it is known.
 	encodedCalls     = 100
 	encodedCallBytes = 8
 )
 
-// mostBody is how large a body may become once it is decompressed, where its length is negative if that is not known,
-// and what decompressing it takes.
+// mostBody returns the greatest size of a body after decompression, and the extra memory that decompression takes. A
+// negative length is unknown.
 func (s *Server) mostBody(length int64, encoded bool) (body, extra int64) {
 	switch {
 	case length == 0:
@@ -313,23 +315,23 @@ func (s *Server) mostBody(length int64, encoded bool) (body, extra int64) {
 	return length, 0
 }
 
-// countedBody counts what a body costs as it is read, and moves the deadline of reading as it comes. At its end it
-// lifts the deadline: the same one would end the handler's context.
+// countedBody counts a body's bytes for its charge, and extends the read deadline as they arrive. At the end it clears
+// the deadline, which would otherwise end the handler's context.
 type countedBody struct {
 	io.ReadCloser
 	conn    *conn
 	control *http.ResponseController
 	request *request.Request
 	ticket  *Ticket
-	begin   time.Time     // of reading; zero where there is no deadline
-	allowed time.Duration // for what is to come next
+	begin   time.Time     // start of reading; zero if there is no deadline
+	allowed time.Duration // present time limit for the next bytes
 	encoded bool
-	sent    bool // by a client that may not read before it is
+	sent    bool // the client may send all of it before it reads an answer
 	ended   bool
 	bytes   int
 }
 
-// skip reads what the client still sends of a body that was answered early.
+// skip reads and drops the rest of a body that was answered early.
 func (b *countedBody) skip() {
 	if b.sent && !b.ended && b.control.Flush() == nil {
 		b.conn.skip(b.ReadCloser, b.control.SetReadDeadline)
@@ -361,7 +363,7 @@ func (b *countedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// setDeadline sets when more of the body must have come.
+// setDeadline sets the deadline for more of the body.
 func (b *countedBody) setDeadline() error {
 	allowed := bodyTime(b.bytes)
 	if b.begin.IsZero() || allowed == b.allowed {

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// Hosts are the names that a server answers to. A web page whose own name was pointed at the server's address after it
-// was loaded (DNS rebinding) sends that name and is found out.
+// Hosts is the set of names that a server answers to. It defeats DNS rebinding: a web page whose own name is pointed at
+// the server's address after the page was loaded still sends that name.
 type Hosts struct {
 	names map[string]bool
 	any   bool
 	local bool
 }
 
-// NewHosts answers to the names, with any port, or to every name where "*" is among them; local adds localhost and
-// names under it, and addresses, which cannot be rebound.
+// NewHosts returns the set of the given names, each with any port; "*" stands for every name. If local is set,
+// localhost, names below it and IP addresses, which cannot be rebound, are allowed too.
 func NewHosts(names []string, local bool) Hosts {
 	h := Hosts{names: make(map[string]bool, len(names)), local: local}
 	for _, name := range names {
@@ -24,7 +24,7 @@ func NewHosts(names []string, local bool) Hosts {
 	return h
 }
 
-// Allow reports whether a request's Host is answered to. One without a Host is of no browser.
+// Allow reports whether the server answers to a request's Host. A request without a Host does not come from a browser.
 func (h Hosts) Allow(host string) bool {
 	if h.any || host == "" {
 		return true
@@ -37,7 +37,7 @@ func (h Hosts) Allow(host string) bool {
 	return h.local && (err == nil || name == "localhost" || strings.HasSuffix(name, ".localhost"))
 }
 
-// hostName is a Host without its port, in lower case.
+// hostName returns a Host without its port, in lower case.
 func hostName(host string) string {
 	if inside, ok := strings.CutPrefix(host, "["); ok {
 		name, _, _ := strings.Cut(inside, "]")

@@ -5,33 +5,33 @@ import (
 	"time"
 )
 
-// leastIdle is how long a connection has had no request, or a part of one, before it may make way for a new one. Most
-// clients that reuse a connection come back sooner, and nearly all requests are sent faster.
+// leastIdle is how long a connection must have been idle, or in the middle of reading a request, before it may make way
+// for a new one. Most clients that reuse a connection come back sooner, and nearly all requests arrive faster.
 const leastIdle = time.Second
 
-// site is the open connections of one place.
+// site holds the open connections of one place.
 type site struct {
 	place netip.Addr
 	open  int
-	ripe  link[conn] // a list of those that may make way, the longest idle first
-	count int        // of ripe
-	crowd link[site] // in the list of the sites with as many
+	ripe  link[conn] // list of connections that may make way, the longest idle first
+	count int        // length of ripe
+	crowd link[site] // in the list of sites with the same count
 }
 
-// idlers are the connections without a complete request: half a one must keep nobody out. Every change takes constant
-// time; the server's lock guards it.
+// idlers tracks the connections without a complete request, so that an unfinished one keeps nobody out. Every operation
+// takes amortized constant time; the server's lock guards it.
 type idlers struct {
-	young  link[conn]    // a list of those that were not yet found to be idle for leastIdle, the longest first
-	crowds []*link[site] // lists of the sites with one more ripe connection than the index says; the last one is not empty
+	young  link[conn]    // list of connections not yet known to be idle for leastIdle, the longest idle first
+	crowds []*link[site] // crowds[i] lists the sites with i+1 ripe connections; the last list is not empty
 }
 
-// park makes a connection idle or reading from now on.
+// park marks a connection as idle or reading from now on.
 func (i *idlers) park(c *conn, state connState, now time.Time) {
 	c.state, c.since = state, now
 	i.young.add(&c.idle)
 }
 
-// unpark takes out a connection, if it is in.
+// unpark removes a connection if it is present.
 func (i *idlers) unpark(c *conn) {
 	c.idle.untie()
 	if c.ripe {
@@ -40,8 +40,8 @@ func (i *idlers) unpark(c *conn) {
 	}
 }
 
-// longest is the connection that makes way for a new one. It is the longest idle of a site or, if that is nil, of the
-// site which has the most to give. It is nil where nobody is idle for leastIdle.
+// longest returns the connection that makes way for a new one: the longest idle of site of or, if of is nil, of the
+// site with the most ripe connections. It returns nil if no connection has been idle for leastIdle.
 func (i *idlers) longest(of *site, now time.Time) *conn {
 	for c := i.young.first(); c != nil && now.Sub(c.since) >= leastIdle; c = i.young.first() {
 		c.idle.untie()
@@ -58,7 +58,7 @@ func (i *idlers) longest(of *site, now time.Time) *conn {
 	return of.ripe.first()
 }
 
-// recount follows a site that has one ripe connection more or less.
+// recount updates a site that has gained or lost a ripe connection.
 func (i *idlers) recount(s *site, by int) {
 	s.crowd.untie()
 	s.count += by
@@ -73,13 +73,13 @@ func (i *idlers) recount(s *site, by int) {
 	}
 }
 
-// link ties its owner into a list. A list is a link without an owner, in a ring with those in it.
+// link ties its owner into a list. A list is a link without an owner, in a ring with its members.
 type link[T any] struct {
 	owner          *T
 	previous, next *link[T]
 }
 
-// add ties l in at the list's end.
+// add appends l to the list.
 func (list *link[T]) add(l *link[T]) {
 	if list.next == nil {
 		list.previous, list.next = list, list
@@ -88,7 +88,7 @@ func (list *link[T]) add(l *link[T]) {
 	l.previous.next, l.next.previous = l, l
 }
 
-// untie takes l out of the list that it is in, if any.
+// untie removes l from the list that it is in, if any.
 func (l *link[T]) untie() {
 	if l.next == nil {
 		return
@@ -97,7 +97,7 @@ func (l *link[T]) untie() {
 	l.previous, l.next = nil, nil
 }
 
-// first is the owner of the list's first link, nil where there is none.
+// first returns the owner of the list's first link, or nil if the list is empty.
 func (list *link[T]) first() *T {
 	if list.next == nil {
 		return nil

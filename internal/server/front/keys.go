@@ -18,25 +18,24 @@ import (
 	"github.com/cairn-chain/cairn/internal/secret"
 )
 
-// minKeySize is the length in bytes of the shortest API key or JWT secret that is no invitation to guess.
+// minKeySize is the least length in bytes of an API key or JWT secret; a shorter one could be guessed.
 const minKeySize = 16
 
 // A key is one line of the file of API keys.
 type key struct {
 	name string
-	rate Rate // of all who use the key together; 0: they are limited by address, like anyone
+	rate Rate // for all users of the key together; 0: their addresses are limited as usual
 
 	mu     sync.Mutex
 	bucket bucket
 }
 
-// keys are API keys by the SHA-256 of their secret. To look up a digest tells someone who measures time nothing of the
-// secret: they cannot choose digests.
+// keys maps the SHA-256 of each secret to its API key. The time of looking up a digest reveals nothing about the
+// secrets: an attacker cannot choose digests.
 type keys map[[sha256.Size]byte]*key
 
-// readKeys reads a file of API keys: `name:key` or `name:sha256:digest` a line. After a space may follow `rate=N`, if
-// the key has a limit of its own of N calls a second and 2N at once. Empty lines and those that begin with # are
-// skipped.
+// readKeys reads a file of API keys, each a line `name:key` or `name:sha256:digest`. After a space, `rate=N` may give
+// the key a limit of its own: N calls a second and 2N at once. Empty lines and lines that begin with # are skipped.
 func readKeys(file string) (keys, error) {
 	content, err := secret.Read(file)
 	if err != nil {
@@ -95,7 +94,7 @@ func parseKey(line string) (*key, [sha256.Size]byte, error) {
 	return k, sha256.Sum256([]byte(text)), nil
 }
 
-// take takes cost calls from the key's own rate, where it has one.
+// take takes cost calls from the key's own rate.
 func (k *key) take(now time.Time, cost float64) time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -108,22 +107,22 @@ func (k *key) spend(cost float64) {
 	k.bucket.spend(cost)
 }
 
-// readJWTSecret reads the secret of HS256 tokens.
+// readJWTSecret reads the secret for HS256 tokens.
 func readJWTSecret(file string) ([]byte, error) {
 	key, err := secret.ReadHex(file)
 	return key[:], err
 }
 
-// issuedWithin is how far a token's time of issue may be from now where it does not say when it expires.
+// issuedWithin bounds the distance between now and the issue time of a token without an expiry.
 const issuedWithin = time.Minute
 
-// checkJWT reports whether a token (RFC 7519) is signed with the key (HS256) and of now: it has not expired, or,
-// without an expiry, it was issued within a minute.
+// checkJWT reports whether a token (RFC 7519) is signed with the key (HS256) and current: not expired or, if it has no
+// expiry, issued within a minute of now.
 func checkJWT(token string, key []byte, now func() time.Time) bool {
 	var claims jwt.RegisteredClaims
 	find := func(t *jwt.Token) (any, error) {
 		if _, ok := t.Header["crit"]; ok {
-			return nil, jwt.ErrTokenUnverifiable // it asks for what is not understood here (RFC 7515, 4.1.11)
+			return nil, jwt.ErrTokenUnverifiable // it needs an unsupported extension (RFC 7515, 4.1.11)
 		}
 		return key, nil
 	}

@@ -14,43 +14,43 @@ import (
 )
 
 const (
-	// FreeBytes of a body, and as many of an answer, are not counted: every connection may have them at any time.
+	// FreeBytes of a body and of an answer are not counted: every connection may use them at any time.
 	FreeBytes = 8 << 10
-	// collected is how many bytes the process takes for each that is held: the garbage collector lets the heap grow to
-	// twice what is in use (GOGC).
+	// collected is the number of bytes that the process takes for each byte held: the garbage collector lets the heap
+	// grow to twice the memory in use (GOGC).
 	collected = 2
-	// decompressing is what decompressing a body takes beside what comes out: the window of zstd (RFC 9659).
+	// decompressing is the memory for decompressing a body, beyond its output: the window of zstd (RFC 9659).
 	decompressing = 8 << 20
-	// answerStep is by how many bytes room for a growing answer is taken at least.
+	// answerStep is the least increment of memory for a growing answer.
 	answerStep = 256 << 10
-	// placeShare is the part of all memory, one in so many, that one place may hold.
+	// placeShare bounds the memory of one place to 1/placeShare of the total.
 	placeShare = 4
-	// memoryWait bounds how long a request waits for memory; memorySeconds is when it should come again after that.
+	// memoryWait bounds the wait for memory; memorySeconds is the Retry-After of a request that got none.
 	memoryWait    = 5 * time.Second
 	memorySeconds = "5"
 )
 
-// memory is what the larger bodies and answers of all requests may take together. Who would hold least is served first,
-// and what a place holds only because its client is slow makes way for whoever would hold less: half a body, and an
-// answer that nobody reads, must keep nobody out. A place with a limit of its own waits in its own line for its own
-// share first, so that it does not keep others waiting.
+// memory is the shared budget of the larger bodies and answers. Requests whose place would hold least are served first.
+// Memory that a place holds only because its client is slow is taken away for a place that would hold less, so that an
+// unfinished body or an unread answer keeps nobody out. A place with a limit of its own first waits for its own share,
+// so that it does not block others.
 type memory struct {
 	limit  int64
-	used   atomic.Int64 // changes under mu
+	used   atomic.Int64 // written under mu
 	mu     sync.Mutex
 	places map[netip.Addr]*placeMemory
 	asking asking
 	slow   slow
 }
 
-// placeMemory is one place's share of memory, while someone there has or wants some.
+// placeMemory is one place's share of memory. It exists while a ticket of the place uses it.
 type placeMemory struct {
 	*semaphore.Weighted
 	tickets int
 	held    int64        // bytes
-	waits   int64        // bytes of held, whose tickets wait for their clients
-	waiting link[Ticket] // a list of these, the longest waiting first
-	index   int          // in slow, where it waits
+	waits   int64        // bytes of held whose tickets wait for their clients
+	waiting link[Ticket] // list of these tickets, the longest waiting first
+	index   int          // in slow, if waits is positive
 }
 
 func newMemory(limit int64) *memory {
@@ -59,7 +59,7 @@ func newMemory(limit int64) *memory {
 
 func (m *memory) share() int64 { return m.limit / placeShare }
 
-// join returns the share of a place; leave gives it back.
+// join returns the share of a place; the caller must call leave when done.
 func (m *memory) join(place netip.Addr) *placeMemory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -82,7 +82,7 @@ func (m *memory) leave(place netip.Addr) {
 	}
 }
 
-// tryAcquire takes memory for n bytes, of the place's share too unless that is nil.
+// tryAcquire takes memory for n bytes, and the same from the place's share unless p is nil. It does not wait.
 func (m *memory) tryAcquire(p *placeMemory, n int64) bool {
 	n *= collected
 	if p != nil && !p.TryAcquire(n) {
@@ -99,15 +99,15 @@ func (m *memory) tryAcquire(p *placeMemory, n int64) bool {
 	return false
 }
 
-// acquire is tryAcquire that waits, up to memoryWait. A turn that ctx has ends meanwhile: others hold the memory, and need
-// turns to give it back.
+// acquire is like tryAcquire but waits for up to memoryWait. It gives up the turn that ctx carries meanwhile: the
+// requests that hold the memory need turns to release it.
 func (m *memory) acquire(ctx context.Context, p *placeMemory, n int64) bool {
 	if m.tryAcquire(p, n) {
 		return true
 	}
 	n *= collected
 	if n > m.limit || p != nil && n > m.share() {
-		return false // it would wait in vain, and keep others waiting
+		return false // the wait would be in vain, and block others
 	}
 	acquired := false
 	err := admission.Wait(ctx, func() error {
@@ -128,7 +128,7 @@ func (m *memory) acquire(ctx context.Context, p *placeMemory, n int64) bool {
 	return acquired
 }
 
-// wait takes n bytes of all memory when it is its turn.
+// wait takes n bytes when their turn comes, and reports whether it did before ctx ended.
 func (m *memory) wait(ctx context.Context, p *placeMemory, n int64) bool {
 	m.mu.Lock()
 	a := &ask{place: p, bytes: n, total: n + p.holds(), granted: make(chan struct{})}
@@ -146,19 +146,19 @@ func (m *memory) wait(ctx context.Context, p *placeMemory, n int64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if a.index < 0 {
-		return true // meanwhile
+		return true // granted meanwhile
 	}
 	heap.Remove(&m.asking, a.index)
 	m.serve()
 	return false
 }
 
-// take takes what is asked for, unless someone waits who would hold no more. The lock is held.
+// take takes memory for a, unless a waiting ask has a total as small. The caller must hold the lock.
 func (m *memory) take(a *ask) bool {
 	return (len(m.asking.list) == 0 || a.total < m.asking.list[0].total) && m.fit(a)
 }
 
-// fit takes what is asked for if there is so much, or the slow make way. The lock is held.
+// fit takes memory for a if it is free or can be freed by displacing slow tickets. The caller must hold the lock.
 func (m *memory) fit(a *ask) bool {
 	for m.used.Load()+a.bytes > m.limit {
 		if len(m.slow) == 0 || m.slow[0].waits <= a.total {
@@ -173,7 +173,7 @@ func (m *memory) fit(a *ask) bool {
 	return true
 }
 
-// serve gives those who wait what there is. The lock is held.
+// serve grants waiting asks in order while they fit. The caller must hold the lock.
 func (m *memory) serve() {
 	for len(m.asking.list) > 0 && m.fit(m.asking.list[0]) {
 		close(heap.Pop(&m.asking).(*ask).granted)
@@ -187,7 +187,7 @@ func (m *memory) release(p *placeMemory, n int64) {
 	m.serve()
 }
 
-// free gives back bytes of a place. The lock is held.
+// free returns bytes of a place to the budget. The caller must hold the lock.
 func (m *memory) free(p *placeMemory, bytes int64) {
 	m.used.Add(-bytes)
 	if p != nil {
@@ -196,7 +196,7 @@ func (m *memory) free(p *placeMemory, bytes int64) {
 	}
 }
 
-// await notes that a ticket waits for its client from now on: until resume others may take what it holds.
+// await marks a ticket as waiting for its client: until resume, others may take its memory.
 func (m *memory) await(t *Ticket) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -206,7 +206,7 @@ func (m *memory) await(t *Ticket) {
 	m.serve()
 }
 
-// resume ends that, and reports whether the ticket still holds what it held.
+// resume ends the wait that await began, and reports whether the ticket still holds its memory.
 func (m *memory) resume(t *Ticket) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -218,7 +218,7 @@ func (m *memory) resume(t *Ticket) bool {
 	return true
 }
 
-// displace takes from a ticket what it holds, and ends its connection. The lock is held.
+// displace takes a ticket's memory and ends its connection. The caller must hold the lock.
 func (m *memory) displace(t *Ticket) {
 	t.slow.untie()
 	m.recount(t.place, -t.held*collected)
@@ -226,11 +226,11 @@ func (m *memory) displace(t *Ticket) {
 	t.displaced = true
 	t.server.counts.displaced.Add(1)
 	if t.conn != nil {
-		_ = t.conn.raw.Close() // who reads or writes there notices
+		_ = t.conn.raw.Close() // its reader or writer notices
 	}
 }
 
-// recount follows a place whose tickets wait with so much more, or less. The lock is held.
+// recount adds by to the bytes of a place whose tickets wait. The caller must hold the lock.
 func (m *memory) recount(p *placeMemory, by int64) {
 	before := p.waits
 	p.waits += by
@@ -244,7 +244,7 @@ func (m *memory) recount(p *placeMemory, by int64) {
 	}
 }
 
-// holds is how many bytes a place holds; one without a limit has no count.
+// holds returns the bytes that a place holds; 0 for a place without a limit, which is not counted.
 func (p *placeMemory) holds() int64 {
 	if p == nil {
 		return 0
@@ -252,20 +252,20 @@ func (p *placeMemory) holds() int64 {
 	return p.held
 }
 
-// ask is what someone wants.
+// ask is a request for memory.
 type ask struct {
 	place   *placeMemory
 	bytes   int64
-	total   int64 // that the place would hold
+	total   int64 // bytes that the place would hold
 	number  int
 	granted chan struct{}
-	index   int // in asking; -1 when it is granted
+	index   int // in asking; -1 once granted
 }
 
-// asking is a heap of those who wait: first who would hold least, of these who came first.
+// asking is a heap of waiting asks, the smallest total first and, among equals, the earliest.
 type asking struct {
 	list []*ask
-	last int // number
+	last int // last number given
 }
 
 func (q *asking) Len() int { return len(q.list) }
@@ -297,7 +297,7 @@ func (q *asking) Pop() any {
 	return a
 }
 
-// slow is a heap of the places whose tickets wait for their clients: first the one with most.
+// slow is a heap of the places whose tickets wait for their clients, the one with most waiting bytes first.
 type slow []*placeMemory
 
 func (s slow) Len() int           { return len(s) }

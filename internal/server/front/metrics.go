@@ -2,7 +2,7 @@ package front
 
 import "github.com/cairn-chain/cairn/internal/server/telemetry"
 
-// Metrics are of the public address.
+// Metrics returns the metrics of the public address.
 func Metrics() []telemetry.Metric[Stats] {
 	return []telemetry.Metric[Stats]{
 		telemetry.Gauge("http_connections", "Open connections to the public address.", func(s Stats) int { return s.Open }),

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// maxPreambleBytes and maxFields bound a request's preamble: its line and its fields.
+	// maxPreambleBytes and maxFields bound a request's preamble: the request line and the header fields.
 	maxPreambleBytes = 16 << 10
 	maxFields        = 100
 	// maxLengthDigits keeps a Content-Length within an int64.
@@ -18,25 +18,26 @@ var (
 	errPreambleTooLarge = errors.New("front: the request's preamble is too large")
 )
 
-// preamble is what the server must know of a request before it reads the body. Its slices point into what was parsed.
+// preamble holds the parts of a request's preamble that the server needs before the body. Its slices alias the parsed
+// bytes.
 type preamble struct {
 	method, target []byte
 	host           []byte
 	authorization  []byte
 	origin         []byte
 	forwarded      []byte // X-Forwarded-For
-	length         int64  // of the body in bytes; 0 where there is none
-	chunked        bool   // the length is not known before the end
-	upgrade        bool   // the client wants another protocol
-	close          bool   // the client wants the connection to end with the answer
+	length         int64  // of the body in bytes; 0 if there is none
+	chunked        bool   // the body's length is unknown until its end
+	upgrade        bool   // the client asks for another protocol
+	close          bool   // the client asks to close the connection after the answer
 	gzip           bool   // the client accepts a compressed answer
-	old            bool   // HTTP/1.0 or another version than 1.1
-	simple         bool   // the loop of this package may answer it
+	old            bool   // any version but HTTP/1.1
+	simple         bool   // this package's loop may answer it
 }
 
-// preambleEnd looks for the end of a preamble in b, of which the first from bytes were looked at before. It returns the
-// preamble's size, or 0 when the end is not there yet. A line feed without a carriage return is malformed. RFC 9112 2.2
-// lets a server take it; if a proxy does not, the two disagree about where a request ends.
+// preambleEnd looks for the end of a preamble in b; earlier calls have scanned the first from bytes. It returns the
+// preamble's size, or 0 if the end has not arrived. A line feed without a carriage return is malformed: RFC 9112 2.2
+// lets a server accept it, but if a proxy does not, the two disagree about where a request ends.
 func preambleEnd(b []byte, from int) (int, error) {
 	for at := from; ; {
 		next := bytes.IndexByte(b[at:], '\n')
@@ -60,8 +61,8 @@ func preambleEnd(b []byte, from int) (int, error) {
 	return 0, nil
 }
 
-// parsePreamble parses a whole preamble as preambleEnd found it, more strictly than RFC 9112 asks: what two servers in
-// a row could understand differently is malformed.
+// parsePreamble parses a whole preamble that preambleEnd found. It is stricter than RFC 9112: anything that two servers
+// in a row could interpret differently is malformed.
 func parsePreamble(b []byte) (preamble, error) {
 	var h preamble
 	line, rest := cutLine(b)
@@ -85,7 +86,7 @@ func parsePreamble(b []byte) (preamble, error) {
 		}
 	}
 	switch {
-	case seen.length && h.chunked, // the classic of request smuggling
+	case seen.length && h.chunked, // classic request smuggling
 		!seen.host && !h.old, // RFC 9112 3.2
 		h.chunked && h.old:   // RFC 9112 6.1
 		return preamble{}, errMalformed
@@ -94,7 +95,7 @@ func parsePreamble(b []byte) (preamble, error) {
 	return h, nil
 }
 
-// cutLine splits off the first line, without its CRLF. Every line of a preamble that preambleEnd found ends with one.
+// cutLine splits off the first line, without its CRLF. preambleEnd has checked that every line ends with one.
 func cutLine(b []byte) (line, rest []byte) {
 	end := bytes.IndexByte(b, '\n')
 	if end < 1 {
@@ -106,7 +107,7 @@ func cutLine(b []byte) (line, rest []byte) {
 // versionSize is the length of "HTTP/1.1".
 const versionSize = 8
 
-// parseRequestLine parses "POST / HTTP/1.1". Only a line of exactly two single spaces is one.
+// parseRequestLine parses a line like "POST / HTTP/1.1", with exactly two single spaces.
 func (h *preamble) parseRequestLine(line []byte) error {
 	first := bytes.IndexByte(line, ' ')
 	last := bytes.LastIndexByte(line, ' ')

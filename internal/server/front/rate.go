@@ -9,21 +9,20 @@ import (
 	"time"
 )
 
-// Rate is how many calls a client may make: so many a second, and Burst at once. A Rate of 0 calls a second is no
-// limit.
+// Rate bounds a client's calls: PerSecond of them, and Burst at once. A Rate of 0 calls a second is no limit.
 type Rate struct {
 	PerSecond float64
 	Burst     float64
 }
 
-// A bucket is a token bucket that may go into debt: a batch is let in while there is a token, and what it costs beyond
-// is waited for afterwards.
+// A bucket is a token bucket that may go into debt: a batch is let in while a token is left, and the client waits
+// afterwards until the debt is paid.
 type bucket struct {
 	tokens float64
-	at     time.Time // when tokens was right; zero for a full bucket
+	at     time.Time // time of tokens; zero for a full bucket
 }
 
-// take takes cost tokens. It takes none and returns how long to wait when there is not one left.
+// take takes cost tokens. If less than one is left, it takes none and returns how long to wait for it.
 func (b *bucket) take(r Rate, now time.Time, cost float64) (wait time.Duration) {
 	if b.at.IsZero() {
 		b.tokens = r.Burst
@@ -38,16 +37,16 @@ func (b *bucket) take(r Rate, now time.Time, cost float64) (wait time.Duration) 
 	return 0
 }
 
-// spend takes tokens for what was let in already.
+// spend takes tokens for work that was let in already.
 func (b *bucket) spend(cost float64) { b.tokens -= cost }
 
 const (
 	bucketShards = 64
-	// maxBuckets bounds how many addresses are remembered; the longest unseen is forgotten first.
+	// maxBuckets bounds the number of addresses remembered; the longest unseen is forgotten first.
 	maxBuckets = 64 << 10
 )
 
-// buckets hold one bucket for each address.
+// buckets holds one bucket for each address.
 type buckets struct {
 	rate   Rate
 	seed   maphash.Seed
@@ -105,8 +104,8 @@ func (b *buckets) spend(a netip.Addr, cost float64) {
 	}
 }
 
-// place is what counts as one client: an IPv4 address, or an IPv6 network of 64 bits, of which every customer has all
-// addresses.
+// place returns the address that stands for one client: an IPv4 address, or an IPv6 network of 64 bits, since a
+// customer usually has all addresses of one.
 func place(a netip.Addr) netip.Addr {
 	a = a.Unmap().WithZone("")
 	if a.Is4() || !a.IsValid() {
@@ -114,7 +113,7 @@ func place(a netip.Addr) netip.Addr {
 	}
 	prefix, err := a.Prefix(64)
 	if err != nil {
-		return a // only of an address that is none
+		return a // only for an invalid address
 	}
 	return prefix.Addr()
 }

@@ -13,15 +13,15 @@ import (
 	"github.com/cairn-chain/cairn/internal/reload"
 )
 
-// Stats are counts since the start, but for Open and Memory.
+// Stats holds counts since the start, except Open and Memory, which are current values.
 type Stats struct {
-	Open      int    // connections
-	Memory    int64  // bytes that bodies and answers hold at present, of Config.MaxMemory
-	Requests  uint64 // let in and answered by the loop of this package
-	Handed    uint64 // connections that went over to net/http
-	Displaced uint64 // connections that were closed to make way: for new ones, or for who needs their memory
+	Open      int    // open connections
+	Memory    int64  // bytes held by bodies and answers, out of Config.MaxMemory
+	Requests  uint64 // requests admitted and answered by this package's loop
+	Handed    uint64 // connections handed over to net/http
+	Displaced uint64 // connections closed to make way for new ones, or for requests that need their memory
 
-	// Refused, by cause.
+	// Refusals by cause.
 	RateLimited, Unauthorized, TooLarge, TooManyConnections, Timeouts, ForbiddenHost, ForbiddenOrigin, Malformed, Draining,
 	Busy uint64
 }
@@ -45,11 +45,11 @@ type Server struct {
 	counts      counts
 	memory      *memory
 
-	context context.Context // of all requests
+	context context.Context // parent of all requests' contexts
 	cancel  context.CancelFunc
 }
 
-// New returns a server, after it has read the files that config names.
+// New returns a server. It reads the files that config names.
 func New(config Config) (*Server, error) {
 	config, err := config.withDefaults()
 	if err != nil {
@@ -75,7 +75,7 @@ func New(config Config) (*Server, error) {
 // TLS reports whether the server speaks TLS.
 func (s *Server) TLS() bool { return s.tls != nil }
 
-// Stats returns the counts. It is cheap enough to be asked every second.
+// Stats returns the counts. It is cheap enough to call every second.
 func (s *Server) Stats() Stats {
 	c := &s.counts
 	return Stats{
@@ -97,8 +97,9 @@ func (s *Server) Stats() Stats {
 	}
 }
 
-// Serve accepts connections until Shutdown, after which it returns nil, or until the listener fails. It is to
-// be called once. After Shutdown it closes the listener and returns nil: a process may be told to end as it begins.
+// Serve accepts connections until Shutdown, and then returns nil, or until the listener fails. It must be called once.
+// Called after Shutdown, it closes the listener and returns nil: a process may receive its signal to stop while it
+// starts.
 func (s *Server) Serve(listener net.Listener) error {
 	s.setHosts(listener.Addr())
 	if late := s.listen(listener); late {
@@ -106,7 +107,7 @@ func (s *Server) Serve(listener net.Listener) error {
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- s.fallback.Serve(&s.handed) }()
-	defer func() { <-failed }() // it ends when Shutdown closes the listener of what is handed over
+	defer func() { <-failed }() // returns once Shutdown has closed the listener of handed-over connections
 	for {
 		netConn, err := listener.Accept()
 		if err != nil {
@@ -125,8 +126,8 @@ func (s *Server) Serve(listener net.Listener) error {
 var fullAnswer = []byte("HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\nRetry-After: " +
 	drainSeconds + "\r\n\r\n")
 
-// accept registers a connection, or refuses it: where there are too many and none is idle enough to make way for it, or
-// the server drains.
+// accept registers a connection. It refuses it, and returns nil, if the server drains, or if there are too many
+// connections and none has been idle long enough to make way.
 func (s *Server) accept(netConn net.Conn) *conn {
 	c := &conn{Conn: netConn, raw: netConn, server: s, peer: s.peerOf(netConn.RemoteAddr().String())}
 	displaced, ok := s.register(c, s.now())
@@ -143,7 +144,7 @@ func (s *Server) accept(netConn net.Conn) *conn {
 		s.counts.tooManyConnections.Add(1)
 	}
 	if s.tls == nil {
-		// A new connection's send buffer is empty, so this does not wait; whether it arrives is no concern.
+		// A new connection's send buffer is empty, so this does not block. Whether the answer arrives does not matter.
 		_ = netConn.SetWriteDeadline(s.now().Add(time.Second))
 		_, _ = netConn.Write(fullAnswer)
 	}
@@ -157,7 +158,7 @@ func (s *Server) serve(c *conn) {
 	defer func() {
 		if value := recover(); value != nil {
 			s.config.Log.Error("a connection's loop panicked", "panic", value, "stack", string(debug.Stack()))
-			_ = c.Close() // there is nothing left to say
+			_ = c.Close() // no answer can be written any more
 		}
 	}()
 	if s.tls != nil && !c.startTLS() {
@@ -169,14 +170,14 @@ func (s *Server) serve(c *conn) {
 		s.handed.hand(c)
 		return
 	}
-	_ = c.Close() // all that was to be written is written
+	_ = c.Close() // all answers are written
 }
 
-// Drain makes the server refuse new requests from now on, with 503 and Retry-After.
+// Drain makes the server refuse all further requests with 503 and Retry-After.
 func (s *Server) Drain() { s.draining.Store(true) }
 
-// Shutdown refuses new connections and requests, closes idle connections at once, and waits for running requests until
-// ctx ends; then it cuts them and returns ctx's error.
+// Shutdown refuses new connections and requests, closes idle connections at once, and waits for running requests. When
+// ctx ends it closes the remaining connections and returns ctx's error.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.Drain()
 	defer s.cancel()
@@ -196,7 +197,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	s.cancel()
 	for _, c := range s.left() {
-		_ = c.raw.Close() // it was given its time
+		_ = c.raw.Close() // its time is up
 	}
 	<-ended
 	_ = s.fallback.Close() // likewise

@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// steadyWriter writes an answer as conn.writeSteadily does, and counts what it costs by its bytes. The time that the node
-// takes between two writes, to make what comes next, is not the client's.
+// steadyWriter writes an answer as conn.writeSteadily does and charges its bytes. The node's own time between two
+// writes does not count against the client.
 type steadyWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	server  *Server
 	ticket  *Ticket
-	spent   time.Duration // in writing
+	spent   time.Duration // time spent writing
 	written int
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap supports http.ResponseController.
 func (w *steadyWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Write implements io.Writer.
@@ -44,8 +44,8 @@ func (w *steadyWriter) Write(b []byte) (int, error) {
 	return w.written - before, err
 }
 
-// SteadyBodies makes the bodies of requests come as steadily as those on the public address must: for an address whose
-// server has no other bound of that time.
+// SteadyBodies holds request bodies to the same pace as those on the public address. It is for servers that have no
+// other bound on the time of a body.
 func SteadyBodies(next http.Handler) http.Handler { return steadyBodies(next, time.Now) }
 
 func steadyBodies(next http.Handler, now func() time.Time) http.Handler {
@@ -61,8 +61,8 @@ func steadyBodies(next http.Handler, now func() time.Time) http.Handler {
 	})
 }
 
-// steadyBody moves the deadline of reading as the body comes. At its end it lifts the deadline, which would end the
-// handler's context.
+// steadyBody extends the read deadline as the body arrives. At the end of the body it clears the deadline, which would
+// otherwise end the handler's context.
 type steadyBody struct {
 	io.ReadCloser
 	control *http.ResponseController

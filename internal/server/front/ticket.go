@@ -11,37 +11,37 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/request"
 )
 
-// What one call of a rate stands for. Whatever takes more costs as many calls as it comes to, which are taken from the
-// rate afterwards. So an address with the default rate has a fifth of a core, and 25 MiB a second of answers.
+// A request that takes more than this costs several calls, which are charged afterwards. An address with the default
+// rate thus has a fifth of a core, and 25 MiB of answers a second.
 const (
-	callTime  = time.Millisecond // of the processor
-	callBytes = 128 << 10        // of an answer
+	callTime  = time.Millisecond // processor time of one call
+	callBytes = 128 << 10        // answer bytes of one call
 )
 
-// Ticket is a request or a message that was let in: its turn of the processor, what it costs, and what memory it holds.
-// It is for one goroutine.
+// Ticket is an admitted request or message: its turn on the processor, its cost, and the memory it holds. It belongs to
+// one goroutine; others may call only Gone, Used and Closing.
 type Ticket struct {
 	server *Server
 	who    client
-	conn   *conn // that its client waits at
-	shared bool  // its connection carries other messages too: a WebSocket
+	conn   *conn // connection of the waiting client
+	shared bool  // the connection carries other messages too: a WebSocket
 	turn   admission.Turn
 
-	calls   int          // that were asked for: of a batch more than one
-	used    atomic.Int64 // nanoseconds of the processor
+	calls   int          // calls in the message: more than one for a batch
+	used    atomic.Int64 // nanoseconds of processor time
 	sent    int          // bytes of answers
-	charged int          // calls that were taken from the rate
+	charged int          // calls charged to the rate so far
 
 	held   int64        // bytes
-	answer int64        // bytes of held that are for the answer
-	place  *placeMemory // nil where the place has no limit, or before it is needed
+	answer int64        // bytes of held reserved for the answer
+	place  *placeMemory // nil if the place has no limit, or until it is needed
 
-	awaits    bool         // it waits for its client
-	slow      link[Ticket] // in the place's list of those, under the memory's lock
-	displaced bool         // likewise: others have what it held
+	awaits    bool         // the ticket waits for its client
+	slow      link[Ticket] // in the place's list waiting; guarded by the memory's lock
+	displaced bool         // others have its memory; guarded likewise
 }
 
-// begin makes a ticket of a client that was let in, who waits at a connection.
+// begin initializes the ticket for an admitted client on a connection.
 func (t *Ticket) begin(s *Server, who client, c *conn) {
 	t.server, t.who, t.conn = s, who, c
 	t.turn.Client = admission.Client{Place: who.place}
@@ -51,27 +51,27 @@ func (t *Ticket) begin(s *Server, who client, c *conn) {
 	t.turn.Waiter = t
 }
 
-// NewTicket returns a ticket for a message on the connection that a request became: of the same client.
+// NewTicket returns a ticket for a message of the same client, on the connection that the request was upgraded to.
 func NewTicket(of *request.Request) *Ticket {
-	first := of.Quota.(*Ticket) // as every request that a Server hands to its fallback has
+	first := of.Quota.(*Ticket) // set for every request that a Server hands to its fallback
 	t := new(Ticket)
 	t.begin(first.server, first.who, first.conn)
 	t.shared = true
 	return t
 }
 
-// Turn is the ticket's turn of the processor.
+// Turn returns the ticket's turn on the processor.
 func (t *Ticket) Turn() *admission.Turn { return &t.turn }
 
-// Gone reports whether the client has closed its connection. Behind a proxy it is the proxy's, which closes it when its
-// client has gone.
+// Gone reports whether the client has closed its connection. Behind a proxy this is the proxy's connection, which the
+// proxy closes when its client has gone.
 func (t *Ticket) Gone() bool {
 	raw, ok := t.conn.raw.(syscall.Conn) // not in tests
 	return ok && machine.Gone(raw)
 }
 
-// Idle runs wait, which waits for something else than the node: for a block. Meanwhile the connection may make way for a
-// new one, as a connection without a request does. It returns admission.ErrGone when it has.
+// Idle runs wait, which waits for something outside the request, such as a block. Meanwhile the connection may make way
+// for a new one, like a connection without a request. If it has, Idle returns admission.ErrGone.
 func (t *Ticket) Idle(wait func() error) error {
 	if t.shared {
 		return wait()
@@ -86,15 +86,14 @@ func (t *Ticket) Idle(wait func() error) error {
 	return err
 }
 
-// Closing ends the connection of a WebSocket after closingBytes more of the client: the library reads what follows its
-// close a byte at a time, until the client has closed too.
+// Closing ends a WebSocket's connection after closingBytes more from the client: after its close, the WebSocket library
+// reads a byte at a time until the client has closed too.
 func (t *Ticket) Closing() { t.conn.closing.Store(true) }
 
-// Used notes what processor time the ticket's work has used.
+// Used adds processor time to the ticket's cost.
 func (t *Ticket) Used(d time.Duration) { t.used.Add(int64(d)) }
 
-// Take takes a call of a message from its client's rate. It takes none and returns how long to wait where there is
-// none left.
+// Take takes a message's call from its client's rate. If no call is left, it takes none and returns how long to wait.
 func (t *Ticket) Take() time.Duration {
 	wait := t.server.take(t.who, t.server.now())
 	if wait > 0 {
@@ -105,17 +104,16 @@ func (t *Ticket) Take() time.Duration {
 	return wait
 }
 
-// Charge takes from the rate what so many calls cost together, beyond the one that was taken when
-// the client was let in.
+// Charge raises the ticket's total charge to calls, if it is lower. One call was charged on admission.
 func (t *Ticket) Charge(calls int) {
 	t.calls = max(t.calls, calls)
 	t.settle()
 }
 
-// Spend notes how many bytes of an answer were sent.
+// Spend adds sent answer bytes to the ticket's cost.
 func (t *Ticket) Spend(bytes int) { t.sent += bytes }
 
-// settle takes from the rate what the ticket has cost so far and was not taken.
+// settle charges the part of the ticket's cost that was not charged yet.
 func (t *Ticket) settle() {
 	cost := max(t.calls, int(t.used.Load()/int64(callTime))+t.sent/callBytes)
 	if more := cost - t.charged; more > 0 {
@@ -124,8 +122,8 @@ func (t *Ticket) settle() {
 	}
 }
 
-// Begin waits for a turn of long work that no message asked for just now: what a subscription has still to send. It also
-// waits while its client has used more than its rate allows.
+// Begin waits for a turn for long work that no message has just asked for, such as pending events of a subscription. It
+// also waits while the client has used more than its rate.
 func (t *Ticket) Begin(ctx context.Context) error {
 	for {
 		t.settle()
@@ -143,7 +141,7 @@ func (t *Ticket) Begin(ctx context.Context) error {
 	}
 }
 
-// Yield lets others have their turn, if the ticket's has lasted long enough.
+// Yield lets others take a turn if the ticket's has lasted long enough.
 func (t *Ticket) Yield(ctx context.Context) error { return admission.Yield(t.context(ctx)) }
 
 // End ends the turn.
@@ -152,7 +150,7 @@ func (t *Ticket) End() {
 	t.settle()
 }
 
-// turned is a context with a ticket's turn.
+// turned is a context that carries a ticket's turn.
 type turned struct {
 	context.Context
 	turn *admission.Turn
@@ -168,8 +166,8 @@ func (c turned) Value(key any) any {
 
 func (t *Ticket) context(ctx context.Context) context.Context { return turned{ctx, &t.turn} }
 
-// Reserve takes memory for a body of so many bytes and an answer of as many, and reports whether there was some within
-// a bounded time. It is called once, where the body is larger than FreeBytes.
+// Reserve takes memory for a body of the given size and an answer of the same size. It waits for a bounded time and
+// reports whether it got the memory. It must be called at most once.
 func (t *Ticket) Reserve(ctx context.Context, body int) bool {
 	return t.reserve(ctx, int64(body), 0)
 }
@@ -189,15 +187,15 @@ func (t *Ticket) reserve(ctx context.Context, body, extra int64) bool {
 	return true
 }
 
-// Waits runs what waits for the client: for more of a body, or until an answer is taken. Meanwhile those who would hold
-// less may take what the ticket holds, which ends the connection. It reports whether nobody did.
+// Waits runs f, which waits for the client to send more of a body or to read an answer. Meanwhile others that would
+// hold less may take the ticket's memory, which ends the connection. Waits reports whether the ticket kept its memory.
 func (t *Ticket) Waits(f func()) bool {
 	t.await()
 	f()
 	return t.resume()
 }
 
-// await begins Waits, resume ends it; without an await before it does nothing.
+// await begins the wait of Waits and resume ends it. resume without await does nothing.
 func (t *Ticket) await() {
 	if t.place != nil && t.held > 0 && !t.awaits {
 		t.awaits = true
@@ -217,7 +215,7 @@ func (t *Ticket) resume() bool {
 	return false
 }
 
-// Shrink gives back what a body takes less than was reserved for it.
+// Shrink releases the surplus of the reservation, for a body that turned out smaller.
 func (t *Ticket) Shrink(body int) {
 	t.resume()
 	if surplus := t.held - 2*int64(body); t.held > 0 && surplus > 0 {
@@ -232,8 +230,8 @@ func (t *Ticket) joinPlace() {
 	}
 }
 
-// Hold waits until there is memory for so many bytes beside what the ticket holds, or for the client's whole share if
-// that is less. It fails when ctx ends first. The ticket has no turn while it waits.
+// Hold waits until the ticket has memory for bytes more than it holds, or for its client's whole share if that is less.
+// It fails if ctx ends first. The ticket gives up its turn while it waits.
 func (t *Ticket) Hold(ctx context.Context, bytes int64) error {
 	t.resume()
 	t.joinPlace()
@@ -253,8 +251,8 @@ func (t *Ticket) Hold(ctx context.Context, bytes int64) error {
 	})
 }
 
-// Room makes room for an answer of so many bytes and returns how large it may become. It does not wait: what is made
-// already takes memory while it waits.
+// Room makes room for an answer of the given size and returns how large the answer may become. It does not wait, since
+// the part that exists would hold memory meanwhile.
 func (t *Ticket) Room(bytes int) int {
 	t.resume()
 	have := max(FreeBytes, t.answer)
@@ -274,10 +272,10 @@ func (t *Ticket) Room(bytes int) int {
 	return int(have)
 }
 
-// OutOfTime counts a request that did not get its turn, or was not done, in the time that it has.
+// OutOfTime counts a request that did not get its turn, or did not finish, within its time.
 func (t *Ticket) OutOfTime() { t.server.counts.busy.Add(1) }
 
-// Release gives back what the ticket holds, and takes from the rate what it has cost. It may be used again then.
+// Release releases the ticket's memory and settles its cost. The ticket may be used again afterwards.
 func (t *Ticket) Release() {
 	t.settle()
 	t.resume()

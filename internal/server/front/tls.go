@@ -10,13 +10,13 @@ import (
 	"github.com/cairn-chain/cairn/internal/secret"
 )
 
-// watchCertificate loads the certificate, and again when its files change.
+// watchCertificate loads the certificate, and reloads it when its files change.
 func watchCertificate(config Config) (*reload.Files[tls.Certificate], error) {
 	load := func() (tls.Certificate, error) { return loadCertificate(config.CertificateFile, config.KeyFile) }
 	return reload.Watch(config.Files, load, config.CertificateFile, config.KeyFile)
 }
 
-// loadCertificate reads a certificate, and its key, which only its owner may read.
+// loadCertificate reads a certificate and its key. Only the owner may have permission to read the key's file.
 func loadCertificate(certificateFile, keyFile string) (certificate tls.Certificate, err error) {
 	public, err := os.ReadFile(certificateFile)
 	private, privateErr := secret.Read(keyFile)
@@ -29,7 +29,7 @@ func loadCertificate(certificateFile, keyFile string) (certificate tls.Certifica
 	return certificate, err
 }
 
-// tlsConfig is TLS 1.2 or later with a certificate from files.
+// tlsConfig returns a configuration for TLS 1.2 or later that serves the current certificate.
 func tlsConfig(certificate *reload.Files[tls.Certificate]) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},

@@ -19,29 +19,29 @@ import (
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
-// connection is one client.
+// connection is a client's WebSocket connection.
 type connection struct {
 	server  *Server
-	request *request.Request // that it began with
-	ws      *websocket.Conn  // set before anything else runs
+	request *request.Request // of the handshake
+	ws      *websocket.Conn  // set before any other goroutine uses it
 
 	life
-	crowd   *crowd        // under the server's lock; nil once it was displaced
+	crowd   *crowd        // guarded by the server's lock; nil once displaced
 	place   *list.Element // in crowd
 	opened  chan struct{} // closed when ws is set
-	writing chan struct{} // holds one token while a message is rendered in a turn, or written
-	toll    toll          // of notifications; it is for whoever holds the token
+	writing chan struct{} // holds a token while a message is rendered in a turn, or written
+	toll    toll          // charges notifications; guarded by the token
 
 	received atomic.Uint64 // messages
-	busy     atomic.Bool   // whether reading waits for a call to end
+	busy     atomic.Bool   // reading waits for a call to end
 
-	mu            sync.Mutex // guards what follows
+	mu            sync.Mutex // guards the fields below
 	subscriptions map[api.Quantity]*subscription
 	lastID        api.Quantity
 }
 
-// life is what ends with a connection. ctx ends when the connection has: reads and writes under way are cut. work ends
-// before, when closing begins: nothing new is read from the chain or written.
+// life holds the contexts and tasks of a connection. work ends when closing begins: nothing more is read from the chain
+// or written. ctx ends with the connection itself, which cuts reads and writes in progress.
 type life struct {
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -62,14 +62,14 @@ func newConnection(ctx context.Context, s *Server, r *request.Request) *connecti
 	return c
 }
 
-// serve reads messages until the connection ends, and returns when all that it started has ended.
+// serve reads messages until the connection ends, and returns when all its tasks have ended.
 func (c *connection) serve(ws *websocket.Conn) {
 	c.ws = ws
 	close(c.opened)
-	ws.SetReadLimit(-1) // receive has the limit: the library reads what follows it a byte at a time
+	ws.SetReadLimit(-1) // receive bounds messages itself: the library reads the rest of a too large one byte by byte
 	c.tasks.Go(c.ping)
 	c.read()
-	c.closing.Do(func() { // after close, if that has begun
+	c.closing.Do(func() { // waits for close, if that has begun
 		c.finish()
 		_ = ws.CloseNow() // it has ended or is broken
 	})
@@ -80,7 +80,7 @@ func (c *connection) serve(ws *websocket.Conn) {
 	c.server.subscriptions.Add(-uint64(len(c.subscriptions)))
 }
 
-// read answers messages, a bounded number at once; while that many are being answered nothing is read.
+// read answers messages, at most MaxCalls at once. It reads nothing while that many are being answered.
 func (c *connection) read() {
 	slots := make(chan struct{}, c.server.config.MaxCalls)
 	for {
@@ -114,12 +114,12 @@ func (c *connection) read() {
 const (
 	// unreservedBytes of a message are read before memory is reserved for it.
 	unreservedBytes = 16 << 10
-	// refusedPause bounds how long nothing is read after a message whose client has no calls left: to refuse them takes
-	// work too.
+	// refusedPause bounds how long reading stops after a message whose client has no calls left: refusing takes work
+	// too.
 	refusedPause = time.Second
 )
 
-// pause lets time go by and reports whether the connection is still good.
+// pause waits for d and reports whether the connection is still usable.
 func (c *connection) pause(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -131,11 +131,11 @@ func (c *connection) pause(d time.Duration) bool {
 	}
 }
 
-// receive reads a message. It reports false where the connection has ended, or must.
+// receive reads a message. It returns false if the connection has ended or must end.
 func (c *connection) receive(ticket Ticket) ([]byte, bool) {
 	kind, message, err := c.ws.Reader(c.ctx)
 	if err != nil {
-		return nil, false // the client has gone, was dropped, or broke the protocol: the library has told it
+		return nil, false // the client left, was dropped, or broke the protocol, which the library has reported to it
 	}
 	if kind != websocket.MessageText {
 		c.close(websocket.StatusUnsupportedData, "messages are text")
@@ -160,7 +160,7 @@ func (c *connection) receive(ticket Ticket) ([]byte, bool) {
 	reserved := ticket.Reserve(c.work, c.server.config.MaxRequestBytes)
 	c.busy.Store(false)
 	if !reserved {
-		_, _ = io.Copy(io.Discard, io.LimitReader(message, most)) // a client that still writes does not read why
+		_, _ = io.Copy(io.Discard, io.LimitReader(message, most)) // a client that still writes would not read the reason
 		c.close(websocket.StatusTryAgainLater, "the node has no memory for a message of that size at present")
 		return nil, false
 	}
@@ -176,13 +176,13 @@ func (c *connection) receive(ticket Ticket) ([]byte, bool) {
 	return all.Bytes(), c.isText(all.Bytes())
 }
 
-// tooLarge ends the connection. It returns false.
+// tooLarge closes the connection for a message over the limit. It returns false.
 func (c *connection) tooLarge() bool {
 	c.close(websocket.StatusMessageTooBig, "the message is too large")
 	return false
 }
 
-// isText reports whether a message is UTF-8. One that is not ends the connection (RFC 6455 8.1).
+// isText reports whether a message is UTF-8. If not, it closes the connection (RFC 6455 8.1).
 func (c *connection) isText(message []byte) bool {
 	if utf8.Valid(message) {
 		return true
@@ -191,7 +191,8 @@ func (c *connection) isText(message []byte) bool {
 	return false
 }
 
-// message is one on its way. What it subscribes to begins after its answer, so that the client knows the id first.
+// message is a message being answered. Its subscriptions start after the answer, so that the client learns their ids
+// first.
 type message struct {
 	request.Request
 	connection *connection
@@ -205,7 +206,7 @@ func (c *connection) newMessage(ticket Ticket) *message {
 	return m
 }
 
-// answer answers a message, where there is something to wait for by refusing its calls.
+// answer answers a message. If wait is positive, it refuses the message's calls for lack of quota.
 func (c *connection) answer(ticket Ticket, body []byte, wait time.Duration) {
 	message := c.newMessage(ticket)
 	var ctx context.Context = &message.Request
@@ -231,7 +232,7 @@ func (c *connection) answer(ticket Ticket, body []byte, wait time.Duration) {
 	}
 }
 
-// send writes an answer. What it takes of memory is its ticket's until then.
+// send writes an answer, whose memory belongs to its ticket until then.
 func (c *connection) send(answer []byte) bool {
 	if c.take(c.work) != nil {
 		return false
@@ -240,8 +241,8 @@ func (c *connection) send(answer []byte) bool {
 	return c.write(answer)
 }
 
-// write writes one message of several parts and reports whether the connection is still good. The caller holds the
-// connection. The client that does not take one in time is dropped.
+// write writes one message in several parts and reports whether the connection is still usable. The caller must hold
+// the connection's token. A client that does not accept the message in time is dropped.
 func (c *connection) write(parts ...[]byte) bool {
 	slow := time.AfterFunc(c.server.config.WriteTimeout, c.drop)
 	defer slow.Stop()
@@ -252,12 +253,12 @@ func (c *connection) write(parts ...[]byte) bool {
 	return true
 }
 
-// joined is the size in bytes up to which the parts of a message are copied together. What fits in the connection's
-// buffer goes out as one frame with one system call.
+// joined is the size in bytes up to which the parts of a message are copied together. A message that fits in the
+// connection's buffer goes out as one frame with one system call.
 const joined = 4000
 
-// writeParts writes the parts as one message: a small one as one frame, else as fragments, since a part may be shared with
-// other connections.
+// writeParts writes the parts as one message: a small one as one frame, a larger one as fragments, since a part may be
+// shared with other connections.
 func (c *connection) writeParts(parts [][]byte) error {
 	size := 0
 	for _, part := range parts {
@@ -291,7 +292,7 @@ func (c *connection) dropBehind(messages uint64) {
 	c.close(websocket.StatusPolicyViolation, fmt.Sprintf("slow reader: %d messages behind", messages))
 }
 
-// behind counts what the subscriptions have not sent yet.
+// behind returns how many messages the subscriptions have yet to send.
 func (c *connection) behind() (messages uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -301,8 +302,8 @@ func (c *connection) behind() (messages uint64) {
 	return messages
 }
 
-// close ends the connection with a code and a reason of at most 123 bytes. A message that is being written may still
-// get through for 5 s, so that the reason can follow it; then the connection is cut.
+// close ends the connection with a code and a reason of at most 123 bytes. A message being written has 5 s to complete,
+// so that the reason can follow it; then the connection is cut.
 func (c *connection) close(code websocket.StatusCode, reason string) {
 	c.closing.Do(func() {
 		c.finish()
@@ -316,8 +317,8 @@ func (c *connection) close(code websocket.StatusCode, reason string) {
 	})
 }
 
-// ping closes the connection when the peer no longer answers. Where it cannot be asked or heard, because a message is
-// being written or reading waits for calls, its silence says nothing.
+// ping closes the connection when the peer no longer answers. Silence does not count while a message is being written
+// or reading waits for calls: then the peer cannot be asked or heard.
 func (c *connection) ping() {
 	ticker := time.NewTicker(c.server.config.PingInterval)
 	defer ticker.Stop()

@@ -5,23 +5,22 @@ import (
 	"container/list"
 )
 
-// crowd is the connections of one source.
+// crowd holds the connections of one source.
 type crowd struct {
 	source string
 	open   list.List // of *connection, the newest last
 	index  int       // in crowds
 }
 
-// crowds are all connections by their sources. Every change takes logarithmic time at most; the server's lock guards
-// them.
+// crowds holds all connections by source. Every operation takes at most logarithmic time. The server's lock guards it.
 type crowds struct {
 	bySource map[string]*crowd
-	largest  []*crowd // a heap, first the one with most
+	largest  []*crowd // heap, the source with most connections first
 	open     int
 }
 
-// add enters a connection. Where there are as many as there may be, the newest one of the source with most makes way,
-// if that source keeps as many as the new one's then has; else there is no room.
+// add adds a connection. If the limit is reached, the newest connection of the largest source makes way, provided that
+// that source then still has at least as many as the new one's source; otherwise add returns false.
 func (all *crowds) add(c *connection, most int) (displaced *connection, ok bool) {
 	own := all.bySource[c.request.Source]
 	if own == nil {
@@ -44,7 +43,7 @@ func (all *crowds) add(c *connection, most int) (displaced *connection, ok bool)
 	return displaced, true
 }
 
-// remove takes a connection out, if it is in.
+// remove removes a connection if it is present.
 func (all *crowds) remove(c *connection) {
 	of := c.crowd
 	if of == nil {

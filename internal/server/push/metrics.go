@@ -2,7 +2,7 @@ package push
 
 import "github.com/cairn-chain/cairn/internal/server/telemetry"
 
-// Metrics are of WebSocket connections and their subscriptions.
+// Metrics returns the metrics of WebSocket connections and their subscriptions.
 func Metrics() []telemetry.Metric[Stats] {
 	return []telemetry.Metric[Stats]{
 		telemetry.Gauge("push_clients", "WebSocket connections.", func(s Stats) uint64 { return s.Clients }),

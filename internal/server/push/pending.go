@@ -6,21 +6,21 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// pendingKept is how many of the newest transactions a subscriber may be behind: at 20,000 a second some 3 s.
+// pendingKept is how many transactions a subscriber may be behind: at 20,000 a second, some 3 s.
 const pendingKept = 1 << 16
 
 // Pending is the ring of the hashes of newly accepted transactions, from which subscribers pull.
 type Pending struct {
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	ids     []types.TxID
-	count   uint64        // of all that ever came
-	arrived chan struct{} // closed when the next comes; nil while nobody waits
+	count   uint64        // of all hashes ever added
+	arrived chan struct{} // closed when the next hash arrives; nil while nobody waits
 }
 
 // NewPending returns an empty ring.
 func NewPending() *Pending { return &Pending{ids: make([]types.TxID, pendingKept)} }
 
-// Add appends a transaction's hash. It waits for nobody.
+// Add appends a transaction's hash. It never blocks on readers.
 func (p *Pending) Add(id types.TxID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -32,15 +32,15 @@ func (p *Pending) Add(id types.TxID) {
 	}
 }
 
-// end is the position after the newest.
+// end returns the position after the newest hash.
 func (p *Pending) end() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.count
 }
 
-// read copies what comes from a position on and returns how many; false where the ring no longer has it. Where there is
-// nothing yet, arrived is closed when there is.
+// read copies the hashes from a position on and returns their number. It returns false if the ring no longer has them.
+// If there are none yet, it returns a channel that is closed when the next one arrives.
 func (p *Pending) read(from uint64, into []types.TxID) (n int, arrived <-chan struct{}, kept bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

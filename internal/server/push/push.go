@@ -1,13 +1,13 @@
 // Package push serves JSON-RPC over WebSocket (RFC 6455), and subscriptions to blocks, events, payments, pending
 // transactions, proofs and the sync status.
 //
-// A subscription is a cursor and not a queue: it pulls what comes next from the chain, or from the ring of pending
-// transactions, and writes it. So history and what is live are one path, and a client that reads slowly costs no
-// memory. Nothing that makes blocks or accepts transactions ever waits for a client: they only wake who waits for them.
+// A subscription is a cursor, not a queue: it pulls the next item from the chain, or from the ring of pending
+// transactions, and writes it. History and live data thus take the same path, and a slow reader costs no memory.
+// Producers of blocks and transactions never wait for a client: they only wake the subscriptions that wait for them.
 //
-// What the newest blocks have is rendered once for all, in a cache. Who is further behind reads an index, or one block
-// after the other, a bounded piece in each turn of its client. A connection has at most one such piece in memory: it
-// first waits until nothing else of the connection is being written.
+// Content of the newest blocks is rendered once for all subscribers, in a cache. A subscription that is further behind
+// reads an index, or one block after another, a bounded piece in each turn of its client. A connection holds at most
+// one such piece in memory: it renders the next only when nothing else of the connection is being written.
 package push
 
 import (
@@ -30,56 +30,57 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Chain tells how far the chain is: a *chain.Store.
+// Chain gives access to blocks: a *chain.Store.
 type Chain interface {
 	Head() types.SignedHeader
 	HeadHash() types.BlockHash
 	OldestHeight() types.Height
 	Header(types.Height) (types.SignedHeader, error)
 	BlockPayments(types.Height) (types.Header, []chain.Payment, error)
-	// WaitHead returns when the head is another block than the one seen.
+	// WaitHead returns when the head is a block other than seen.
 	WaitHead(ctx context.Context, seen types.BlockHash) error
 }
 
 // Calls answers messages: a *jsonrpc.Server.
 type Calls interface {
-	// Append appends to dst what answers a body of JSON-RPC.
+	// Append appends the answer to a JSON-RPC body to dst.
 	Append(ctx context.Context, body, dst []byte) []byte
 }
 
-// Source renders what is sent: a *rpc.Feed.
+// Source renders the content of notifications: a *rpc.Feed.
 type Source interface {
-	// Block renders a block with hashes; nil where there is none.
+	// Block renders a block with hashes; nil if there is none.
 	Block(types.Height) (*api.Block, error)
-	// BlockHeader renders a block without its transactions; nil where there is none.
+	// BlockHeader renders a block without its transactions; nil if there is none.
 	BlockHeader(types.Height) (*api.Block, error)
-	// TransactionCount is how many transactions a block has. It is found without reading them.
+	// TransactionCount returns the number of transactions in a block, without reading them.
 	TransactionCount(types.Height) (int, error)
-	// Events are all events of a block in their order; nil where there is none.
+	// Events returns all events of a block in order; nil if there is no such block.
 	Events(types.Height) ([]api.Event, error)
-	// EventPiece reads a bounded piece of the events that a filter asks for, after a position, from an index of them: at
-	// most so many bytes of JSON, but at least one if there is one.
+	// EventPiece reads the events that match a filter, after a position, from an index. It returns at most the given
+	// bytes of JSON, but at least one event if there is one.
 	EventPiece(
 		ctx context.Context, f *api.SubscriptionFilter, after chain.Position, bytes int,
 	) ([]api.Event, chain.EventsEnd, error)
-	// EventPosition is what an event's cursor stands for, if that is in the chain.
+	// EventPosition returns the position that an event's cursor stands for, if it is in the chain.
 	EventPosition(cursor string) (chain.Position, error)
 	EventProgress(height types.Height, block types.BlockHash) api.EventProgress
-	// PaymentFilter reads what a subscription to payments asks for, and the cursor that it goes on from, nil of none.
+	// PaymentFilter parses the filter of a subscription to payments, and the cursor to resume from; nil for none.
 	PaymentFilter(api.SubscriptionFilter) (chain.PaymentFilter, *chain.PaymentCursor, error)
 	Payments(context.Context, chain.PaymentFilter, chain.PaymentRange) (api.PaymentPage, chain.PaymentsEnd, error)
 	Payment(p *chain.Payment, of *types.Header, hash types.BlockHash) api.Payment
 	PaymentPage(payments []api.Payment, end chain.PaymentsEnd) api.PaymentPage
 	SyncStatus() api.SyncStatus
-	// ProofNotice tells of a block's proof; waiting that there is none yet, and neither that there will be none.
+	// ProofNotice returns the notice of a block's proof. It reports waiting if there is no proof yet and there may
+	// still be one.
 	ProofNotice(types.Height) (notice *api.ProofNotice, waiting bool, err error)
-	// RangeProofs says which ranges of blocks have a proof.
+	// RangeProofs returns the ranges of blocks that have a proof.
 	RangeProofs() ([]api.RangeProofs, error)
-	// ProofsChanged is closed when the next proof is there.
+	// ProofsChanged returns a channel that is closed when the next proof arrives.
 	ProofsChanged() <-chan struct{}
 }
 
-// Config is what a Server serves, and its limits; zero limits are the defaults.
+// Config holds a Server's dependencies and limits; a limit of zero stands for its default.
 type Config struct {
 	Chain   Chain
 	Calls   Calls
@@ -87,19 +88,18 @@ type Config struct {
 	Pending *Pending
 	Log     *slog.Logger
 
-	// CheckOrigin decides on a handshake by its Origin header. The default lets browsers in from the node's own host
-	// only; programs send no Origin.
+	// CheckOrigin decides on a handshake by its Origin header. By default browsers may connect only from the node's own
+	// host; other programs send no Origin.
 	CheckOrigin func(*http.Request) bool
 
-	// Ticket returns what a message may cost, of the request that its connection began with. The default lets everything
-	// in.
+	// Ticket returns a ticket for a message on the connection that the request began. The default has no limits.
 	Ticket func(of *request.Request) Ticket
 
 	MaxConnections  int           // 10,000
-	MaxRequestBytes int           // of one message: 5 MiB
-	MaxCalls        int           // messages of one connection that are answered at once: 4
+	MaxRequestBytes int           // size of a message: 5 MiB
+	MaxCalls        int           // messages of a connection that are answered concurrently: 4
 	MessageTimeout  time.Duration // from the first byte of a message to its end: 1 min
-	WriteTimeout    time.Duration // that one message may take until the client is dropped: 20 s
+	WriteTimeout    time.Duration // for one message, after which the client is dropped: 20 s
 	PingInterval    time.Duration // 30 s
 	PongTimeout     time.Duration // 20 s
 }
@@ -121,37 +121,37 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Ticket is what one message may cost: a *front.Ticket. It is released when the message is answered.
+// Ticket is the quota of one message: a *front.Ticket. It is released when the message is answered.
 type Ticket interface {
 	jsonrpc.Quota
-	// Take takes a call of a message from its client's rate. It takes none and returns how long to wait where there is none
-	// left.
+	// Take takes a message's call from its client's rate. If no call is left, it takes none and returns how long to
+	// wait.
 	Take() time.Duration
-	// Reserve takes memory for a message of so many bytes, and reports whether there was some in time.
+	// Reserve takes memory for a message of the given size, and reports whether it got the memory in time.
 	Reserve(ctx context.Context, bytes int) bool
-	// Shrink gives back what a message takes less.
+	// Shrink releases the surplus for a message that turned out smaller.
 	Shrink(bytes int)
-	// Waits runs what waits for the client to send or to read. Meanwhile others may take the ticket's memory, which ends the
-	// connection; it reports whether nobody did.
+	// Waits runs f, which waits for the client to send or to read. Meanwhile others may take the ticket's memory, which
+	// ends the connection. Waits reports whether the ticket kept its memory.
 	Waits(f func()) bool
-	// Closing says that the connection is being closed: little is read of the client any more.
+	// Closing marks the connection as closing: only few more bytes are read from the client.
 	Closing()
-	// Begin waits for a turn for long work of this client. It fails with the context's cause, or when the client has gone.
-	// End ends the turn, and charges the client for the time that it took.
+	// Begin waits for a turn for long work of this client. It fails with the context's cause, or if the client has
+	// gone. End ends the turn and charges the client for the time used.
 	Begin(ctx context.Context) error
 	End()
-	// Yield ends the turn and waits for the next one if the present one has lasted long enough and others wait. It is
-	// called between pieces of work of at most some milliseconds.
+	// Yield ends the turn and waits for the next if the present one has lasted long enough and others wait. It must be
+	// called between pieces of work of a few milliseconds.
 	Yield(ctx context.Context) error
-	// Hold waits for so many bytes of memory, of the client's share of it first.
+	// Hold waits for the given bytes of memory, first within the client's share.
 	Hold(ctx context.Context, bytes int64) error
-	// Spend charges the client's rate for bytes that were written.
+	// Spend charges the client's rate for written bytes.
 	Spend(bytes int)
-	// Release gives back all memory.
+	// Release releases all memory.
 	Release()
 }
 
-// free is a ticket of a server without limits.
+// free is the ticket of a server without limits.
 type free struct{}
 
 func (free) Room(bytes int) int                { return bytes }
@@ -168,13 +168,13 @@ func (free) Spend(int)                         {}
 func (free) Release()                          {}
 func (free) Closing()                          {}
 
-// Stats are a Server's numbers.
+// Stats holds a Server's numbers.
 type Stats struct {
-	Clients       uint64 // connections at present
-	Subscriptions uint64 // of them
-	Dropped       uint64 // connections that were closed because their client did not read, ever
-	Displaced     uint64 // connections that were closed to make way for those of other sources, ever
-	Sent          uint64 // notifications, ever
+	Clients       uint64 // open connections
+	Subscriptions uint64 // open subscriptions
+	Dropped       uint64 // connections closed because their client did not read, since the start
+	Displaced     uint64 // connections closed to make way for those of other sources, since the start
+	Sent          uint64 // notifications, since the start
 }
 
 // Server is the http.Handler of the WebSocket endpoint.
@@ -184,10 +184,10 @@ type Server struct {
 
 	subscriptions, dropped, displaced, sent atomic.Uint64
 
-	mu          sync.Mutex // guards what follows
+	mu          sync.Mutex // guards the fields below
 	closing     bool
 	connections map[*connection]struct{}
-	crowds      crowds         // of those that were not displaced
+	crowds      crowds         // of the connections that were not displaced
 	ended       sync.WaitGroup // one for each connection
 }
 
@@ -216,14 +216,14 @@ func (s *Server) Stats() Stats {
 	}
 }
 
-// ServeHTTP makes a WebSocket connection of a request and serves it until it ends. It refuses with 403 (the origin),
-// 426 (no handshake) and 503 (too many connections, or shutting down).
+// ServeHTTP upgrades a request to a WebSocket connection and serves it until it ends. It refuses requests with 403 (the
+// origin is not allowed), 426 (no handshake) and 503 (too many connections, or shutting down).
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if check := s.config.CheckOrigin; check != nil && !check(r) {
 		http.Error(w, "The origin is not allowed.", http.StatusForbidden)
 		return
 	}
-	// The request's context ends with the handshake; whom it came from does not change.
+	// The request's context ends with the handshake; its values stay valid.
 	c := newConnection(context.WithoutCancel(r.Context()), s, request.Of(r.Context()))
 	if !s.add(c) {
 		w.Header().Set("Retry-After", "5")
@@ -239,11 +239,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.serve(ws)
 }
 
-// sendBuffer is how much the kernel keeps, in bytes, of what a client has not read; by itself it may keep 4 MB for
-// each.
+// sendBuffer bounds the unread bytes that the kernel buffers for a client; its own limit can be 4 MB for each.
 const sendBuffer = 128 << 10
 
-// narrowed bounds the send buffer of a connection that is taken over.
+// narrowed limits the send buffer of a hijacked connection.
 type narrowed struct{ http.ResponseWriter }
 
 // Hijack implements http.Hijacker.
@@ -251,10 +250,10 @@ func (n narrowed) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	c, buffered, err := http.NewResponseController(n.ResponseWriter).Hijack()
 	for inner := c; err == nil; {
 		if tcp, ok := inner.(interface{ SetWriteBuffer(bytes int) error }); ok {
-			_ = tcp.SetWriteBuffer(sendBuffer) // fails where the connection has ended, as all else will
+			_ = tcp.SetWriteBuffer(sendBuffer) // fails only if the connection has ended, as later writes will
 			break
 		}
-		wrapper, ok := inner.(interface{ NetConn() net.Conn }) // as a *tls.Conn is
+		wrapper, ok := inner.(interface{ NetConn() net.Conn }) // *tls.Conn has it
 		if !ok {
 			break
 		}
@@ -263,7 +262,7 @@ func (n narrowed) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return c, buffered, err
 }
 
-// add takes a connection in, instead of another one where there are too many, unless its source has its share.
+// add registers a connection. If there are too many, another source's connection makes way, or add returns false.
 func (s *Server) add(c *connection) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -291,8 +290,8 @@ func (s *Server) remove(c *connection) {
 	s.ended.Done()
 }
 
-// Shutdown refuses new connections, closes those that there are as going away (1001), and returns when they have ended.
-// When ctx ends first they are cut, and the error is the context's.
+// Shutdown refuses new connections, closes the open ones as going away (1001), and returns when they have ended. If ctx
+// ends first, it cuts them and returns the context's error.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closing = true

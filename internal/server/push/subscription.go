@@ -17,33 +17,33 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// statusInterval is the time between two notifications of the sync status, and of ranges.
+// statusInterval is the least time between two notifications of the sync status, or of ranges.
 const statusInterval = time.Second
 
-// pendingBatch is how many hashes a subscription takes out of the ring at once.
+// pendingBatch is how many hashes a subscription reads from the ring at once.
 const pendingBatch = 64
 
-// subscription is one of a connection.
+// subscription is one subscription of a connection.
 type subscription struct {
 	connection *connection
 	ctx        context.Context
 	cancel     context.CancelFunc
-	prefix     []byte        // of a notification: all before the result
-	next       atomic.Uint64 // what it sends next: a height, or a position in the ring
+	prefix     []byte        // of a notification: everything before the result
+	next       atomic.Uint64 // next height, or position in the ring, to send
 	run        func(context.Context) error
-	behind     func() uint64 // how many messages, or blocks of events, there are from next on
-	keeps      int           // bytes of its filter
-	ticket     Ticket        // that holds them
+	behind     func() uint64 // messages, or blocks of events, from next on
+	keeps      int           // bytes of the filter
+	ticket     Ticket        // holds the subscription's memory
 }
 
-// subscriptionBytes is what a subscription takes as long as it lasts: its stack and its place in the chain.
+// subscriptionBytes is the memory of a subscription: its stack and its cursor.
 const subscriptionBytes = 8 << 10
 
-// hold takes memory for the subscription and its filter, until it ends. An idle subscription waits for its client, so it
-// makes way where memory is short.
+// hold reserves memory for the subscription and its filter until it ends. An idle subscription counts as waiting for
+// its client, so it makes way if memory runs short.
 func (s *subscription) hold(ctx context.Context) error {
 	s.ticket = s.connection.server.config.Ticket(s.connection.request)
-	if !s.ticket.Reserve(ctx, (subscriptionBytes+s.keeps)/2) { // and as much for an answer
+	if !s.ticket.Reserve(ctx, (subscriptionBytes+s.keeps)/2) { // Reserve doubles it for an answer
 		s.release()
 		return api.ErrBusy
 	}
@@ -87,7 +87,7 @@ func (m *message) Subscribe(ctx context.Context, p api.SubscribeParams) (api.Qua
 	return c.lastID, nil
 }
 
-// Unsubscribe implements [request.Subscriber]. A message that is on its way may still come.
+// Unsubscribe implements [request.Subscriber]. A message in flight may still arrive.
 func (m *message) Unsubscribe(id api.Quantity) (bool, error) {
 	c := m.connection
 	c.mu.Lock()
@@ -101,7 +101,7 @@ func (m *message) Unsubscribe(id api.Quantity) (bool, error) {
 	return ok, nil
 }
 
-// prepare sets up what a subscription sends, and from where on.
+// prepare sets up a subscription's source and start.
 func (s *Server) prepare(sub *subscription, p api.SubscribeParams) error {
 	if err := checkMembers(p); err != nil {
 		return err
@@ -145,11 +145,11 @@ func (s *Server) prepare(sub *subscription, p api.SubscribeParams) error {
 	return nil
 }
 
-// maxTopics is how many topics an event has at most: its name's digest, and its own.
+// maxTopics is the greatest number of topics in an event: its name's digest, and its own.
 const maxTopics = 1 + types.MaxLogTopics
 
-// checkMembers refuses members of the filter that the topic does not have, and those that no event can match: a filter
-// is kept as long as its subscription.
+// checkMembers rejects filter members that the topic does not support or that no event can match: a filter is kept as
+// long as its subscription.
 func checkMembers(p api.SubscribeParams) error {
 	f := p.Filter
 	events, payments := p.Topic == api.TopicEvents, p.Topic == api.TopicPayments
@@ -188,7 +188,7 @@ func checkMembers(p api.SubscribeParams) error {
 	return nil
 }
 
-// begin sets a subscription to a height, or to the next block.
+// begin starts a subscription at a height, or at the next block.
 func (s *Server) begin(sub *subscription, from *types.Height) error {
 	next := s.config.Chain.Head().Header.Height + 1
 	if from != nil {
@@ -211,12 +211,12 @@ func (s *subscription) blocksBehind() uint64 {
 	return max(head+1, s.next.Load()) - s.next.Load()
 }
 
-// follow sends from one height after another, and waits at the head; send says at which to go on. When a development
-// chain is taken back it goes on after the head as it is then.
+// follow calls send for one height after another, and waits at the head; send returns the height to go on with. When a
+// development chain is reverted, follow goes on after the new head.
 func (s *subscription) follow(ctx context.Context, send func(types.Height) (types.Height, error)) error {
 	follows := s.connection.server.config.Chain
 	for ctx.Err() == nil {
-		seen := follows.HeadHash() // before the head: if that changes in between, the wait below is none
+		seen := follows.HeadHash() // read before the head: if it changes in between, WaitHead returns at once
 		head := follows.Head().Header.Height
 		next := types.Height(s.next.Load())
 		switch {
@@ -240,13 +240,13 @@ func (s *subscription) follow(ctx context.Context, send func(types.Height) (type
 	return ctx.Err()
 }
 
-// What rendering a block takes at most, in bytes: for its header, and for each transaction's hash.
+// Bounds on the memory for rendering a block, in bytes: for its header, and for each transaction's hash.
 const (
 	blockMemory = 16 << 10
 	hashMemory  = 320
 )
 
-// sendBlock sends what all share of a block, or renders it in a turn of the client's.
+// sendBlock sends the shared rendering of a block, or renders the block in a turn of the client.
 func (s *subscription) sendBlock(ctx context.Context, of kind, height types.Height) error {
 	server := s.connection.server
 	block, ok, err := shared[[]byte](server.cache, of, height)
@@ -269,7 +269,7 @@ func (s *subscription) sendBlock(ctx context.Context, of kind, height types.Heig
 	})
 }
 
-// gone makes errGone of the error of a block that is not there.
+// gone maps chain.ErrNotFound to errGone.
 func gone(err error) error {
 	if errors.Is(err, chain.ErrNotFound) {
 		return errGone
@@ -277,8 +277,8 @@ func gone(err error) error {
 	return err
 }
 
-// sendPending sends the hashes of accepted transactions. There is no history of them: who falls behind the ring is
-// dropped, and so knows that some are missing.
+// sendPending sends the hashes of accepted transactions. They have no history: a client that falls behind the ring is
+// dropped, and so learns that it missed some.
 func (s *subscription) sendPending(ctx context.Context) error {
 	ring := s.connection.server.config.Pending
 	ids := make([]types.TxID, pendingBatch)
@@ -306,18 +306,18 @@ func (s *subscription) sendPending(ctx context.Context) error {
 }
 
 const (
-	// proofsLooked is how many heights a subscription to proofs looks up in one turn, and proofMemory what it takes to
-	// look at a proof.
+	// proofsLooked is how many heights a subscription to proofs checks in one turn; proofMemory is the memory for
+	// checking a proof.
 	proofsLooked = 64
 	proofMemory  = 2 << 20
 )
 
-// sendProofs tells of one proof after the other, in the order of heights, and passes over blocks that will have none.
+// sendProofs sends a notice of each proof in the order of heights. It skips blocks that will have none.
 func (s *subscription) sendProofs(ctx context.Context) error {
 	server := s.connection.server
 	source := server.config.Source
 	return s.follow(ctx, func(height types.Height) (types.Height, error) {
-		changed := source.ProofsChanged() // before the look: a proof that comes in between is not missed
+		changed := source.ProofsChanged() // read first: a proof that arrives meanwhile is not missed
 		next, waiting := height, false
 		err := s.turn(ctx, proofMemory, func(ctx context.Context) ([][]byte, error) {
 			last := min(server.config.Chain.Head().Header.Height, height+proofsLooked-1)
@@ -346,13 +346,13 @@ func (s *subscription) sendProofs(ctx context.Context) error {
 	})
 }
 
-// sendStatus sends the sync status now, and when it has changed since, which it does with each block.
+// sendStatus sends the sync status now, and whenever it has changed, as it does with each block.
 func (s *subscription) sendStatus(ctx context.Context) error {
 	return s.sendChanges(ctx, func() (any, error) { return s.connection.server.config.Source.SyncStatus(), nil })
 }
 
-// sendRanges sends which ranges of blocks have a proof now, and when that has changed since. It is looked up only after
-// a proof or a block has come.
+// sendRanges sends the ranges of blocks that have a proof now, and whenever they have changed. It recomputes them only
+// after a new proof or block.
 func (s *subscription) sendRanges(ctx context.Context) error {
 	source, blocks := s.connection.server.config.Source, s.connection.server.config.Chain
 	var changed <-chan struct{}
@@ -370,7 +370,7 @@ func (s *subscription) sendRanges(ctx context.Context) error {
 	})
 }
 
-// sendChanges sends something now, and when it has changed since, which is looked for once a second.
+// sendChanges sends a value now, and whenever it has changed. It checks every statusInterval.
 func (s *subscription) sendChanges(ctx context.Context, of func() (any, error)) error {
 	ticker := time.NewTicker(statusInterval)
 	defer ticker.Stop()
@@ -398,7 +398,7 @@ func (s *subscription) sendChanges(ctx context.Context, of func() (any, error)) 
 	}
 }
 
-// end closes the connection when a subscription cannot go on: its client must know that there is a gap.
+// end closes the connection when a subscription fails: its client must learn that there is a gap.
 func (c *connection) end(err error) {
 	switch {
 	case err == nil, errors.Is(err, context.Canceled):

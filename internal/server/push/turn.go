@@ -5,12 +5,12 @@ import (
 	"context"
 )
 
-// spentStep is how many bytes a connection writes until they are charged: a charge for each small notification would
-// cost as much as what it charges for.
+// spentStep is how many bytes a connection writes before they are charged: charging each small notification would cost
+// as much as sending it.
 const spentStep = 16 << 10
 
-// take waits until nothing else of the connection is being rendered or written, at most one thing of each subscription
-// and call. They come in the order in which they asked. give ends that.
+// take takes the connection's token: it waits until nothing else of the connection is being rendered or written.
+// Subscriptions and calls get the token in the order in which they ask. give returns it.
 func (c *connection) take(ctx context.Context) error {
 	select {
 	case c.writing <- struct{}{}:
@@ -37,14 +37,14 @@ type toll struct {
 func (t *toll) charge(bytes int) {
 	if t.unpaid += bytes; t.unpaid >= spentStep {
 		t.ticket.Spend(t.unpaid)
-		t.ticket.Release() // takes it from the rate
+		t.ticket.Release() // charges the rate
 		t.unpaid = 0
 	}
 }
 
-// turn renders results of a subscription, in so many bytes of memory at most, and sends them. It renders when the
-// connection is free, so that one thing at most waits to be written, and in a turn of the client's: what a subscriber
-// that is behind costs is the client's, and waits behind what others want.
+// turn renders results of a subscription, within the given bytes of memory, and sends them. It holds the connection's
+// token, so that at most one piece waits to be written, and takes a turn of the client: a subscriber that is behind
+// pays for the work itself, and does not delay others.
 func (s *subscription) turn(
 	ctx context.Context, bytes int64, render func(ctx context.Context) (results [][]byte, err error),
 ) error {
@@ -60,7 +60,7 @@ func (s *subscription) turn(
 	return err
 }
 
-// small is turn for what costs so little that it needs none.
+// small is turn for work too cheap to need a turn.
 func (s *subscription) small(ctx context.Context, render func(ctx context.Context) ([][]byte, error)) error {
 	if err := s.connection.take(ctx); err != nil {
 		return err
@@ -83,12 +83,12 @@ func inTurn[T any](
 	return work(ctx)
 }
 
-// notify sends one result that is rendered already: a small one, or one that is shared.
+// notify sends a result that is already rendered: a small or a shared one.
 func (s *subscription) notify(ctx context.Context, result []byte) error {
 	return s.small(ctx, func(context.Context) ([][]byte, error) { return [][]byte{result}, nil })
 }
 
-// emit writes results unless rendering has failed or the subscription has ended. The caller holds the connection.
+// emit writes results unless rendering has failed or the subscription has ended. The caller must hold the token.
 func (s *subscription) emit(ctx context.Context, results [][]byte, err error) error {
 	c := s.connection
 	for _, result := range results {
