@@ -1,12 +1,12 @@
-// Package admission decides when work that nobody pays for may use the processor: calls, views, traces, files, proofs,
-// and what subscriptions replay.
+// Package admission schedules work that nobody pays for on the processor: calls, views, traces, files, proofs, and the
+// replays of subscriptions.
 //
-// A [Scheduler] gives turns. Short work and long work have places of their own, so that a balance never waits behind a
-// replay. Whatever a request is, it begins as short work, unless its handler knows better ([Heavy]). Once it has used
+// A [Scheduler] gives turns. Short work and long work have separate places, so that a query of a balance never waits
+// behind a replay. Every request starts as short work unless its handler asks for more ([Heavy]). When it has used up
 // its slice it goes on as long work ([Yield]), a slice at a time.
 //
-// Who is next is decided by client and not by arrival: start-time fair queueing (Goyal, Vin and Cheng, 1996). Each
-// client has a virtual time, which grows by the processor time that its turns took. The client with the least is next.
-// One that has used little is served at once, however many turns others wait for. While blocks are made or imported
-// ([Scheduler.Reserve]), free work has one core less than there are.
+// The order is decided by client, not by arrival, with start-time fair queueing (Goyal, Vin and Cheng, 1996). Each
+// client has a virtual time, which grows by the processor time of its turns. The client with the least virtual time is
+// next. A client that has used little is thus served at once, however many turns others wait for. While blocks are made
+// or imported ([Scheduler.Reserve]), short work is limited to one core fewer than there are.
 package admission

@@ -2,7 +2,7 @@ package admission
 
 import "github.com/cairn-chain/cairn/internal/server/telemetry"
 
-// Metrics are of the requests that compute, and that wait for their turn.
+// Metrics returns the metrics of running and waiting requests.
 func Metrics() []telemetry.Metric[Stats] {
 	classes := func(of func(Load) float64) func(Stats) map[string]float64 {
 		return func(s Stats) map[string]float64 { return map[string]float64{"short": of(s.Short), "long": of(s.Long)} }

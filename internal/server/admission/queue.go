@@ -6,46 +6,46 @@ import (
 	"time"
 )
 
-// queue shares places out to clients. Its scheduler's lock guards it, but for what does not change.
+// queue shares places among clients. Its scheduler's lock guards all fields that change.
 type queue struct {
 	scheduler *Scheduler
-	slice     time.Duration // after which a turn of it makes way
-	metered   bool          // by the processor's clock: long work
-	perClient int           // places that one client may have at a time; 0: all
+	slice     time.Duration // time after which a turn makes way
+	metered   bool          // by the processor's clock, for long work
+	perClient int           // places of one client at a time; 0: no limit
 
-	limit   int // places at present
+	limit   int // number of places
 	running int
-	waiting int              // claims
-	flows   map[Client]*flow // with turns, or a virtual time ahead of the queue's
-	ready   flowHeap         // those that have turns waiting and may have another place
-	virtual time.Duration    // at which the latest turn began
-	order   uint64           // of the latest flow that became ready
-	used    time.Duration    // by all turns that ended
+	waiting int              // waiting claims
+	flows   map[Client]*flow // clients with turns, or with a virtual time ahead of the queue's
+	ready   flowHeap         // flows with waiting turns that may take another place
+	virtual time.Duration    // start of the latest turn
+	order   uint64           // number of the latest flow that became ready
+	used    time.Duration    // by all turns that have ended
 	spare   []*flow
 }
 
-// flow is the claims of one client to a queue.
+// flow holds one client's claims to a queue.
 type flow struct {
 	client  Client
-	time    time.Duration // virtual: at which its next turn begins
-	waiting []*claim      // the first is next
+	time    time.Duration // virtual start time of the next turn
+	waiting []*claim      // in order
 	running int
-	place   int    // in ready; -1: it is not
-	order   uint64 // in which it became ready
+	place   int    // index in ready; -1 if not there
+	order   uint64 // number given when it became ready
 }
 
-// claim is what a turn has of a queue, or waits for.
+// claim is a turn's place in a queue, or its request for one.
 type claim struct {
-	queue   *queue        // nil: nothing
-	flow    *flow         // its client's in the queue
-	charged time.Duration // to the flow's time, in advance
-	granted chan struct{} // gets a value with the place that it waits for
+	queue   *queue        // nil: no claim
+	flow    *flow         // of the client, in the queue
+	charged time.Duration // to the flow's time in advance
+	granted chan struct{} // receives a value when the place is granted
 }
 
-// maxFlows bounds the clients that a queue remembers though they have no turns.
+// maxFlows bounds the flows that a queue keeps for clients without turns.
 const maxFlows = 16 << 10
 
-// flowOf finds or makes the flow of a client.
+// flowOf finds or creates a client's flow.
 func (q *queue) flowOf(c Client) *flow {
 	if f := q.flows[c]; f != nil {
 		return f
@@ -64,7 +64,7 @@ func (q *queue) flowOf(c Client) *flow {
 	return f
 }
 
-// forget forgets the clients without turns. What they have used beyond their share is forgotten too.
+// forget deletes the flows of clients without turns, and with them any excess use.
 func (q *queue) forget() {
 	for c, f := range q.flows {
 		if f.idle() {
@@ -75,7 +75,7 @@ func (q *queue) forget() {
 
 func (f *flow) idle() bool { return f.running == 0 && len(f.waiting) == 0 }
 
-// take gives a client's claim a place, unless it has to wait.
+// take grants a claim a place, or enqueues it and returns false.
 func (q *queue) take(c *claim, by Client) bool {
 	if q.try(c, by) {
 		return true
@@ -86,7 +86,7 @@ func (q *queue) take(c *claim, by Client) bool {
 	return false
 }
 
-// enqueue puts a claim at a place among those of its client that wait.
+// enqueue inserts a claim at an index among its client's waiting claims.
 func (q *queue) enqueue(c *claim, at int) {
 	if c.granted == nil {
 		c.granted = make(chan struct{}, 1)
@@ -96,15 +96,15 @@ func (q *queue) enqueue(c *claim, at int) {
 	q.settle(c.flow)
 }
 
-// again takes a place back whose turn has used so much, for a claim that waits for the next. It comes before the others
-// of its client: so of a client's requests one ends after the other, and not all at the end.
+// again ends a turn that used the given time and enqueues its claim for the next one, before the client's other claims.
+// A client's requests thus finish one after another, rather than all at the end.
 func (q *queue) again(c *claim, used time.Duration) {
 	q.end(c, used)
 	q.enqueue(c, 0)
 	q.next()
 }
 
-// end ends the turn of a claim, which has used so much.
+// end ends a claim's turn, which used the given time.
 func (q *queue) end(c *claim, used time.Duration) {
 	f := c.flow
 	f.time += used - c.charged
@@ -113,7 +113,7 @@ func (q *queue) end(c *claim, used time.Duration) {
 	q.running--
 }
 
-// try is take that does not wait.
+// try is like take, but does not enqueue the claim.
 func (q *queue) try(c *claim, by Client) bool {
 	f := q.flowOf(by)
 	if q.running >= q.limit || len(q.ready) > 0 || !q.admits(f) {
@@ -126,8 +126,8 @@ func (q *queue) try(c *claim, by Client) bool {
 
 func (q *queue) admits(f *flow) bool { return q.perClient == 0 || f.running < q.perClient }
 
-// grant gives a claim its place. The slice is charged in advance, so that a client does not get all places while
-// it is not known what its turns use.
+// grant grants a claim a place. The slice is charged in advance, so that a client cannot take all places while its use
+// is unknown.
 func (q *queue) grant(c *claim) {
 	f := c.flow
 	f.time = max(f.time, q.virtual)
@@ -138,14 +138,14 @@ func (q *queue) grant(c *claim) {
 	c.charged = q.slice
 }
 
-// give takes a place back whose turn has used so much, and gives it to who is next.
+// give releases the place of a turn that used the given time, and grants it to the next claim.
 func (q *queue) give(c *claim, used time.Duration) {
 	f := c.flow
 	q.end(c, used)
 	c.queue, c.flow = nil, nil
 	q.settle(f)
 	q.next()
-	if q.running == 0 && q.waiting == 0 { // nobody has used more than another any more
+	if q.running == 0 && q.waiting == 0 { // no client has an excess any more
 		clear(q.flows)
 		q.virtual = 0
 	}
@@ -157,7 +157,7 @@ func (q *queue) give(c *claim, used time.Duration) {
 	}
 }
 
-// next gives free places to those whose turn it is.
+// next grants free places to the ready claims.
 func (q *queue) next() {
 	for q.running < q.limit && len(q.ready) > 0 {
 		f := q.ready[0]
@@ -171,7 +171,7 @@ func (q *queue) next() {
 	}
 }
 
-// leave takes a waiting claim out. It reports false where the claim has got its place meanwhile.
+// leave removes a waiting claim. It returns false if the claim was granted meanwhile.
 func (q *queue) leave(c *claim) bool {
 	f := c.flow
 	i := slices.Index(f.waiting, c)
@@ -185,7 +185,7 @@ func (q *queue) leave(c *claim) bool {
 	return true
 }
 
-// settle puts a flow where it belongs: among the ready ones or not, and by its time.
+// settle updates a flow's membership and position in ready.
 func (q *queue) settle(f *flow) {
 	ready := len(f.waiting) > 0 && q.admits(f)
 	switch {
@@ -201,7 +201,7 @@ func (q *queue) settle(f *flow) {
 	}
 }
 
-// flowHeap has the flow first whose next turn begins first.
+// flowHeap is a heap of flows, ordered by the virtual start of their next turns.
 type flowHeap []*flow
 
 func (h flowHeap) Len() int { return len(h) }

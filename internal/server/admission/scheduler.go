@@ -8,30 +8,30 @@ import (
 )
 
 const (
-	// shortSlice is how long a turn may last as short work, longSlice how long before long work of others has its turn.
+	// shortSlice is the slice of short work; longSlice is the slice of long work.
 	shortSlice = 2 * time.Millisecond
 	longSlice  = 5 * time.Millisecond
-	// shortPerCore is how many short pieces of work compute at a time for each core: one, and one while that one waits
+	// shortPerCore is the number of short turns per core: one that computes, and one that runs while the first waits
 	// for the disk.
 	shortPerCore = 2
-	// largePieces is how many pieces of work that hold much memory have begun at a time: a whole block each at most.
+	// largePieces is how many pieces of work that hold much memory run concurrently: each holds at most a whole block.
 	largePieces = 2
-	// look is how often a turn that waits asks whether its client is still there.
+	// look is the interval at which a waiting turn checks whether its client has gone.
 	look = 50 * time.Millisecond
 )
 
-// Scheduler shares the processor out. It is safe for concurrent use.
+// Scheduler shares the processor among clients. It is safe for concurrent use.
 type Scheduler struct {
 	cores   int
 	dropped atomic.Uint64
 
-	mu          sync.Mutex // guards what follows, and the queues
-	reserved    int        // pieces of work that come before all of it
+	mu          sync.Mutex // guards the fields below, and the queues
+	reserved    int        // pieces of work in progress that take precedence
 	short, long *queue
-	large       *queue // of long work that holds much memory
+	large       *queue // for long work that holds much memory
 }
 
-// New returns a scheduler for a machine with so many cores.
+// New returns a scheduler for a machine with the given number of cores.
 func New(cores int) *Scheduler {
 	s := &Scheduler{cores: max(1, cores)}
 	s.short = s.newQueue(shortSlice, shortPerCore*s.cores)
@@ -46,8 +46,8 @@ func (s *Scheduler) newQueue(slice time.Duration, limit int) *queue {
 	return &queue{scheduler: s, slice: slice, limit: limit, flows: map[Client]*flow{}}
 }
 
-// Reserve keeps a core from free work where that begins, until that ends: for making and importing blocks. Turns that
-// run go on to the end of their slice.
+// Reserve keeps a core free of short work while blocks are made or imported: call it with true when that begins and
+// with false when it ends. Running turns last to the end of their slice.
 func (s *Scheduler) Reserve(begins bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,21 +63,21 @@ func (s *Scheduler) Reserve(begins bool) {
 	s.short.next()
 }
 
-// Lane is where work of one kind runs: it implements jsonrpc.Turns. A nil *Lane bounds nothing.
+// Lane runs work of one kind. It implements jsonrpc.Turns. A nil *Lane has no bounds.
 type Lane struct {
 	scheduler *Scheduler
 	class     *queue
-	kind      *queue // nil where only the class bounds it
+	kind      *queue // nil if only the class bounds the work
 }
 
-// Short is the lane of work that mostly takes less than a slice.
+// Short returns the lane for work that mostly takes less than a slice.
 func (s *Scheduler) Short() *Lane { return &Lane{scheduler: s, class: s.short} }
 
-// Long is the lane of work that takes more.
+// Long returns the lane for longer work.
 func (s *Scheduler) Long() *Lane { return &Lane{scheduler: s, class: s.long} }
 
-// Kind is the lane l for work that takes so much memory that only count pieces of it may have begun, perClient of them
-// for one client; 0: all.
+// Kind returns a lane like l for work that takes much memory. At most count pieces of it may be in progress, and
+// perClient of one client; 0: no limit per client.
 func (l *Lane) Kind(count, perClient int) *Lane {
 	s := l.scheduler
 	kind := s.newQueue(l.class.slice, max(1, count))
@@ -85,7 +85,7 @@ func (l *Lane) Kind(count, perClient int) *Lane {
 	return &Lane{scheduler: s, class: l.class, kind: kind}
 }
 
-// Enter waits until it is the turn of ctx, which has none yet. It fails with the cause why ctx ended, or with [ErrGone].
+// Enter waits for the turn of ctx, which must not have begun. It fails with the cause of ctx's end, or with [ErrGone].
 // Work of a context without a turn is the node's own, and does not wait.
 func (l *Lane) Enter(ctx context.Context) error {
 	t := turnOf(ctx)
@@ -120,10 +120,10 @@ func (l *Lane) leave(t *Turn) {
 	t.used = 0
 }
 
-// Yield is [Yield].
+// Yield calls [Yield].
 func (l *Lane) Yield(ctx context.Context) error { return Yield(ctx) }
 
-// Run calls f in a turn of ctx, which has none yet. The error is that of Enter.
+// Run calls f in a turn of ctx, which must not have begun. Its errors are those that Enter returns.
 func (l *Lane) Run(ctx context.Context, f func()) error {
 	if err := l.Enter(ctx); err != nil {
 		return err
@@ -133,8 +133,8 @@ func (l *Lane) Run(ctx context.Context, f func()) error {
 	return nil
 }
 
-// TryRun calls f, with a context for a goroutine of its own, if a turn of the client of ctx can begin at once. It
-// reports whether one could.
+// TryRun calls f if a turn of the client of ctx can begin at once, with a context for use in a goroutine of its own. It
+// reports whether it called f.
 func (l *Lane) TryRun(ctx context.Context, f func(context.Context)) bool {
 	t := turnOf(ctx)
 	if l == nil || t == nil {
@@ -167,7 +167,7 @@ func (s *Scheduler) try(t *Turn, l *Lane) bool {
 	return false
 }
 
-// wait waits for a place of q.
+// wait waits for a place in q.
 func (s *Scheduler) wait(ctx context.Context, t *Turn, q *queue, c *claim) error {
 	s.mu.Lock()
 	granted := q.take(c, t.Client)
@@ -178,7 +178,7 @@ func (s *Scheduler) wait(ctx context.Context, t *Turn, q *queue, c *claim) error
 	return s.stay(ctx, t, c)
 }
 
-// stay waits until a claim has its place. On an error it has none, and waits for none.
+// stay waits until a claim is granted. After an error the claim is neither granted nor waiting.
 func (s *Scheduler) stay(ctx context.Context, t *Turn, c *claim) error {
 	err := s.granted(ctx, t, c)
 	if err == nil {
@@ -186,14 +186,14 @@ func (s *Scheduler) stay(ctx context.Context, t *Turn, c *claim) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !c.queue.leave(c) { // it got the place just now
+	if !c.queue.leave(c) { // it was granted just now
 		<-c.granted
 		c.queue.give(c, 0)
 	}
 	return err
 }
 
-// granted waits until a claim is granted. It fails when ctx ends or the client has gone before.
+// granted waits until a claim is granted. It fails if ctx ends or the client goes first.
 func (s *Scheduler) granted(ctx context.Context, t *Turn, c *claim) error {
 	ticker := time.NewTicker(look)
 	defer ticker.Stop()
@@ -203,7 +203,7 @@ func (s *Scheduler) granted(ctx context.Context, t *Turn, c *claim) error {
 			if !t.gone() {
 				return nil
 			}
-			c.granted <- struct{}{} // for whoever gives the place back
+			c.granted <- struct{}{} // stay takes it to give the place back
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-ticker.C:
@@ -218,7 +218,7 @@ func (s *Scheduler) granted(ctx context.Context, t *Turn, c *claim) error {
 
 func (t *Turn) gone() bool { return t.Waiter != nil && t.Waiter.Gone() }
 
-// giveBack gives the place of a claim back, if it has one.
+// giveBack releases the place of a claim, if it has one.
 func (s *Scheduler) giveBack(c *claim, used time.Duration) {
 	if c.queue == nil {
 		return
@@ -228,8 +228,8 @@ func (s *Scheduler) giveBack(c *claim, used time.Duration) {
 	c.queue.give(c, used)
 }
 
-// again ends a slice of a turn and begins the next, of long work, when it is its turn. After an error of ctx or of its
-// client the work ends: it may have no place any more.
+// again ends a slice of a turn and waits for the next one, as long work. After an error, of ctx or because the client
+// has gone, the turn may have no place, and the work must end.
 func (s *Scheduler) again(ctx context.Context, t *Turn) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -253,7 +253,7 @@ func (s *Scheduler) again(ctx context.Context, t *Turn) error {
 	return err
 }
 
-// goOn begins another slice of a turn, of long work.
+// goOn begins another slice of a turn, as long work.
 func (s *Scheduler) goOn(ctx context.Context, t *Turn) error {
 	err := s.wait(ctx, t, s.long, &t.class)
 	if err == nil {
@@ -262,8 +262,8 @@ func (s *Scheduler) goOn(ctx context.Context, t *Turn) error {
 	return err
 }
 
-// Wait calls f, which waits for something else than a turn. If ctx has a turn it ends before, and begins again, as long
-// work, after f. The error is that of f, or that of [Yield].
+// Wait calls f, which waits for something other than a turn. A turn of ctx ends before f and begins again after it, as
+// long work. The error is from f, or as [Yield] returns it.
 func Wait(ctx context.Context, f func() error) error {
 	t := turnOf(ctx)
 	if t == nil || t.class.queue == nil {
@@ -277,14 +277,14 @@ func Wait(ctx context.Context, f func() error) error {
 	return s.goOn(ctx, t)
 }
 
-// Stats are a scheduler's numbers.
+// Stats holds a scheduler's numbers.
 type Stats struct {
 	Short, Long Load
-	Dropped     uint64 // pieces of work whose client had gone, ever
+	Dropped     uint64 // pieces of work whose client had gone, since the start
 }
 
-// Load is what a class has at present, and what it has used, ever: of short work the time that passed, of long work
-// processor time.
+// Load holds the present turns of a class, and the time used since the start: elapsed time for short work, processor
+// time for long work.
 type Load struct {
 	Running, Waiting int
 	Used             time.Duration
@@ -303,7 +303,7 @@ func (s *Scheduler) Stats() Stats {
 
 func (q *queue) load() Load { return Load{q.running, q.waiting, q.used} }
 
-// Running is how many turns the lane's kind has at present, or its class where it has none.
+// Running returns the number of present turns of the lane's kind or, if it has none, of its class.
 func (l *Lane) Running() int {
 	if l == nil {
 		return 0

@@ -10,35 +10,35 @@ import (
 	"github.com/cairn-chain/cairn/internal/machine"
 )
 
-// Client is who work is done for. The zero value is a client of its own: the node itself.
+// Client identifies a client of the scheduler. The zero value is a client of its own: the node itself.
 type Client struct {
 	Place netip.Addr // an IPv4 address, or an IPv6 network of 64 bits
 	Key   string     // name of its API key, or empty
 }
 
-// ErrGone is why work is not done, or not finished: nobody waits for it any more. It is a context.Canceled.
+// ErrGone is returned when work is dropped because its client has gone. It wraps context.Canceled.
 var ErrGone = fmt.Errorf("admission: the client has gone: %w", context.Canceled)
 
-// Waiter is who waits for the work of a turn.
+// Waiter is the client side of a turn.
 type Waiter interface {
-	// Gone reports whether nobody waits any more.
+	// Gone reports whether the client has gone.
 	Gone() bool
-	// Used is told what processor time long work has used. Goroutines that help may say it.
+	// Used reports the processor time of a slice of long work. Helper goroutines may call it.
 	Used(time.Duration)
 }
 
-// Turn is what the work of one request has of the processor. It is for one goroutine.
+// Turn is one request's share of the processor. It is not safe for concurrent use.
 type Turn struct {
 	Client Client
-	Waiter Waiter // for the work; nil: it is not known
+	Waiter Waiter // may be nil
 
-	kind, class claim // class is of short or long work
+	kind, class claim // kind limits work of one kind, class is short or long work
 	began       time.Time
-	at          time.Duration // of the thread's clock when its slice of long work began
-	used        time.Duration // in all slices that have ended
+	at          time.Duration // thread clock at the start of the slice of long work
+	used        time.Duration // in all completed slices
 }
 
-// TurnKey is the key under which the context of a request has its *Turn.
+// TurnKey is the context key of a request's *Turn.
 type TurnKey struct{}
 
 func turnOf(ctx context.Context) *Turn {
@@ -46,7 +46,7 @@ func turnOf(ctx context.Context) *Turn {
 	return t
 }
 
-// with is a context with a turn of its own, of the same client, for a goroutine that helps.
+// with is a context that carries a helper goroutine's own turn for the same client.
 type with struct {
 	context.Context
 	turn Turn
@@ -60,7 +60,7 @@ func (w *with) Value(key any) any {
 	return w.Context.Value(key)
 }
 
-// begin starts a slice in the class whose place the turn has.
+// begin starts a slice. The turn must have a place in its class.
 func (t *Turn) begin() {
 	t.began = time.Now()
 	if t.class.queue.metered {
@@ -69,13 +69,13 @@ func (t *Turn) begin() {
 	}
 }
 
-// end ends the slice and returns what it used: of long work processor time, which it charges, of short work the time
-// that passed. A thread's clock would cost short work a tenth of what it does, and the time that passes is not its own
-// fault: so short work is not charged.
+// end ends the slice and returns the time used. For long work that is processor time, which it charges to the waiter.
+// For short work it is elapsed time: reading a thread's clock would cost short work a tenth of its time. Elapsed time
+// is not the client's fault, so short work is not charged.
 func (t *Turn) end() (used time.Duration) {
 	used = time.Since(t.began)
 	if t.class.queue.metered {
-		if now := machine.ThreadTime(); now > 0 { // 0: it is not known on this system
+		if now := machine.ThreadTime(); now > 0 { // 0 if the system has no such clock
 			used = now - t.at
 		}
 		runtime.UnlockOSThread()
@@ -87,9 +87,9 @@ func (t *Turn) end() (used time.Duration) {
 	return used
 }
 
-// Yield lets others have their turn, where the slice of the turn of ctx is used up. It returns nil when the work may go
-// on, [ErrGone] if nobody waits for it any more, or the cause why ctx ended. It is to be asked every millisecond or
-// so, and costs less than 100 ns where the slice is not used up. It may be asked without a turn.
+// Yield lets others have their turn if the slice of the turn of ctx is used up. It returns nil if the work may go on,
+// [ErrGone] if its client has gone, or the cause of ctx's end. Call it about every millisecond; it costs less than 100
+// ns while the slice lasts. Without a turn in ctx, it does nothing.
 func Yield(ctx context.Context) error {
 	t := turnOf(ctx)
 	if t == nil || t.class.queue == nil || time.Since(t.began) < t.class.queue.slice {
@@ -98,8 +98,8 @@ func Yield(ctx context.Context) error {
 	return t.class.queue.scheduler.again(ctx, t)
 }
 
-// Heavy makes long work of what the turn of ctx goes on with: its handler knows that it takes more than a slice of short
-// work. The error is as that of [Yield].
+// Heavy turns the rest of the work of ctx into long work, for handlers that know that it takes more than a slice of
+// short work. Its errors are those that [Yield] returns.
 func Heavy(ctx context.Context) error {
 	t := turnOf(ctx)
 	if t == nil || t.class.queue == nil || t.class.queue.metered {
@@ -108,8 +108,8 @@ func Heavy(ctx context.Context) error {
 	return t.class.queue.scheduler.again(ctx, t)
 }
 
-// Large is [Heavy] for work that holds much memory from now on until its turn ends. Few pieces of such work have begun at
-// a time, and one of a client.
+// Large is like [Heavy], for work that holds much memory until its turn ends. Only a few pieces of such work run
+// concurrently, and one for each client.
 func Large(ctx context.Context) error {
 	t := turnOf(ctx)
 	if t == nil || t.class.queue == nil || t.kind.queue != nil {

@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// cachedBlocks is how many of the newest blocks are rendered once for all. Whoever is further behind renders for
-	// itself.
+	// cachedBlocks is how many of the newest blocks are rendered once for all subscribers. Those further behind render
+	// for themselves.
 	cachedBlocks = 16
-	// cacheBytes bounds what is kept of them, but for the newest of each kind.
+	// cacheBytes bounds the size of the cache, not counting the newest entry of each kind.
 	cacheBytes = 32 << 20
 )
 
-// errGone is the error of a block that a development chain took back meanwhile.
+// errGone is returned for a block that is not in the chain: a development chain may have been reverted meanwhile.
 var errGone = errors.New("the block is gone")
 
-// kind is what of a block is shared.
+// kind is a kind of shared content of a block.
 type kind int
 
 const (
@@ -31,35 +31,35 @@ const (
 	payments
 )
 
-// renderer makes what is shared of a block, and says how many bytes it takes.
+// renderer renders the shared content of a block and returns its size in bytes.
 type renderer struct {
-	kept   int // of the newest blocks
+	kept   int // number of newest blocks kept
 	render func(types.Height) (value any, bytes int, err error)
 }
 
-// cache renders what subscribers want of each of the newest blocks once for all of them.
+// cache renders each of the newest blocks once for all subscribers.
 type cache struct {
 	chain Chain
 	kinds map[kind]renderer
 	limit int
 
-	mu      sync.Mutex // guards what follows, and the entries
+	mu      sync.Mutex // guards the fields below, and the entries
 	entries map[cacheKey]*cacheEntry
-	order   []cacheKey // of entries, oldest first
+	order   []cacheKey // keys of entries, oldest first
 	bytes   int
 }
 
 type cacheKey struct {
 	kind kind
-	hash types.BlockHash // and not the height: a development chain may have another block there soon
+	hash types.BlockHash // not the height: a development chain may soon have another block there
 }
 
 type cacheEntry struct {
 	height types.Height
 	once   sync.Once
-	value  any // nil before it is rendered, and after it had to go
+	value  any // nil before it is rendered, and after it was dropped
 	bytes  int
-	gone   bool // it had to go, and is not rendered again: that would take another's place
+	gone   bool // dropped, and not rendered again: that would take another's place
 	err    error
 }
 
@@ -67,8 +67,8 @@ func newCache(c Chain, limit int, kinds map[kind]renderer) *cache {
 	return &cache{chain: c, kinds: kinds, limit: limit, entries: make(map[cacheKey]*cacheEntry)}
 }
 
-// shared returns what is rendered of a block for all, [errGone] where there is no block. It reports false where the
-// block is not among the newest that are kept: then who wants it renders for itself, in its turn.
+// shared returns the shared content of a block, or [errGone] if there is no such block. It returns false if the block
+// is not among the newest that are kept: then the subscriber renders it in its own turn.
 func shared[T any](c *cache, of kind, height types.Height) (value T, ok bool, err error) {
 	found, err := c.get(of, height)
 	if err != nil || found == nil {
@@ -125,10 +125,10 @@ func (c *cache) make(e *cacheEntry, key cacheKey) any {
 	return value
 }
 
-// hash is the hash of the block of a height. That of the head is at hand: everyone asks for it at once.
+// hash returns the hash of the block at a height. The head's hash needs no read: all subscribers ask for it at once.
 func (c *cache) hash(height types.Height) (types.BlockHash, error) {
 	hash := c.chain.HeadHash()
-	if c.chain.Head().Header.Height == height && c.chain.HeadHash() == hash { // all three of one head
+	if c.chain.Head().Header.Height == height && c.chain.HeadHash() == hash { // all three belong to one head
 		return hash, nil
 	}
 	header, err := c.chain.Header(height)
@@ -138,7 +138,7 @@ func (c *cache) hash(height types.Height) (types.BlockHash, error) {
 	return header.Header.Hash(), err
 }
 
-// entry finds or makes the entry of a block.
+// entry finds or creates the entry of a block.
 func (c *cache) entry(key cacheKey, height types.Height) (e *cacheEntry, value any, gone bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -164,7 +164,8 @@ func (c *cache) entry(key cacheKey, height types.Height) (e *cacheEntry, value a
 	return e, nil, false
 }
 
-// shrink drops the lowest blocks until the rest has room. The newest of each kind stays: all want it at once.
+// shrink drops the lowest blocks until the cache is within its limit. It keeps the newest of each kind: all subscribers
+// want that at once.
 func (c *cache) shrink() {
 	for c.bytes > c.limit {
 		var newest [payments + 1]types.Height
@@ -189,7 +190,7 @@ func (c *cache) drop(e *cacheEntry) {
 	e.value, e.bytes, e.gone = nil, 0, true
 }
 
-// rendered gives the JSON of what a block is found as.
+// rendered returns a renderer for the JSON of the blocks that find returns.
 func rendered(find func(types.Height) (*api.Block, error)) func(types.Height) (any, int, error) {
 	return func(height types.Height) (any, int, error) {
 		block, err := find(height)

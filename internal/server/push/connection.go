@@ -160,7 +160,7 @@ func (c *connection) receive(ticket Ticket) ([]byte, bool) {
 	reserved := ticket.Reserve(c.work, c.server.config.MaxRequestBytes)
 	c.busy.Store(false)
 	if !reserved {
-		_, _ = io.Copy(io.Discard, io.LimitReader(message, most)) // a client that still writes would not read the reason
+		_, _ = io.Copy(io.Discard, io.LimitReader(message, most)) // or the client would not read the reason
 		c.close(websocket.StatusTryAgainLater, "the node has no memory for a message of that size at present")
 		return nil, false
 	}

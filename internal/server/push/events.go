@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// quietBlocks is how many blocks with nothing for it a subscription passes at most until it tells how far it is.
+	// quietBlocks bounds the blocks without matches that a subscription passes before it reports its progress.
 	quietBlocks = 256
-	// eventPieceBytes bounds the events that a subscriber that is behind gets in one turn, as JSON, and eventPieceMemory
-	// what it takes to read and render them: one more event may come, with all else of its receipt.
+	// eventPieceBytes bounds the JSON of the events sent in one turn to a subscriber that is behind. eventPieceMemory
+	// bounds the memory for reading and rendering them: one more event may come, with the rest of its receipt.
 	eventPieceBytes  = 128 << 10
 	eventPieceMemory = 4 * eventPieceBytes
-	// freeMatches is how many events of a block a subscriber compares without a turn of its client's.
+	// freeMatches is how many events of a block a subscription compares without a turn.
 	freeMatches = 512
 )
 
-// blockEvents are all events of a block, and their JSON, with what finds those of a contract or name.
+// blockEvents holds all events of a block and their JSON, indexed by contract and by name.
 type blockEvents struct {
 	events     []renderedEvent
 	ofContract map[types.ContractID][]uint32
@@ -33,7 +33,7 @@ type renderedEvent struct {
 	json  []byte
 }
 
-// eventOverhead is about what a renderedEvent takes besides its JSON and data, in bytes.
+// eventOverhead is roughly the size of a renderedEvent in bytes, excluding its JSON and data.
 const eventOverhead = 640
 
 func (s *Server) renderEvents(height types.Height) (any, int, error) {
@@ -63,7 +63,7 @@ func (s *Server) renderEvents(height types.Height) (any, int, error) {
 	return b, bytes, nil
 }
 
-// candidates are the places of the events that may match a filter; all is true where every one may.
+// candidates returns the indices of the events that may match a filter, or all if every event may.
 func (b *blockEvents) candidates(f *api.SubscriptionFilter) (places []uint32, all bool) {
 	all = true
 	if f.ContractID != nil {
@@ -77,7 +77,7 @@ func (b *blockEvents) candidates(f *api.SubscriptionFilter) (places []uint32, al
 	return places, all
 }
 
-// matching are the places of the events that match a filter.
+// matching returns the indices of the events that match a filter.
 func (b *blockEvents) matching(f *api.SubscriptionFilter) (found []uint32) {
 	places, all := b.candidates(f)
 	count := len(places)
@@ -100,10 +100,10 @@ func (b *blockEvents) matching(f *api.SubscriptionFilter) (found []uint32) {
 type eventFeed struct {
 	*subscription
 	filter api.SubscriptionFilter
-	after  chain.Position  // all up to it that matches was sent
-	on     types.BlockHash // the block of that; zero where it is not known
-	told   types.Height    // that the client knows it has come to
-	live   bool            // it has been at the head
+	after  chain.Position  // all matching events up to here were sent
+	on     types.BlockHash // block of after; zero if unknown
+	told   types.Height    // progress that the client knows of
+	live   bool            // has reached the head
 }
 
 func (s *Server) prepareEvents(sub *subscription, f api.SubscriptionFilter) error {
@@ -130,7 +130,7 @@ func (s *Server) prepareEvents(sub *subscription, f api.SubscriptionFilter) erro
 	return nil
 }
 
-// stand notes which block has the height up to which all was sent.
+// stand records the block at the height up to which everything was sent.
 func (f *eventFeed) stand(height types.Height) error {
 	hash, err := f.connection.server.cache.hash(height)
 	if errors.Is(err, chain.ErrPruned) {
@@ -140,7 +140,7 @@ func (f *eventFeed) stand(height types.Height) error {
 	return err
 }
 
-// stands returns errReverted where that block is not of the chain any more: what was sent may not be, either.
+// stands returns errReverted if that block has left the chain: events that were sent may have left it too.
 func (f *eventFeed) stands() error {
 	if f.on == (types.BlockHash{}) {
 		return nil
@@ -150,16 +150,16 @@ func (f *eventFeed) stands() error {
 		return errReverted
 	}
 	if errors.Is(err, chain.ErrPruned) && f.after == chain.EndOfEvents(f.after.Height) {
-		return nil // nothing more comes of it
+		return nil // the block has nothing more to send
 	}
 	return err
 }
 
-// run sends what there is, and what comes.
+// run sends past events and then new ones.
 func (f *eventFeed) run(ctx context.Context) error {
 	follows := f.connection.server.config.Chain
 	for ctx.Err() == nil {
-		seen := follows.HeadHash() // before the head: if that changes in between, the wait below is none
+		seen := follows.HeadHash() // read before the head: if it changes in between, WaitHead returns at once
 		head, next := follows.Head().Header.Height, f.after.NextEvent()
 		f.next.Store(uint64(next))
 		err := f.stands()
@@ -180,7 +180,7 @@ func (f *eventFeed) run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// tell sends how far the subscription is, if it is asked to and the client has not heard for long.
+// tell sends the subscription's progress if the client asked for it, and either now is set or the last report is old.
 func (f *eventFeed) tell(ctx context.Context, now bool) error {
 	reached := f.after.Height
 	if !f.filter.Progress || reached <= f.told || f.after != chain.EndOfEvents(reached) ||
@@ -195,8 +195,8 @@ func (f *eventFeed) tell(ctx context.Context, now bool) error {
 	return err
 }
 
-// quiet is how many blocks a subscription passes until it tells how far it is. Where blocks are pruned they are few
-// enough that whoever comes back some blocks later still finds what comes next.
+// quiet returns how many blocks a subscription passes before it reports its progress. On a pruned chain they are few
+// enough that a client that reconnects some blocks later can still resume.
 func (s *Server) quiet() types.Height {
 	head, oldest := s.config.Chain.Head().Header.Height, s.config.Chain.OldestHeight()
 	if oldest == 0 {
@@ -205,7 +205,7 @@ func (s *Server) quiet() types.Height {
 	return max(1, min(quietBlocks, (head-min(head, oldest))/4))
 }
 
-// goOn sends a piece of what there is from a block on: what all share of that block, or what an index has.
+// goOn sends a piece of the events from block next on, from the shared block or from an index.
 func (f *eventFeed) goOn(ctx context.Context, next types.Height) error {
 	block, ok, err := shared[*blockEvents](f.connection.server.cache, events, next)
 	if err != nil {
@@ -235,7 +235,8 @@ func (f *eventFeed) goOn(ctx context.Context, next types.Height) error {
 	return f.tell(ctx, false)
 }
 
-// matching are the events of a shared block that match, looked for in a turn of the client's where there are many.
+// matching returns the indices of a shared block's matching events. It takes a turn of the client if there are many
+// candidates.
 func (f *eventFeed) matching(ctx context.Context, block *blockEvents) ([]uint32, error) {
 	places, all := block.candidates(&f.filter)
 	if len(places) <= freeMatches && (!all || len(block.events) <= freeMatches) {
@@ -246,7 +247,7 @@ func (f *eventFeed) matching(ctx context.Context, block *blockEvents) ([]uint32,
 	return inTurn(ctx, ticket, 0, func(context.Context) ([]uint32, error) { return block.matching(&f.filter), nil })
 }
 
-// catchUp sends a piece of what an index of events has, which may be nothing.
+// catchUp sends a piece of events from an index. The piece may be empty.
 func (f *eventFeed) catchUp(ctx context.Context) error {
 	var reached chain.Position
 	found := 0

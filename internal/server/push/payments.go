@@ -14,32 +14,32 @@ import (
 )
 
 const (
-	// paymentBlocks is how many of the newest blocks are read once for all subscribers. Who is further behind has an index
-	// of its accounts read for itself, and so is not slower for what others are paid.
+	// paymentBlocks is how many of the newest blocks are read once for all subscribers. A subscription further behind
+	// reads an index of its own accounts, so that payments to others do not slow it down.
 	paymentBlocks = 4
-	// paymentWork bounds the transactions that are read in one turn of a subscriber that is behind. Each account has a row
-	// looked for, too: with many accounts as many transactions are read.
+	// paymentWork bounds the transactions read in one turn of a subscription that is behind. Each account costs the
+	// look-up of a row, so with many accounts the bound is their number.
 	paymentWork = 256
-	// smallPage is how many payments a page has at most that is rendered without a turn, and paymentMemory what it takes
-	// to render each.
+	// smallPage is the greatest number of payments in a page that is rendered without a turn; paymentMemory is the
+	// memory for rendering one.
 	smallPage     = 16
 	paymentMemory = 2 << 10
-	// accountBytes is what a filter keeps for each account.
+	// accountBytes is the size of an account in a filter.
 	accountBytes = 80
 )
 
-// errReverted is the error of a subscription whose last block was taken back.
+// errReverted is returned when the last block of a subscription was reverted.
 var errReverted = errors.New("the chain was taken back")
 
-// blockPayments are all payments of a block, with what finds those of an account.
+// blockPayments holds all payments of a block, indexed by account.
 type blockPayments struct {
 	header   types.Header
 	hash     types.BlockHash
 	payments []chain.Payment
-	parties  []party // ascending
+	parties  []party // in ascending order
 }
 
-// party is the beginning of the account that made or got a payment.
+// party is the prefix of an account that sent or received a payment.
 type party struct {
 	account uint64
 	payment uint32
@@ -57,7 +57,7 @@ func (p party) compare(other party) int {
 
 func beginning(account types.Account) uint64 { return binary.BigEndian.Uint64(account[:]) }
 
-// readPayments reads what is asked of a block once for all subscribers.
+// readPayments reads a block's payments once for all subscribers.
 func (s *Server) readPayments(height types.Height) (any, int, error) {
 	header, payments, err := s.config.Chain.BlockPayments(height)
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *Server) readPayments(height types.Height) (any, int, error) {
 	return b, cap(b.payments)*int(unsafe.Sizeof(chain.Payment{})) + cap(b.parties)*int(unsafe.Sizeof(party{})), nil
 }
 
-// of are the payments that a filter asks for, in their order, from a cursor on.
+// of returns the payments that match a filter, in order, after a cursor.
 func (b *blockPayments) of(f *chain.PaymentFilter, after *chain.PaymentCursor) (found []*chain.Payment) {
 	take := func(i uint32) {
 		p := &b.payments[i]
@@ -100,12 +100,12 @@ func (b *blockPayments) of(f *chain.PaymentFilter, after *chain.PaymentCursor) (
 	return found
 }
 
-// paymentFeed is a subscription to payments. It sends pages, each with the cursor of all that it covers.
+// paymentFeed is a subscription to payments. It sends pages, each with a cursor for everything that it covers.
 type paymentFeed struct {
 	*subscription
 	filter chain.PaymentFilter
-	after  *chain.PaymentCursor // of all that was sent; nil before the oldest block
-	told   types.Height         // that the last page has come to
+	after  *chain.PaymentCursor // everything up to here was sent; nil before the oldest block
+	told   types.Height         // height of the last page
 	live   bool                 // the last page was complete
 }
 
@@ -134,7 +134,7 @@ func (s *Server) preparePayments(sub *subscription, f api.SubscriptionFilter) (e
 	return nil
 }
 
-// run sends where the subscription begins, what there is, and what comes.
+// run sends the starting cursor, then past payments, then new ones.
 func (f *paymentFeed) run(ctx context.Context) error {
 	follows := f.connection.server.config.Chain
 	if f.after != nil {
@@ -144,7 +144,7 @@ func (f *paymentFeed) run(ctx context.Context) error {
 		}
 	}
 	for ctx.Err() == nil {
-		seen := follows.HeadHash() // before the head: if that changes in between, the wait below is none
+		seen := follows.HeadHash() // read before the head: if it changes in between, WaitHead returns at once
 		head, next := follows.Head().Header.Height, types.Height(f.next.Load())
 		err := f.stands()
 		switch {
@@ -154,14 +154,14 @@ func (f *paymentFeed) run(ctx context.Context) error {
 		default:
 			err = f.goOn(ctx, next, head)
 		}
-		if err != nil && !errors.Is(err, errGone) { // what is gone, stands finds out
+		if err != nil && !errors.Is(err, errGone) { // after errGone, stands finds out
 			return err
 		}
 	}
 	return ctx.Err()
 }
 
-// stands returns errReverted where the block that the subscription has come to is not of the chain any more.
+// stands returns errReverted if the last block of the subscription has left the chain.
 func (f *paymentFeed) stands() error {
 	if f.after == nil {
 		return nil
@@ -173,7 +173,7 @@ func (f *paymentFeed) stands() error {
 	return err
 }
 
-// goOn sends a piece of what there is from a block on: what all share of that block, or what an index has.
+// goOn sends a piece of the payments from block next on, from the shared block or from an index.
 func (f *paymentFeed) goOn(ctx context.Context, next, head types.Height) error {
 	block, ok, err := shared[*blockPayments](f.connection.server.cache, payments, next)
 	if err != nil {
@@ -185,7 +185,7 @@ func (f *paymentFeed) goOn(ctx context.Context, next, head types.Height) error {
 	return f.block(ctx, block, next, head)
 }
 
-// catchUp sends a piece of what is long there.
+// catchUp sends a piece of past payments from an index.
 func (f *paymentFeed) catchUp(ctx context.Context, next types.Height) error {
 	in := chain.PaymentRange{From: &next, After: f.after, Work: max(paymentWork, len(f.filter.Accounts))}
 	var end chain.PaymentsEnd
@@ -210,13 +210,13 @@ func (f *paymentFeed) catchUp(ctx context.Context, next types.Height) error {
 	return err
 }
 
-// quiet reports whether a page without payments that ends there need not be sent.
+// quiet reports whether an empty page that ends at end need not be sent.
 func (f *paymentFeed) quiet(end chain.PaymentsEnd) bool {
 	reached := end.Complete && !f.live
 	return !reached && end.Cursor.Height < f.told+f.connection.server.quiet()
 }
 
-// block sends what is asked of one of the newest blocks.
+// block sends the matching payments of one of the newest blocks.
 func (f *paymentFeed) block(ctx context.Context, b *blockPayments, height, head types.Height) error {
 	goesOn := b.header.Parent
 	if f.after != nil && f.after.Height == height {
@@ -244,8 +244,7 @@ func (f *paymentFeed) block(ctx context.Context, b *blockPayments, height, head 
 	return f.tell(ctx, b, found, end)
 }
 
-// matching are the payments of a shared block that are asked for, looked for in a turn of the client's where they may
-// be many.
+// matching returns the matching payments of a shared block. It takes a turn of the client if there may be many.
 func (f *paymentFeed) matching(ctx context.Context, b *blockPayments) ([]*chain.Payment, error) {
 	if f.filter.Accounts != nil || len(b.payments) <= freeMatches {
 		return b.of(&f.filter, f.after), nil
@@ -255,8 +254,8 @@ func (f *paymentFeed) matching(ctx context.Context, b *blockPayments) ([]*chain.
 	return inTurn(ctx, ticket, 0, func(context.Context) ([]*chain.Payment, error) { return b.of(&f.filter, f.after), nil })
 }
 
-// tell sends payments of a block as a page, after which the subscription goes on. A large page is rendered in a turn of
-// the client's.
+// tell sends payments of a block as a page and moves the subscription to end. A large page is rendered in a turn of the
+// client.
 func (f *paymentFeed) tell(
 	ctx context.Context, b *blockPayments, payments []*chain.Payment, end chain.PaymentsEnd,
 ) (err error) {
@@ -280,7 +279,7 @@ func (f *paymentFeed) tell(
 	return err
 }
 
-// come goes on after the end of a page, which was sent or passed.
+// come moves the subscription to the end of a page that was sent or passed over.
 func (f *paymentFeed) come(end chain.PaymentsEnd, sent bool) {
 	f.after = &end.Cursor
 	f.next.Store(uint64(end.Cursor.Next()))
