@@ -1,6 +1,6 @@
-// Package admin serves what an operator's tools ask: is the process alive, may it be sent traffic, how does it do. It
-// listens on an address of its own, and health and readiness take no lock of the chain. [New] is the one door of that
-// address: it says who may do what, whichever package serves it.
+// Package admin serves an operator's tools: health, readiness, metrics, profiles and backups. It listens on an address
+// of its own; health and readiness take no lock of the chain. All requests to that address pass through [New], which
+// enforces access for the routes of every package.
 package admin
 
 import (
@@ -9,36 +9,36 @@ import (
 	"net/http/pprof"
 )
 
-// Ready reports whether the node serves what it should, and if not, why.
+// Ready reports whether a condition holds, and if not, the reason.
 type Ready func() (ok bool, reason string)
 
-// Route is something that the admin address serves.
+// Route is a route of the admin address.
 type Route struct {
-	Pattern string // of [http.ServeMux], with the method
-	// Open tells that no token is needed: it only reads, and what it reads is no secret.
+	Pattern string // pattern of [http.ServeMux], with the method
+	// Open means that no token is needed: the route only reads, and reveals no secret.
 	Open  bool
 	Serve http.HandlerFunc
 }
 
-// Config is what the admin address serves, and to whom.
+// Config configures the admin address.
 type Config struct {
 	Ready   Ready
 	Metrics http.Handler
-	Backup  Backup // what POST /backup does; nil: there is none
-	// Leads reports whether the node leads the cluster that it is a member of. It is nil of a node that is of no cluster.
+	Backup  Backup // makes a backup for POST /backup; nil: there is no such route
+	// Leads reports whether the node leads its cluster. It is nil if the node is not a member of one.
 	Leads Ready
-	Parts []Route // of the parts of the node that serve below paths of their own
-	// AllowHost tells whether a Host is allowed: no web page is to read profiles under a name that was pointed here.
+	Parts []Route // routes of other parts of the node
+	// AllowHost reports whether a Host is allowed: a page whose name points here must not read profiles.
 	AllowHost func(host string) bool
-	// Token is asked for; nil: what needs a token is not served.
+	// Token returns the required token; nil: routes that need a token are not served.
 	Token func() Token
 }
 
-// New returns the handler of the admin address. /health answers 200 while the process runs, /ready and /leader 200 or
-// 503 with the reason. /backup has a backup made, and /debug/pprof/ has the profiles of net/http/pprof.
+// New returns the handler of the admin address. /health answers 200 while the process runs. /ready and /leader answer
+// 200, or 503 with the reason. /backup makes a backup, and /debug/pprof/ serves the profiles of net/http/pprof.
 //
-// A request of a web page, and one with a Host that is not allowed, is answered 403. Whoever wants more than to read
-// the node's state must send the token, or is answered 401. A POST must be JSON, or is answered 415.
+// A request from a web page, or with a Host that is not allowed, is answered with 403. Routes that are not open need
+// the token; without it the answer is 401. A POST must be JSON, or the answer is 415.
 func New(c Config) http.Handler {
 	mux := http.NewServeMux()
 	for _, route := range c.Routes() {
@@ -56,7 +56,7 @@ func New(c Config) http.Handler {
 	})
 }
 
-// Routes are all that is served.
+// Routes returns all routes that are served.
 func (c Config) Routes() []Route {
 	health := func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, status{Status: "ok"}) }
 	routes := []Route{
@@ -83,7 +83,7 @@ func (c Config) Routes() []Route {
 	return append(routes, c.Parts...)
 }
 
-// tell answers whether something is so, by its name.
+// tell returns a handler that reports the condition is under a name.
 func tell(is Ready, name string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		if ok, reason := is(); !ok {
@@ -102,5 +102,5 @@ type status struct {
 func answer(w http.ResponseWriter, code int, s status) {
 	w.Header().Set("Content-Type", JSON)
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(s) // a client that has gone away is no fault
+	_ = json.NewEncoder(w).Encode(s) // fails only if the client has gone
 }

@@ -11,7 +11,7 @@ import (
 
 const backupPath = "/backup"
 
-// Backup makes a copy of the node's database and tells in which directory.
+// Backup makes a copy of the node's database and returns its directory.
 type Backup func() (directory string, err error)
 
 type made struct {
@@ -19,7 +19,7 @@ type made struct {
 	Error     string `json:"error,omitempty"`
 }
 
-// serveBackup makes a backup.
+// serveBackup returns a handler that makes a backup.
 func serveBackup(backup Backup) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		code, answer := http.StatusOK, made{}
@@ -29,11 +29,11 @@ func serveBackup(backup Backup) http.HandlerFunc {
 		}
 		w.Header().Set("Content-Type", JSON)
 		w.WriteHeader(code)
-		_ = json.NewEncoder(w).Encode(answer) // a client that has gone away is no fault
+		_ = json.NewEncoder(w).Encode(answer) // fails only if the client has gone
 	}
 }
 
-// Backup has the node make a backup, and tells in which directory of its machine.
+// Backup makes the node create a backup, and returns its directory on the node's machine.
 func (c Client) Backup(ctx context.Context) (directory string, err error) {
 	response, err := c.Do(ctx, http.MethodPost, backupPath, JSON, nil)
 	if err != nil {

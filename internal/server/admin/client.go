@@ -9,21 +9,21 @@ import (
 	"strings"
 )
 
-// maxAnswer bounds what is read of a refusal.
+// maxAnswer bounds the bytes read of an answer.
 const maxAnswer = 16 << 10
 
-// Client asks a node's admin address.
+// Client calls a node's admin address.
 type Client struct {
 	URL       string
-	TokenFile string // with the node's admin token; empty: none is sent
+	TokenFile string // file of the node's admin token; empty: none is sent
 }
 
-// ErrToken is the error of what the node refuses without its admin token.
+// ErrToken is returned when the node requires its admin token.
 var ErrToken = errors.New("the node does this only for who has its admin token: name the token's file with " +
 	"--admin-token-file; it is DATA-DIR/admin.token of the node, and elsewhere a copy of that")
 
-// Do sends a request with a body of a media type, both of which may be empty. The caller closes the answer's body.
-// Where the node refuses whoever asks, the error says what to do.
+// Do sends a request with a body and its media type; both may be empty. The caller must close the answer's body. If the
+// node refuses the request, the error says what to do.
 func (c Client) Do(ctx context.Context, method, path, media string, body io.Reader) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.URL, "/")+path, body)
 	if err != nil {
@@ -35,7 +35,7 @@ func (c Client) Do(ctx context.Context, method, path, media string, body io.Read
 	why := errors.New("no file is named")
 	if c.TokenFile != "" {
 		var token Token
-		if token, why = ReadToken(c.TokenFile); why == nil { // else it may do without
+		if token, why = ReadToken(c.TokenFile); why == nil { // otherwise the route may need no token
 			r.Header.Set("Authorization", scheme+token.String())
 			why = fmt.Errorf("%s has another token", c.TokenFile)
 		}

@@ -7,22 +7,22 @@ import (
 	"sync"
 )
 
-// Connections bounds how many connections a server has open: one more displaces the one that has been without a whole
+// Connections bounds a server's open connections: a new one displaces the connection that has been without a whole
 // request for longest. If there is none, the new one is closed.
 type Connections struct {
 	most int
 
 	mu      sync.Mutex
 	open    map[net.Conn]bool
-	waiting []net.Conn // for the end of a request's header, the longest first
+	waiting []net.Conn // connections without a whole request header, the longest waiting first
 }
 
-// NewConnections lets so many be open at a time.
+// NewConnections returns a bound of most open connections.
 func NewConnections(most int) *Connections {
 	return &Connections{most: most, open: make(map[net.Conn]bool)}
 }
 
-// Note is for [http.Server].ConnState.
+// Note tracks a connection's state. It serves as [http.Server].ConnState.
 func (c *Connections) Note(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -42,12 +42,12 @@ func (c *Connections) Note(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// displace closes a connection. The caller has mu.
+// displace closes the longest waiting connection or, if there is none, by. The caller must hold mu.
 func (c *Connections) displace(by net.Conn) {
 	if len(c.waiting) > 0 {
 		by = c.waiting[0]
 		c.waiting = c.waiting[1:]
 	}
 	delete(c.open, by)
-	_ = by.Close() // who serves it notices
+	_ = by.Close() // its handler notices
 }

@@ -14,42 +14,43 @@ import (
 // JSON is the media type of requests and answers.
 const JSON = "application/json"
 
-// scheme comes before the token in the header Authorization (RFC 6750).
+// scheme precedes the token in the header Authorization (RFC 6750).
 const scheme = "Bearer "
 
-// Token is the credential of whoever changes something, starts work or reads profiles.
+// Token authorizes changes, work and access to profiles.
 type Token [secret.Size]byte
 
-// ReadToken reads a token's file: 64 hex digits, which only its owner may read.
+// ReadToken reads a token's file: 64 hex digits, readable only by its owner.
 func ReadToken(file string) (Token, error) {
 	t, err := secret.ReadHex(file)
 	return Token(t), err
 }
 
-// String is the token as it is sent.
+// String returns the token as it is sent.
 func (t Token) String() string { return hex.EncodeToString(t[:]) }
 
-// in tells whether a request has the token. Digests are compared, in constant time: their lengths are the same.
+// in reports whether a request carries the token. It compares digests in constant time; they have equal lengths.
 func (t Token) in(h http.Header) bool {
 	sent := sha256.Sum256([]byte(h.Get("Authorization")))
 	want := sha256.Sum256([]byte(scheme + t.String()))
 	return subtle.ConstantTimeCompare(sent[:], want[:]) == 1
 }
 
-// fromPage tells whether a browser sends a request for a web page. None is served here, so it is another site's.
+// fromPage reports whether a browser sent the request for a web page. The page must be another site's: none is served
+// here.
 func fromPage(h http.Header) bool {
 	if len(h.Values("Origin")) > 0 {
 		return true
 	}
 	for _, site := range h.Values("Sec-Fetch-Site") {
-		if site != "none" && site != "same-origin" { // none: a person has typed the address
+		if site != "none" && site != "same-origin" { // none: a user typed the address
 			return true
 		}
 	}
 	return false
 }
 
-// guard lets only those to a route who may use it.
+// guard wraps a route with the checks of the token and of the media type.
 func (c Config) guard(route Route) http.HandlerFunc {
 	post := strings.HasPrefix(route.Pattern, http.MethodPost+" ")
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -58,7 +59,7 @@ func (c Config) guard(route Route) http.HandlerFunc {
 			http.Error(w, "This needs the admin token.", http.StatusUnauthorized)
 			return
 		}
-		// PUT and DELETE have types of their own: a form on a web page sends neither.
+		// PUT and DELETE have types of their own: a form on a web page can send neither.
 		if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); post && (err != nil || media != JSON) {
 			http.Error(w, "The request must be of type "+JSON+".", http.StatusUnsupportedMediaType)
 			return

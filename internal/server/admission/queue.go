@@ -37,7 +37,7 @@ type flow struct {
 // claim is a turn's place in a queue, or its request for one.
 type claim struct {
 	queue   *queue        // nil: no claim
-	flow    *flow         // of the client, in the queue
+	flow    *flow         // the client's flow in the queue
 	charged time.Duration // to the flow's time in advance
 	granted chan struct{} // receives a value when the place is granted
 }

@@ -1,5 +1,5 @@
-// Package explorer serves the block explorer: pages that a browser runs against the node that they came from. Their
-// sources are in web/explorer, which writes dist.
+// Package explorer serves the block explorer: pages that a browser runs against the node that serves them. The sources
+// are in web/explorer, whose build writes dist.
 package explorer
 
 import (
@@ -18,17 +18,18 @@ import (
 	"time"
 )
 
-// Path is where the pages are on the node's address.
+// Path is the path of the pages on the node's address.
 const Path = "/explorer/"
 
-// dist is what web/explorer/build.sh writes. The folder verifier has the verifier of proofs only where `make build` has
-// put it there: it is larger than all of the rest.
+// embedded holds dist, which web/explorer/build.sh writes, and verifier. The folder verifier contains the verifier of
+// proofs only after `make build`: it is larger than all the rest.
 //
 //go:embed dist verifier
 var embedded embed.FS
 
-// The policy lets the pages run nothing but their own files, ask nobody but their own node, and make no markup of any
-// text (Content Security Policy 3, Trusted Types). A worker obeys the policy of its own file, so all have it.
+// The policy allows the pages to run only their own files, to call only their own node, and to create no markup from
+// text (Content Security Policy 3, Trusted Types). A worker obeys the policy of its own file, so all files have the
+// policy.
 const policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; " +
 	"connect-src 'self'; " +
 	"worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
@@ -43,20 +44,20 @@ var headers = map[string]string{
 	"Permissions-Policy":           "camera=(), geolocation=(), microphone=()",
 }
 
-// file is one that is served.
+// file is a file to serve.
 type file struct {
 	content    []byte
-	compressed func() ([]byte, error) // with gzip, made when it is first asked for
+	compressed func() ([]byte, error) // with gzip, on first use
 	mediaType  string
 	tag        string // ETag (RFC 9110)
 }
 
-// Handler serves the files below [Path]. A path that is no file's is a page of the explorer's, which its program shows.
+// Handler serves the files below [Path]. Any other path without a dot is a page, which the explorer's program renders.
 type Handler struct {
 	files map[string]*file
 }
 
-// New returns a handler of the embedded files.
+// New returns a handler for the embedded files.
 func New() (*Handler, error) {
 	dist, err := fs.Sub(embedded, "dist")
 	if err != nil {
@@ -81,14 +82,14 @@ func newHandler(dist, verifier fs.FS) (*Handler, error) {
 	if err := h.add(verifier, "verifier/"); err != nil {
 		return nil, err
 	}
-	if h.files["verifier/index.js"] != nil { // else the pages have no button that needs it
+	if h.files["verifier/index.js"] != nil { // otherwise the pages show no button for it
 		told := bytes.Replace(page.content, []byte("<body>"), []byte("<body data-verifier>"), 1)
 		h.files["index.html"] = newFile("index.html", told)
 	}
 	return h, nil
 }
 
-// add reads the files of a tree; their names begin with prefix.
+// add reads the files of a tree and adds prefix to their names.
 func (h *Handler) add(tree fs.FS, prefix string) error {
 	return fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -124,7 +125,7 @@ func compress(content []byte) ([]byte, error) {
 	return packed.Bytes(), err
 }
 
-// mediaTypes are those of the files that are served; package mime would go by the machine's tables.
+// mediaTypes maps the extensions of the served files; package mime would depend on the machine's tables.
 var mediaTypes = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".js":   "text/javascript; charset=utf-8",
@@ -155,7 +156,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.serve(w, r, strings.HasPrefix(name, "assets/"))
 }
 
-// serve answers with the file. What has its content's hash in its name never changes.
+// serve answers with the file. If named is set, the name contains a hash of the content, so the file never changes.
 func (f *file) serve(w http.ResponseWriter, r *http.Request, named bool) {
 	w.Header().Set("Content-Type", f.mediaType)
 	w.Header().Set("ETag", f.tag)
@@ -167,18 +168,18 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request, named bool) {
 	content := f.content
 	switch {
 	case !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip"):
-	case r.Method == http.MethodHead: // which is not told how long it is
+	case r.Method == http.MethodHead: // has no Content-Length
 		w.Header().Set("Content-Encoding", "gzip")
 	default:
 		if packed, err := f.compressed(); err == nil {
 			w.Header().Set("Content-Encoding", "gzip")
 			content = packed
-		} // else it is served as it is: writing to memory fails only where that is short
+		} // otherwise it is sent uncompressed: compressing in memory fails only without memory
 	}
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content)) // it answers If-None-Match by the ETag
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content)) // it compares If-None-Match with the ETag
 }
 
-// Front gives a browser that asks for a page at / the explorer, and all else to next.
+// Front redirects a browser that asks for a page to the explorer, and passes all other requests to next.
 func Front(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") {

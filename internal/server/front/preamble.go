@@ -26,7 +26,7 @@ type preamble struct {
 	authorization  []byte
 	origin         []byte
 	forwarded      []byte // X-Forwarded-For
-	length         int64  // of the body in bytes; 0 if there is none
+	length         int64  // body size in bytes; 0 if there is no body
 	chunked        bool   // the body's length is unknown until its end
 	upgrade        bool   // the client asks for another protocol
 	close          bool   // the client asks to close the connection after the answer

@@ -56,7 +56,7 @@ type buckets struct {
 type bucketShard struct {
 	mu      sync.Mutex
 	byPlace map[netip.Addr]*list.Element
-	recent  list.List // of *addressBucket, the latest seen first
+	recent  list.List // holds *addressBucket, the latest seen first
 }
 
 type addressBucket struct {

@@ -1,5 +1,5 @@
-// Package members is how an operator's commands and a cluster's member speak to each other: JSON over HTTP, below
-// /cluster/ of the node's admin address. [Routes] is the node's end, [Client] the command's.
+// Package members lets an operator's commands talk to a member of a cluster: JSON over HTTP, below /cluster/ of the
+// node's admin address. [Routes] is the node's side, [Client] the command's.
 package members
 
 import (
@@ -15,17 +15,17 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/admin"
 )
 
-// Status is what a member knows of its cluster.
+// Status is a member's view of its cluster.
 type Status struct {
-	Verdict  string   `json:"verdict"` // whether blocks are made, and what keeps them
+	Verdict  string   `json:"verdict"` // whether blocks are made, and if not, why
 	Voters   int      `json:"voters"`
-	Reached  int      `json:"reached"` // of the voters, this member among them
-	Needed   int      `json:"needed"`  // of them, for blocks to be made
+	Reached  int      `json:"reached"` // reachable voters, including this member
+	Needed   int      `json:"needed"`  // reachable voters needed to make blocks
 	Cluster  string   `json:"cluster"`
 	Self     string   `json:"self"`  // name
-	State    string   `json:"state"` // what this member does, as svc_getSyncStatus says
+	State    string   `json:"state"` // this member's activity, as svc_getSyncStatus reports it
 	Reason   string   `json:"reason,omitempty"`
-	Leader   string   `json:"leader"` // name; empty: none is heard of
+	Leader   string   `json:"leader"` // name; empty if unknown
 	Term     uint64   `json:"term"`
 	Applied  uint64   `json:"applied"` // index of the log
 	Last     uint64   `json:"last"`    // index of the log
@@ -34,7 +34,8 @@ type Status struct {
 	Members  []Member `json:"members"`
 }
 
-// Member is one of a cluster's. What a member knows of another is as old as their last contact, and empty without one.
+// Member is a member of a cluster. Facts about another member are as old as the last contact with it, and empty without
+// one.
 type Member struct {
 	ID            string `json:"id"`
 	Name          string `json:"name"`
@@ -42,45 +43,45 @@ type Member struct {
 	RPC           string `json:"rpc,omitempty"`
 	Pin           string `json:"pin"`
 	Voter         bool   `json:"voter"`
-	Key           bool   `json:"key"` // whether it signs blocks
+	Key           bool   `json:"key"` // it signs blocks
 	Reached       bool   `json:"reached"`
-	Fault         string `json:"fault,omitempty"` // why it is not reached
-	Reported      bool   `json:"reported"`        // whether it told lately what the next three are; 0 if not
+	Fault         string `json:"fault,omitempty"` // why it is not reachable
+	Reported      bool   `json:"reported"`        // whether the next three fields are recent; otherwise they are 0
 	Applied       uint64 `json:"applied"`
 	Lag           uint64 `json:"lag"` // entries behind this member's log
 	ClockOffsetMS int64  `json:"clockOffsetMs"`
 	Starts        uint64 `json:"starts"`
-	Unfit         string `json:"unfit,omitempty"` // why it cannot do a leader's work
+	Unfit         string `json:"unfit,omitempty"` // why it cannot lead
 	Program       string `json:"program,omitempty"`
 }
 
-// Addition is a member that is to be added.
+// Addition describes a member to add.
 type Addition struct {
 	Name    string `json:"name"`
 	Address string `json:"address"` // host:port
 	RPC     string `json:"rpc"`     // base URL of its JSON-RPC; may be empty
 	Pin     string `json:"pin"`     // 64 hex digits
-	NoKey   bool   `json:"noKey"`   // it votes and signs no blocks
+	NoKey   bool   `json:"noKey"`   // it votes but signs no blocks
 
-	// Producer is the public key of the producer whose private key it has; empty where that is not known.
+	// Producer is the public key that belongs to the member's private key; empty if unknown.
 	Producer string `json:"producer,omitempty"`
 }
 
-// named is the member that a request is about.
+// named is a request that names a member.
 type named struct {
 	Name string `json:"name"`
 }
 
-// Cluster is what a member's node lets an operator do. An error is told to the operator.
+// Cluster is the interface through which an operator controls a member's cluster. Its errors are shown to the operator.
 type Cluster interface {
 	Status() Status
 	Add(ctx context.Context, a Addition) error
-	// Remove removes a member of a name, Transfer makes it the leader; of no name: another one.
+	// Remove removes the named member. Transfer makes the named member the leader; an empty name stands for any other.
 	Remove(ctx context.Context, name string) error
 	Transfer(ctx context.Context, name string) error
 }
 
-// The paths under which a cluster is served, on the node's admin address.
+// The paths of the cluster's routes on the node's admin address.
 const (
 	statusPath   = "/cluster/status"
 	addPath      = "/cluster/add"
@@ -91,12 +92,12 @@ const (
 const (
 	maxRequest = 4 << 10
 	maxAnswer  = 1 << 20
-	// changeTime is how long a change may take, until most members have it.
+	// changeTime bounds the time until most members have a change.
 	changeTime = 20 * time.Second
 )
 
-// Routes serve a cluster: GET /cluster/status, and POST /cluster/add, remove and transfer. An answer of 409 has why
-// nothing was changed.
+// Routes returns the routes of a cluster: GET /cluster/status, and POST /cluster/add, remove and transfer. A 409
+// contains the reason why nothing was changed.
 func Routes(c Cluster) []admin.Route {
 	status := func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, c.Status()) }
 	remove := func(ctx context.Context, n named) error { return c.Remove(ctx, n.Name) }
@@ -113,7 +114,7 @@ type failure struct {
 	Error string `json:"error"`
 }
 
-// change serves a change.
+// change returns a handler that decodes a request and calls do with it.
 func change[T any](do func(context.Context, T) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var request T
@@ -136,13 +137,13 @@ func change[T any](do func(context.Context, T) error) http.HandlerFunc {
 func answer(w http.ResponseWriter, code int, value any) {
 	w.Header().Set("Content-Type", admin.JSON)
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(value) // a client that has gone away is no fault
+	_ = json.NewEncoder(w).Encode(value) // fails only if the client has gone
 }
 
-// Client asks a node's admin address.
+// Client calls a node's admin address.
 type Client struct{ Node admin.Client }
 
-// Status asks what the node knows of its cluster.
+// Status returns the node's view of its cluster.
 func (c Client) Status(ctx context.Context) (s Status, err error) {
 	return s, c.ask(ctx, http.MethodGet, statusPath, nil, &s)
 }
@@ -157,12 +158,12 @@ func (c Client) Remove(ctx context.Context, name string) error {
 	return c.ask(ctx, http.MethodPost, removePath, named{name}, nil)
 }
 
-// Transfer makes a member the leader; of no name: another one than now.
+// Transfer makes the named member the leader; an empty name stands for any member but the present leader.
 func (c Client) Transfer(ctx context.Context, name string) error {
 	return c.ask(ctx, http.MethodPost, transferPath, named{name}, nil)
 }
 
-// ErrNoCluster is the error of a node that is of no cluster.
+// ErrNoCluster is returned when the node is not a member of a cluster.
 var ErrNoCluster = errors.New("the node is of no cluster: there is nothing below /cluster/ of its admin address")
 
 func (c Client) ask(ctx context.Context, method, path string, request, result any) error {

@@ -1,6 +1,5 @@
-// Package provers is how a node's queue of blocks without a proof and the processes that prove them speak to each
-// other. They speak over HTTP, below /proving/ of the node's admin address. [Routes] are the node's end, [Worker] the
-// prover's.
+// Package provers connects a node's queue of unproven blocks with the processes that prove them, over HTTP below
+// /proving/ of the node's admin address. [Routes] is the node's side, [Worker] the prover's.
 package provers
 
 import (
@@ -16,22 +15,22 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/admin"
 )
 
-// The paths under which a queue is served, on the node's admin address.
+// The paths of the queue's routes on the node's admin address.
 const (
 	nextPath = "/proving/next"
 	spanPath = "/proving/block/"
 )
 
-// waitForTask is how long a request for a task waits for one.
+// waitForTask bounds how long a request waits for a task.
 const waitForTask = 20 * time.Second
 
 // handler serves a queue.
 type handler struct{ queue *proving.Queue }
 
-// Routes serve a queue to provers. POST /proving/next answers with the next task, which is leased to whoever asks, or
-// 204 if none comes in time. PUT /proving/block/SPAN takes the proof, and answers 422 with the reason if it does not
-// hold. DELETE gives the blocks back, or with ?refuse=1 up. SPAN is the number of a blockproof.Span, that is the height
-// where it is one block.
+// Routes returns the routes of a queue for provers. POST /proving/next answers with the next task, leased to the
+// prover, or with 204 if none comes in time. PUT /proving/block/SPAN submits a proof; it answers 422 with the reason if
+// the proof is invalid, and 409 if it is not wanted. DELETE returns the blocks to the queue, or with ?refuse=1 gives
+// them up. SPAN is the number of a blockproof.Span, which for a single block is its height.
 func Routes(q *proving.Queue) []admin.Route {
 	h := handler{q}
 	return []admin.Route{
@@ -62,11 +61,11 @@ func (h handler) serveNext(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// maxProofBytes bounds a proof that is handed in. At the default gas limit a block touches at most 244,000 keys. With
-// paths ground by 2^40 hashes they take 83 segments of 0.4 MB and as many other leaves: 50 MB.
+// maxProofBytes bounds a submitted proof. At the default gas limit a block touches at most 244,000 keys. With paths
+// ground by 2^40 hashes they take 83 segments of 0.4 MB and as many other leaves: 50 MB.
 const maxProofBytes = 64 << 20
 
-// spanIn is the span that a path ends with; false where it is none, which is answered.
+// spanIn parses the span at the end of a path. If there is none, it answers the request and returns false.
 func spanIn(w http.ResponseWriter, r *http.Request) (blockproof.Span, bool) {
 	n, err := strconv.ParseUint(r.PathValue("span"), 10, 64)
 	if span := blockproof.Span(n); err == nil && (span.Log() == 0 || span.Valid()) {

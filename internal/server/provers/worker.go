@@ -18,34 +18,34 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Worker proves blocks of a node's queue.
+// Worker proves blocks from a node's queue.
 type Worker struct {
 	Node   admin.Client
 	Prover *proving.Prover
 	Log    *slog.Logger
 
-	// OnProof, unless nil, is told of each proof that the node has taken, of one block or several.
+	// OnProof, unless nil, is called for each proof that the node has accepted, of one block or several.
 	OnProof func(first, last types.Height, accesses, proofBytes int, took time.Duration)
 
 	mu    sync.Mutex
 	stats Stats
-	fault error // of the last attempt
+	fault error // from the last attempt
 }
 
-// Stats are what a worker did since its start.
+// Stats holds a worker's counts since its start.
 type Stats struct {
-	Proofs   uint64 // that the node has taken
+	Proofs   uint64 // proofs that the node accepted
 	Failures uint64
 }
 
-// Stats is what the worker did since its start.
+// Stats returns the worker's counts since its start.
 func (w *Worker) Stats() Stats {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.stats
 }
 
-// Ready tells whether the last attempt to get a block or to prove it went well, or else why not.
+// Ready reports whether the last attempt to get a block or to prove it succeeded, and if not, the reason.
 func (w *Worker) Ready() (bool, string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -55,7 +55,7 @@ func (w *Worker) Ready() (bool, string) {
 	return true, ""
 }
 
-// note notes how an attempt ended.
+// note records the outcome of an attempt.
 func (w *Worker) note(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -64,10 +64,10 @@ func (w *Worker) note(err error) {
 	}
 }
 
-// retryAfter is how long a worker waits for a node that does not answer.
+// retryAfter is the pause after a failed attempt.
 const retryAfter = time.Second
 
-// Run proves until ctx ends, with its error; where the node cannot be reached it tries again.
+// Run proves blocks until ctx ends, and returns its error. It retries after failures.
 func (w *Worker) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		err := w.proveNext(ctx)
@@ -85,7 +85,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// proveNext waits for a task and hands its proof in.
+// proveNext waits for a task, proves it and submits the proof.
 func (w *Worker) proveNext(ctx context.Context) error {
 	encoded, err := w.do(ctx, http.MethodPost, nextPath, admin.JSON, nil)
 	if err != nil || len(encoded) == 0 {
@@ -115,14 +115,14 @@ func (w *Worker) proveNext(ctx context.Context) error {
 	return nil
 }
 
-// do sends a request and returns what answers it; an answer that is no success is an error with its text.
+// do sends a request and returns the answer's body. An answer without success is an error with its text.
 func (w *Worker) do(ctx context.Context, method, path, media string, body []byte) (answer []byte, err error) {
 	response, err := w.Node.Do(ctx, method, path, media, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, response.Body.Close()) }()
-	size := max(0, min(response.ContentLength, proving.MaxTaskBytes)) // −1 where it is not known
+	size := max(0, min(response.ContentLength, proving.MaxTaskBytes)) // −1 if unknown
 	read := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
 	if _, err := read.ReadFrom(io.LimitReader(response.Body, proving.MaxTaskBytes)); err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ import (
 // connection is a client's WebSocket connection.
 type connection struct {
 	server  *Server
-	request *request.Request // of the handshake
+	request *request.Request // the handshake
 	ws      *websocket.Conn  // set before any other goroutine uses it
 
 	life

@@ -8,7 +8,7 @@ import (
 // crowd holds the connections of one source.
 type crowd struct {
 	source string
-	open   list.List // of *connection, the newest last
+	open   list.List // holds *connection, the newest last
 	index  int       // in crowds
 }
 

@@ -13,7 +13,7 @@ const pendingKept = 1 << 16
 type Pending struct {
 	mu      sync.Mutex // guards the fields below
 	ids     []types.TxID
-	count   uint64        // of all hashes ever added
+	count   uint64        // hashes added so far
 	arrived chan struct{} // closed when the next hash arrives; nil while nobody waits
 }
 

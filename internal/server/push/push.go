@@ -173,7 +173,7 @@ type Stats struct {
 	Clients       uint64 // open connections
 	Subscriptions uint64 // open subscriptions
 	Dropped       uint64 // connections closed because their client did not read, since the start
-	Displaced     uint64 // connections closed to make way for those of other sources, since the start
+	Displaced     uint64 // connections closed to make way for other sources, since the start
 	Sent          uint64 // notifications, since the start
 }
 
@@ -187,7 +187,7 @@ type Server struct {
 	mu          sync.Mutex // guards the fields below
 	closing     bool
 	connections map[*connection]struct{}
-	crowds      crowds         // of the connections that were not displaced
+	crowds      crowds         // excludes displaced connections
 	ended       sync.WaitGroup // one for each connection
 }
 

@@ -28,11 +28,11 @@ type subscription struct {
 	connection *connection
 	ctx        context.Context
 	cancel     context.CancelFunc
-	prefix     []byte        // of a notification: everything before the result
+	prefix     []byte        // a notification's text before the result
 	next       atomic.Uint64 // next height, or position in the ring, to send
 	run        func(context.Context) error
 	behind     func() uint64 // messages, or blocks of events, from next on
-	keeps      int           // bytes of the filter
+	keeps      int           // size of the filter in bytes
 	ticket     Ticket        // holds the subscription's memory
 }
 

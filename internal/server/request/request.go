@@ -1,5 +1,5 @@
-// Package request is what a request carries on its way from the connection to a handler: whom it comes from, and what
-// it may still use.
+// Package request defines the context that accompanies a request from its connection to a handler: the client that sent
+// it, and its remaining quota.
 package request
 
 import (
@@ -16,39 +16,39 @@ import (
 )
 
 const (
-	// Gas and Time bound what the calls of one request that are not sent may execute together.
+	// Gas and Time bound the execution of all of a request's calls, other than transactions, taken together.
 	Gas  types.Gas = 1_000_000_000
 	Time           = 5 * time.Second
 
-	lookTime = time.Second // between two looks whether the client of an idle request is still there
+	lookTime = time.Second // interval of checks whether the client of an idle request has gone
 )
 
-// Subscriber is the WebSocket connection that a message came on.
+// Subscriber is the WebSocket connection of a message.
 type Subscriber interface {
 	Subscribe(context.Context, api.SubscribeParams) (id api.Quantity, err error)
 	Unsubscribe(id api.Quantity) (known bool, err error)
 }
 
-// A Request is the context of the calls of one HTTP request or one WebSocket message, and what they share. Unlike a
-// context of context.WithDeadline it starts no timer before someone waits for it, and most calls only ask Err.
+// A Request is the shared context of the calls in one HTTP request or one WebSocket message. Unlike
+// context.WithDeadline it starts no timer until someone waits for it: most calls only check Err.
 type Request struct {
-	context.Context // of the server or of the connection
+	context.Context // of the server or the connection
 
-	// whom the pool holds transactions against: an IPv4 address or an IPv6 network; empty: the node
+	// client that the pool charges for transactions: an IPv4 address or an IPv6 network; empty: the node
 	Source     string
-	Quota      jsonrpc.Quota // nil: no bound
-	Subscriber Subscriber    // nil of a request that came by HTTP
+	Quota      jsonrpc.Quota // nil: no limit
+	Subscriber Subscriber    // nil for a request over HTTP
 
 	gas      atomic.Int64
-	until    time.Time // that executions may run
-	deadline time.Time // of all; zero: that of Context
+	until    time.Time // end of the time for executions
+	deadline time.Time // for the whole request; zero: the deadline of Context
 
 	mu       sync.Mutex
-	waitable context.Context // with a timer, once someone has asked for Done
+	waitable context.Context // has a timer; set once Done is called
 	cancel   context.CancelFunc
 }
 
-// Begin starts the time of a request: all of it has come now. A total of 0 sets no deadline but that of its executions.
+// Begin starts the clock of a request that has arrived in full. If total is 0, only its executions have a deadline.
 func (r *Request) Begin(now time.Time, total time.Duration) {
 	r.gas.Store(int64(Gas))
 	r.until = now.Add(Time)
@@ -57,7 +57,7 @@ func (r *Request) Begin(now time.Time, total time.Duration) {
 	}
 }
 
-// New returns a request that has come now, with a context for parent.
+// New returns a request that has just arrived, with the parent context.
 func New(parent context.Context) *Request {
 	r := &Request{Context: parent}
 	r.Begin(time.Now(), 0)
@@ -66,7 +66,7 @@ func New(parent context.Context) *Request {
 
 type key struct{}
 
-// Of is the request that a context belongs to, or a new one for a call that belongs to none: one of the node's own.
+// Of returns the request that a context belongs to, or a new one if there is none, as for the node's own calls.
 func Of(ctx context.Context) *Request {
 	if r, ok := ctx.Value(key{}).(*Request); ok {
 		return r
@@ -74,7 +74,7 @@ func Of(ctx context.Context) *Request {
 	return New(ctx)
 }
 
-// Quota is jsonrpc.Options.Quota.
+// Quota returns the quota of a context's request. It serves as jsonrpc.Options.Quota.
 func Quota(ctx context.Context) jsonrpc.Quota { return Of(ctx).Quota }
 
 // Value implements context.Context.
@@ -127,7 +127,7 @@ func (r *Request) Err() error {
 	return nil
 }
 
-// End releases what Done started. Whoever waits must not use the context afterwards.
+// End releases the timer that Done started. The context must not be waited for afterwards.
 func (r *Request) End() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -136,11 +136,11 @@ func (r *Request) End() {
 	}
 }
 
-// Until is when the request's executions end.
+// Until returns the time at which the request's executions must end.
 func (r *Request) Until() time.Time { return r.until }
 
-// Stop tells an execution for ctx, which is of the request, to end by returning an error: its time is up, or nobody
-// waits for the answer. It lets others have their turn.
+// Stop returns an error if an execution must end: its time is up, or nobody waits for the answer. ctx must belong to
+// the request. Stop also yields to other requests.
 func (r *Request) Stop(ctx context.Context) error {
 	if time.Now().After(r.until) {
 		return api.ErrTimeUp
@@ -151,8 +151,8 @@ func (r *Request) Stop(ctx context.Context) error {
 	return admission.Yield(ctx)
 }
 
-// Idle runs wait, which waits for a block and not for the node. Its context ends with an error soon after the client has
-// gone, or its connection was needed for another.
+// Idle runs wait, which waits for a block rather than for the processor. The context of wait is canceled soon after the
+// client has gone. Idle fails if the connection was closed to make way for another.
 func (r *Request) Idle(ctx context.Context, wait func(context.Context) error) error {
 	q, ok := r.Quota.(interface {
 		Idle(func() error) error
@@ -186,10 +186,10 @@ func (r *Request) Idle(ctx context.Context, wait func(context.Context) error) er
 	})
 }
 
-// GasLeft is how much its calls may still use; not more than 0 where nothing is left.
+// GasLeft returns the gas that the request's calls may still use; 0 or less if none is left.
 func (r *Request) GasLeft() int64 { return r.gas.Load() }
 
-// TakeGas takes up to most gas and returns how much, 0 where none is left. What is not used is given back.
+// TakeGas takes up to most gas and returns the amount, 0 if none is left. Return unused gas with GiveBack.
 func (r *Request) TakeGas(most types.Gas) types.Gas {
 	for {
 		left := r.gas.Load()
@@ -200,8 +200,8 @@ func (r *Request) TakeGas(most types.Gas) types.Gas {
 	}
 }
 
-// SpendGas takes gas that was used already, even if less is left.
+// SpendGas takes gas that was already used, even if less is left.
 func (r *Request) SpendGas(gas types.Gas) { r.gas.Add(-int64(gas)) }
 
-// GiveBack returns gas that was taken and not used.
+// GiveBack returns unused gas.
 func (r *Request) GiveBack(gas types.Gas) { r.gas.Add(int64(gas)) }

@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/snapshot"
 )
 
-// Handler serves GET /snapshots/HEIGHT/FILE with ranges (RFC 9110): the manifest and the chunks. A chunk's ETag is its
+// Handler serves GET /snapshots/HEIGHT/FILE, a manifest or a chunk, with ranges (RFC 9110). A chunk's ETag is its
 // SHA-256.
 func Handler(d *snapshot.Directory) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { serve(w, r, d) })

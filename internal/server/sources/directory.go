@@ -1,5 +1,5 @@
-// Package sources keeps archives of contracts' sources by their hashes and serves them; it is both ends of publishing
-// one. What an archive compiles to is for whoever reads it to find out: nothing is compiled here.
+// Package sources stores archives of contracts' sources by their hashes and serves them. It has both sides of
+// publishing an archive. It compiles nothing: readers check for themselves which code an archive compiles to.
 package sources
 
 import (
@@ -15,34 +15,34 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 )
 
-// maxBytes is what the archives of a directory take together at most.
+// maxBytes bounds the total size of a directory's archives.
 const maxBytes = 64 << 20
 
-// Archives end with archiveSuffix, one that is being written with partSuffix after that.
+// Archives end with archiveSuffix; partSuffix follows while an archive is being written.
 const (
 	archiveSuffix = ".tar"
 	partSuffix    = ".part"
 )
 
 var (
-	// ErrFull is the error of an archive for which there is no room.
+	// ErrFull is returned when there is no room for an archive.
 	ErrFull = fmt.Errorf("the sources that this node keeps would take more than %d MiB", maxBytes>>20)
-	// ErrMemory is the error of a node that keeps nothing on disk.
+	// ErrMemory is returned by a node that keeps nothing on disk.
 	ErrMemory = errors.New("this node keeps its chain in memory only, and no sources")
 )
 
-// Directory has archives as files that are named by their hashes. Whoever may write to it may delete them.
+// Directory stores archives as files named by their hashes. Anyone with write access may delete files.
 type Directory struct {
 	path  string
 	limit int64
-	mu    sync.Mutex // of what writes
+	mu    sync.Mutex // serializes writers
 }
 
-// OpenDirectory is the directory of a path, which is made with the first archive. An empty path keeps none.
+// OpenDirectory returns the directory at path, which is created with the first archive. An empty path stores nothing.
 func OpenDirectory(path string) *Directory { return &Directory{path: path, limit: maxBytes} }
 
-// Keep puts an archive on disk, whole or not at all, unless it is there. Errors wrap [contractsource.ErrSource],
-// [ErrFull], [ErrMemory] or are of the disk.
+// Keep writes an archive to disk, atomically, unless it is already there. Its error wraps [contractsource.ErrSource],
+// [ErrFull] or [ErrMemory], or comes from the disk.
 func (d *Directory) Keep(archive []byte) (contractsource.Hash, error) {
 	hash := contractsource.HashOf(archive)
 	if _, err := contractsource.ReadArchive(archive); err != nil {
@@ -69,7 +69,7 @@ func (d *Directory) Keep(archive []byte) (contractsource.Hash, error) {
 	return hash, kv.FS{}.WriteFile(d.file(hash), archive)
 }
 
-// size is what the archives take together. It removes what a crash has left half written.
+// size returns the total size of the archives. It removes half-written files that a crash has left.
 func (d *Directory) size() (total int64, err error) {
 	entries, err := os.ReadDir(d.path)
 	if err != nil {

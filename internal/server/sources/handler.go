@@ -17,12 +17,12 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/admin"
 )
 
-// PublishPath is where on the admin address an archive is handed in.
+// PublishPath is the path on the admin address for publishing an archive.
 const PublishPath = "/sources"
 
 const archiveType = "application/x-tar"
 
-// Handler serves GET /sources/HASH: the archive of that hash, with ranges (RFC 9110).
+// Handler serves GET /sources/HASH, the archive with that hash, with ranges (RFC 9110).
 func Handler(d *Directory) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+api.SourcesPath+"{hash}", func(w http.ResponseWriter, r *http.Request) {
@@ -58,9 +58,10 @@ func Handler(d *Directory) http.Handler {
 	return mux
 }
 
-// Publishing takes an archive by PUT. It answers 204 when the archive is on disk, and 415 if it is not said to be one.
-// It answers 422 with the reason if it is not one that [contractsource.Source.Archive] writes. It answers 507 if there
-// is no room, and 409 of a node in memory.
+// Publishing returns the route that receives an archive by PUT. It answers 204 when the archive is on disk, 415 if the
+// media type is not that of an archive, and 422 with the reason if the body is not an archive that
+// [contractsource.Source.Archive] writes. It answers 507 if there is no room, and 409 if the node keeps nothing on
+// disk.
 func Publishing(d *Directory) admin.Route {
 	return admin.Route{Pattern: "PUT " + PublishPath, Serve: func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Content-Type") != archiveType {
@@ -87,10 +88,10 @@ func Publishing(d *Directory) admin.Route {
 	}}
 }
 
-// maxAnswer bounds what is read of a refusal.
+// maxAnswer bounds the bytes read of a refusal.
 const maxAnswer = 4 << 10
 
-// Publish hands an archive to a node. The error is what the node says.
+// Publish sends an archive to a node. Its error contains the node's answer.
 func Publish(ctx context.Context, node admin.Client, archive []byte) error {
 	response, err := node.Do(ctx, http.MethodPut, PublishPath, archiveType, bytes.NewReader(archive))
 	if err != nil {

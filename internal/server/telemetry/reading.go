@@ -2,26 +2,26 @@ package telemetry
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Number is what a metric's value can be read as.
+// Number is a type of metric values.
 type Number interface {
 	~int | ~int32 | ~int64 | ~uint32 | ~uint64 | ~float64
 }
 
-// Metric is one value of a part of the node, whose state at a scrape is an S.
+// Metric is one metric of a part of the node. S is the state of that part at a scrape.
 type Metric[S any] struct {
 	name, help string
-	label      string // empty: one value without labels
+	label      string // empty: a single value without labels
 	kind       prometheus.ValueType
 	read       func(state S, emit func(value float64, label string))
 }
 
-// Gauge is a value that goes up and down. The name is without its prefix; Prometheus' conventions hold
-// (https://prometheus.io/docs/practices/naming/).
+// Gauge returns a metric whose value goes up and down. The name has no prefix, and otherwise follows Prometheus'
+// conventions (https://prometheus.io/docs/practices/naming/).
 func Gauge[S any, N Number](name, help string, read func(S) N) Metric[S] {
 	return single(prometheus.GaugeValue, name, help, read)
 }
 
-// KnownGauge is a [Gauge] that is absent while read says that its value is not known.
+// KnownGauge is like [Gauge], but the metric is absent while read reports its value as unknown.
 func KnownGauge[S any, N Number](name, help string, read func(S) (value N, known bool)) Metric[S] {
 	return Metric[S]{name: name, help: help, kind: prometheus.GaugeValue, read: func(s S, emit func(float64, string)) {
 		if value, known := read(s); known {
@@ -30,7 +30,7 @@ func KnownGauge[S any, N Number](name, help string, read func(S) (value N, known
 	}}
 }
 
-// Counter is a value that only grows while the process runs.
+// Counter returns a metric whose value only grows while the process runs.
 func Counter[S any, N Number](name, help string, read func(S) N) Metric[S] {
 	return single(prometheus.CounterValue, name, help, read)
 }
@@ -41,12 +41,12 @@ func single[S any, N Number](kind prometheus.ValueType, name, help string, read 
 	}}
 }
 
-// Gauges are values that go up and down, by a label.
+// Gauges returns a metric with a gauge for each value of a label.
 func Gauges[S any, N Number](name, help, label string, read func(S) map[string]N) Metric[S] {
 	return labelled(prometheus.GaugeValue, name, help, label, read)
 }
 
-// Counters are values that only grow, by a label. Its values must be few and not of a client's choice.
+// Counters returns a metric with a counter for each value of a label. The values must be few and not chosen by clients.
 func Counters[S any, N Number](name, help, label string, read func(S) map[string]N) Metric[S] {
 	return labelled(prometheus.CounterValue, name, help, label, read)
 }
@@ -61,8 +61,8 @@ func labelled[S any, N Number](
 	}}
 }
 
-// Register adds metrics of a part of the node. At each scrape the part is asked for its state once, so that its metrics
-// fit together. It panics if a name is there already.
+// Register adds metrics of a part of the node. Each scrape reads the part's state once, so that its metrics are
+// consistent. Register panics if a name is taken.
 func Register[S any](t *Telemetry, state func() S, metrics ...Metric[S]) {
 	r := &reader[S]{state: state, metrics: metrics}
 	for _, m := range metrics {
@@ -75,7 +75,7 @@ func Register[S any](t *Telemetry, state func() S, metrics ...Metric[S]) {
 	t.registry.MustRegister(r)
 }
 
-// reader is a prometheus.Collector of a part's metrics.
+// reader is a prometheus.Collector for the metrics of one part.
 type reader[S any] struct {
 	state   func() S
 	metrics []Metric[S]

@@ -1,5 +1,5 @@
-// Package telemetry shows what a node does: metrics for Prometheus to collect, and traces for an OpenTelemetry
-// collector. It knows no part of the node: the wiring hands it the functions that read them.
+// Package telemetry exports metrics for Prometheus and traces for an OpenTelemetry collector. It depends on no part of
+// the node: the wiring passes it the functions that read them.
 package telemetry
 
 import (
@@ -19,29 +19,29 @@ import (
 	"github.com/cairn-chain/cairn/internal/logs"
 )
 
-// namespace begins the name of every metric of this program.
+// namespace is the prefix of all metric names.
 const namespace = "cairn"
 
-// UnknownMethod is the label of calls of a method that does not exist: what clients make up is no label.
+// UnknownMethod is the label of calls to unknown methods: names that clients make up must not become labels.
 const UnknownMethod = "unknown"
 
-// Config says what to observe.
+// Config selects what is observed.
 type Config struct {
 	Build   build.Info
-	Methods []string // names of the RPC methods, the values of the label method
-	Codes   []int    // JSON-RPC codes that calls may fail with: they are counted from 0, so that a rate sees the first
-	Phases  []string // of making a block, the values of the label phase
+	Methods []string // names of the RPC methods; values of the label method
+	Codes   []int    // JSON-RPC error codes; counted from 0, so that a rate includes the first error
+	Phases  []string // names of the phases of making a block; values of the label phase
 	Traces  Traces
 	Log     *slog.Logger
 }
 
-// Telemetry collects what happens in a node. Its methods may be called concurrently.
+// Telemetry collects metrics and traces of a node. It is safe for concurrent use.
 type Telemetry struct {
 	registry *prometheus.Registry
 	log      *slog.Logger
 	tracer   *tracer // nil: no traces
 
-	calls      map[string]func() prometheus.Observer // by method, complete from the start: reading needs no lock
+	calls      map[string]func() prometheus.Observer // by method; never changes, so reading needs no lock
 	callErrors *prometheus.CounterVec
 
 	phases       map[string]prometheus.Observer
@@ -60,8 +60,8 @@ var (
 	blockBuckets = []float64{0.5e-3, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 100e-3, 250e-3, 500e-3, 1, 2.5, 5, 10}
 )
 
-// New returns a telemetry with the metrics of the process, of calls and of blocks. An error is one of the traces'
-// settings.
+// New returns a Telemetry with the metrics of the process, of calls and of blocks. It fails if the settings of the
+// traces are invalid.
 func New(config Config) (*Telemetry, error) {
 	t := NewProcess(config.Build, config.Log)
 	t.registerCalls(config.Methods, config.Codes)
@@ -71,10 +71,10 @@ func New(config Config) (*Telemetry, error) {
 	return t, err
 }
 
-// NewProcess returns a telemetry with the metrics of the process: of one that is no node, or not yet.
+// NewProcess returns a Telemetry with the metrics of the process only, for a process that is not, or not yet, a node.
 func NewProcess(program build.Info, log *slog.Logger) *Telemetry {
 	t := &Telemetry{registry: prometheus.NewRegistry(), log: log}
-	// What the heap holds at least is not among the defaults.
+	// The size of the live heap is not among the default metrics.
 	live := collectors.GoRuntimeMetricsRule{Matcher: regexp.MustCompile(`^/gc/heap/live:bytes$`)}
 	t.registry.MustRegister(
 		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(live)),
@@ -99,7 +99,7 @@ func (t *Telemetry) registerCalls(methods []string, codes []int) {
 	t.registry.MustRegister(calls, t.callErrors)
 	t.calls = map[string]func() prometheus.Observer{}
 	for _, method := range append([]string{UnknownMethod}, methods...) {
-		// It has its series once it is called: those of all methods would be three quarters of a scrape.
+		// A method's series appears with its first call: series of all methods would be three quarters of a scrape.
 		t.calls[method] = sync.OnceValue(func() prometheus.Observer { return calls.WithLabelValues(method) })
 	}
 	for _, code := range codes {
@@ -133,7 +133,7 @@ func (t *Telemetry) registerBlocks(phases []string) {
 	t.registry.MustRegister(durations, t.blockTotal, t.blockLate, t.transactions, t.gas)
 }
 
-// Histogram registers a histogram of times, as long as those of blocks, and returns what takes note of one.
+// Histogram registers a histogram of times, with the buckets of blocks, and returns a function that records a time.
 func (t *Telemetry) Histogram(name, help string) func(time.Duration) {
 	h := prometheus.NewHistogram(prometheus.HistogramOpts{
 		Namespace: namespace, Name: name, Help: help, Buckets: blockBuckets,
@@ -142,7 +142,7 @@ func (t *Telemetry) Histogram(name, help string) func(time.Duration) {
 	return func(took time.Duration) { h.Observe(took.Seconds()) }
 }
 
-// Observe takes note of a call that was answered: jsonrpc.Options.Observe. A code of 0 is success.
+// Observe records an answered call. It serves as jsonrpc.Options.Observe. A code of 0 means success.
 func (t *Telemetry) Observe(method string, code int, took time.Duration) {
 	call, ok := t.calls[method]
 	if !ok {
@@ -150,21 +150,21 @@ func (t *Telemetry) Observe(method string, code int, took time.Duration) {
 	}
 	call().Observe(took.Seconds())
 	if code != 0 {
-		t.callErrors.WithLabelValues(strconv.Itoa(code)).Inc() // codes are the program's own, not the client's
+		t.callErrors.WithLabelValues(strconv.Itoa(code)).Inc() // the program defines the codes, not the client
 	}
 	if t.tracer != nil {
 		t.tracer.call(method, code, took)
 	}
 }
 
-// Block is a block that was made.
+// Block describes a block that was made.
 type Block struct {
 	Height       uint64
 	Transactions int
 	Gas          uint64
 	Start        time.Time
-	Late         time.Duration // of the start, after the block before and the interval
-	Phases       []Phase       // in their order, without gaps
+	Late         time.Duration // delay of Start, beyond the block before plus the interval
+	Phases       []Phase       // in order, without gaps
 }
 
 // Phase is a part of making a block.
@@ -173,7 +173,7 @@ type Phase struct {
 	Took time.Duration
 }
 
-// Block takes note of a block that was made.
+// Block records a block that was made.
 func (t *Telemetry) Block(b Block) {
 	var total time.Duration
 	for _, phase := range b.Phases {
@@ -189,14 +189,14 @@ func (t *Telemetry) Block(b Block) {
 	}
 }
 
-// Handler serves the metrics in the formats of Prometheus.
+// Handler serves the metrics in the Prometheus formats.
 func (t *Telemetry) Handler() http.Handler {
 	return promhttp.HandlerFor(t.registry, promhttp.HandlerOpts{
 		ErrorLog: logs.Of(t.log, "metrics were not served whole"), MaxRequestsInFlight: 4,
 	})
 }
 
-// Close sends the traces that wait, until ctx ends.
+// Close sends the remaining traces, until ctx ends.
 func (t *Telemetry) Close(ctx context.Context) error {
 	if t.tracer == nil {
 		return nil

@@ -17,18 +17,18 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Traces says where traces go. The zero value makes none, at no cost.
+// Traces configures the export of traces. The zero value disables them, at no cost.
 type Traces struct {
-	// Endpoint is the URL of an OpenTelemetry collector that takes OTLP over HTTP, such as http://127.0.0.1:4318.
-	// Without a path it is /v1/traces.
+	// Endpoint is the URL of an OpenTelemetry collector for OTLP over HTTP, such as http://127.0.0.1:4318. The default
+	// path is /v1/traces.
 	Endpoint string
-	// Every is one of how many calls is traced, at least 1. Every block is.
+	// Every is the sampling interval: one in Every calls is traced. It is at least 1. All blocks are traced.
 	Every uint64
-	// ChainID tells chains apart in the collector.
+	// ChainID distinguishes chains in the collector.
 	ChainID uint64
 }
 
-// tracer makes spans after the fact: calls and blocks are timed anyway.
+// tracer creates spans afterwards, from times that are measured anyway.
 type tracer struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
@@ -50,7 +50,7 @@ func newTracer(config Config) (*tracer, error) {
 	if endpoint.Path == "" || endpoint.Path == "/" {
 		endpoint.Path = "/v1/traces" // OTLP/HTTP, "OTLP/HTTP Request"
 	}
-	// Nothing is sent before there is a span: a collector that is down does not keep the node from starting.
+	// New connects only when there is a span to send: an unreachable collector does not keep the node from starting.
 	exporter, err := otlptracehttp.New(context.Background(), otlptracehttp.WithEndpointURL(endpoint.String()))
 	if err != nil {
 		return nil, fmt.Errorf("traces: %w", err)
