@@ -7,28 +7,28 @@ import (
 )
 
 const (
-	// mostAhead is how many bundles are asked for before their turn at most, and aheadBytes how large each of them may be.
-	// A larger one is asked for again when it is its turn: what waits here is at most the product, 64 MiB.
+	// mostAhead bounds the number of bundles that are requested ahead of their turn, and aheadBytes the size of each. A
+	// larger bundle is requested again when its turn comes. So at most the product, 64 MiB, waits in memory.
 	mostAhead  = 8
 	aheadBytes = 8 << 20
 )
 
-// bundles gets the bundles of blocks, those of some blocks before their turn. It is for one goroutine.
+// bundles requests the bundles of blocks, some of them ahead of their turn. It is not safe for concurrent use.
 type bundles struct {
 	source Source
-	ahead  map[types.Height]chan []byte // asked for; each gets one answer, nil for none
-	// how many are asked for ahead: it doubles with each that is there, and one fails to 1
+	ahead  map[types.Height]chan []byte // requested ahead; each channel gets one answer, nil for a failure
+	// window is the number of bundles requested ahead. It doubles with each success, and a failure resets it to 1.
 	window int
 }
 
-// of forgets what another source was asked for.
+// of makes from the current source. It discards requests to any other one.
 func (b *bundles) of(from Source) {
 	if b.source != from || b.ahead == nil {
 		*b = bundles{source: from, ahead: make(map[types.Height]chan []byte), window: 1}
 	}
 }
 
-// get returns the bundle of a block, of at most so many bytes. Errors are [ErrNotProven] and faults of the source.
+// get returns the bundle of a block, of at most most bytes. The error is [ErrNotProven] or a fault of the source.
 func (b *bundles) get(ctx context.Context, from Source, h types.Height, most int64) ([]byte, error) {
 	b.of(from)
 	if answer, asked := b.ahead[h]; asked {
@@ -46,18 +46,18 @@ func (b *bundles) get(ctx context.Context, from Source, h types.Height, most int
 	}
 	bundle, err := requestBundle(ctx, from, h, most)
 	if len(bundle) > aheadBytes {
-		b.window = 0 // those of the blocks after it are about as large
+		b.window = 0 // the next bundles are probably about as large
 	} else if err == nil {
 		b.window = max(1, b.window)
 	}
 	return bundle, err
 }
 
-// ask asks for the bundles of the next blocks, of which so many are there, as far as the window goes. The requests end
-// with ctx. They go to the source of the last get or of.
+// ask requests the bundles of up to blocks blocks from next on, as far as the window allows. The requests end with ctx.
+// from must be the source of the last call of get or of.
 func (b *bundles) ask(ctx context.Context, from Source, next types.Height, blocks int) {
 	for h := range b.ahead {
-		if h < next || h >= next+mostAhead { // of blocks that were imported otherwise, or taken back
+		if h < next || h >= next+mostAhead { // for blocks imported by other means, or taken back
 			delete(b.ahead, h)
 		}
 	}
@@ -69,7 +69,7 @@ func (b *bundles) ask(ctx context.Context, from Source, next types.Height, block
 		b.ahead[h] = answer
 		go func() {
 			bundle, err := requestBundle(ctx, from, h, aheadBytes)
-			if err != nil { // what is wrong shows when it is asked for in its turn
+			if err != nil { // the request made in its turn will report the error
 				bundle = nil
 			}
 			answer <- bundle
@@ -77,7 +77,7 @@ func (b *bundles) ask(ctx context.Context, from Source, next types.Height, block
 	}
 }
 
-// requestBundle asks for the bundle of a block, of at most limit bytes.
+// requestBundle requests the bundle of a block, of at most limit bytes.
 func requestBundle(ctx context.Context, from Source, h types.Height, limit int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()

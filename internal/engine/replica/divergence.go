@@ -14,22 +14,22 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// explainTime bounds the questions that find what differs; receiptsAtOnce is how many receipts one of them asks for.
+// explainTime bounds the time to find the first difference; receiptsAtOnce is the number of receipts per request.
 const (
 	explainTime    = 30 * time.Second
 	receiptsAtOnce = 100
 )
 
-// receiptDifference is the first transaction of a block whose receipt is another one elsewhere.
+// receiptDifference is the first transaction of a block whose receipt here differs from the upstream's.
 type receiptDifference struct {
 	Index       int        `json:"index"`
 	Transaction types.TxID `json:"transaction"`
-	Here        *receipt   `json:"here"` // null where the transaction is not valid
-	// as the upstream tells it, which nothing proves; null where it knows of none
+	Here        *receipt   `json:"here"` // null if the transaction is invalid
+	// the upstream's receipt, which is not proven; null if it knows of none
 	There json.RawMessage `json:"there"`
 }
 
-// receipt is a receipt as execution gives it here.
+// receipt is a receipt from the execution on this node.
 type receipt struct {
 	Status   types.ReceiptStatus `json:"status"`
 	GasUsed  types.Gas           `json:"gas_used"`
@@ -39,17 +39,17 @@ type receipt struct {
 	Raw      types.Hex           `json:"raw"` // bincode(Receipt)
 }
 
-// writeDifference is the first state key to which a block gives another value elsewhere. A value that is empty is none.
+// writeDifference is the first state key whose value after a block differs between this node and the upstream. An empty
+// value means that the key is absent.
 type writeDifference struct {
 	Key    types.Hex `json:"key"`
 	Before types.Hex `json:"before"`
 	Here   types.Hex `json:"here"`
 	There  types.Hex `json:"there"`
-	Signed bool      `json:"signed"` // whether the writes that the upstream tells are those of the header's writes_digest
+	Signed bool      `json:"signed"` // whether the upstream's writes match the header's writes_digest
 }
 
-// divergence is the halt for a block that the producer signed and that is not valid, with what can be found out about
-// it.
+// divergence returns the halt for an invalid block that the producer signed, with whatever can be found out about it.
 func (r *Replica) divergence(ctx context.Context, u *upstream, b *ledger.Received, invalid *ledger.InvalidBlock) *Halt {
 	claimed := invalid.Claimed
 	h := &Halt{
@@ -75,7 +75,7 @@ func (r *Replica) divergence(ctx context.Context, u *upstream, b *ledger.Receive
 	return h
 }
 
-// firstReceipt compares the receipts here with those that the upstream tells.
+// firstReceipt compares the receipts of this node with the upstream's, and returns the first difference, or nil.
 func firstReceipt(ctx context.Context, s Source, b *ledger.Received, here []types.Receipt) (*receiptDifference, error) {
 	ids := b.IDs()
 	for begin := 0; begin < len(ids); begin += receiptsAtOnce {
@@ -89,7 +89,7 @@ func firstReceipt(ctx context.Context, s Source, b *ledger.Received, here []type
 			if there[i] != nil {
 				d.There = there[i].Said
 			}
-			if begin+i >= len(here) { // the transaction is not valid
+			if begin+i >= len(here) { // the transaction is invalid
 				return d, nil
 			}
 			if ours := here[begin+i]; !sameReceipt(ours, there[i]) {
@@ -101,12 +101,12 @@ func firstReceipt(ctx context.Context, s Source, b *ledger.Received, here []type
 	return nil, nil
 }
 
-// sameReceipt compares what consensus keeps of a receipt.
+// sameReceipt compares the parts of a receipt that are under consensus.
 func sameReceipt(here types.Receipt, there *ToldReceipt) bool {
 	return there != nil && bytes.Equal(here.Encode(), there.Encode())
 }
 
-// firstWrite compares the writes here with those that the upstream tells.
+// firstWrite compares the writes of this node with the upstream's, and returns the first difference, or nil.
 func firstWrite(ctx context.Context, s Source, claimed types.Header, here []types.Access) (*writeDifference, error) {
 	accesses, err := s.Accesses(ctx, claimed.Height)
 	if err != nil {
@@ -120,7 +120,7 @@ func firstWrite(ctx context.Context, s Source, claimed types.Header, here []type
 	return d, nil
 }
 
-// firstDifference is the first key to which two lists of writes on the same state give different values, nil where
+// firstDifference returns the first key to which two lists of writes on the same state give different values, or nil if
 // there is none.
 func firstDifference(here, there []types.Access) *writeDifference {
 	byKey := func(a types.Access, key []byte) int { return bytes.Compare(a.Key, key) }

@@ -14,38 +14,38 @@ import (
 )
 
 const (
-	// ahead is how many ranges are asked for at a time. Each holds at most an answer that is being read and one that
-	// waits to be verified.
+	// ahead is the number of ranges requested at a time. Each holds at most one answer being read and one waiting to be
+	// verified.
 	ahead = 4
-	// rangeBlocks and rangeBytes bound what one range asks for, and what is verified together: as many blocks as have
-	// together about that size.
+	// rangeBlocks and rangeBytes bound one request. rangeBytes also bounds the blocks that are verified together.
 	rangeBlocks = 256
 	rangeBytes  = 4 << 20
-	// requestTime is what one answer may take, attempts how often a range is asked for until the upstream is left.
+	// requestTime bounds the time for one answer. attempts is the number of tries for a range before the upstream is
+	// left.
 	requestTime = 30 * time.Second
 	attempts    = 3
 	retryPause  = 200 * time.Millisecond
 )
 
-// batch is consecutive blocks whose signatures are verified.
+// batch is a run of consecutive blocks with verified signatures.
 type batch []*ledger.Received
 
-// verified is a batch with what is wrong with the block after it, nil for nothing.
+// verified is a batch, with the error of the block after it; nil if there is none.
 type verified struct {
 	batch
 	failure error
 }
 
 // fetcher gets blocks from one upstream, several ranges at a time, and verifies their signatures in order: the next
-// block to import is never behind later ones.
+// block to import never waits behind later ones.
 type fetcher struct {
 	upstream *upstream
-	next     types.Height // to ask for
-	size     atomic.Int64 // bytes of a block, as the last answer had them
+	next     types.Height // next height to request
+	size     atomic.Int64 // bytes per block in the last answer
 	ranges   chan chan [][]byte
-	expected types.Height // to verify
+	expected types.Height // next height to verify
 	verified chan verified
-	wake     chan struct{} // the upstream's head has moved
+	wake     chan struct{} // signals that the upstream's head has moved
 	poll     func() time.Duration
 }
 
@@ -59,11 +59,11 @@ func newFetcher(u *upstream, next types.Height, poll func() time.Duration) *fetc
 		wake:     make(chan struct{}, 1),
 		poll:     poll,
 	}
-	f.size.Store(rangeBytes) // until an answer tells: full blocks are worth importing while the next ones come
+	f.size.Store(rangeBytes) // until the first answer: assume full blocks, and import each while the next ones arrive
 	return f
 }
 
-// moved tells the fetcher that the upstream's head has moved.
+// moved wakes the fetcher after the upstream's head has moved.
 func (f *fetcher) moved() {
 	select {
 	case f.wake <- struct{}{}:
@@ -95,7 +95,7 @@ func (f *fetcher) run(ctx context.Context) error {
 			f.next = to + 1
 			group.Go(func() error {
 				if err := f.fetch(ctx, from, to, blocks); err != nil {
-					return err // the range stays open: who verifies waits for ctx's end, and does not go on with the next
+					return err // the range stays open, so that the verifier waits for ctx's end
 				}
 				close(blocks)
 				return nil
@@ -105,7 +105,7 @@ func (f *fetcher) run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// await returns when the upstream's head may have moved: it said so, or it is time to ask.
+// await returns when the upstream's head may have moved, either because the upstream said so or because it was polled.
 func (f *fetcher) await(ctx context.Context) error {
 	timer := time.NewTimer(f.poll())
 	defer timer.Stop()
@@ -132,14 +132,14 @@ func (f *fetcher) await(ctx context.Context) error {
 	return nil
 }
 
-// fetch gets the blocks of a range, in as many answers as it takes.
+// fetch gets the blocks of a range, in as many answers as needed.
 func (f *fetcher) fetch(ctx context.Context, from, to types.Height, blocks chan<- [][]byte) error {
 	for empty := 0; from <= to; {
 		got, err := f.ask(ctx, from, to)
 		if err != nil {
 			return err
 		}
-		if len(got) == 0 { // several nodes behind one address are not all as far
+		if len(got) == 0 { // several nodes behind one address may have different heads
 			if empty++; empty == attempts {
 				return Faulty(Stalled, "it says that it has block %d and does not give it", from)
 			}
@@ -159,7 +159,7 @@ func (f *fetcher) fetch(ctx context.Context, from, to types.Height, blocks chan<
 	return nil
 }
 
-// ask makes one request, again where no sensible answer comes.
+// ask makes one request, and repeats it if no valid answer comes.
 func (f *fetcher) ask(ctx context.Context, from, to types.Height) ([][]byte, error) {
 	var blocks [][]byte
 	for attempt := 1; ; attempt++ {
@@ -193,7 +193,7 @@ func (f *fetcher) ask(ctx context.Context, from, to types.Height) ([][]byte, err
 	return blocks, nil
 }
 
-// verifyAll verifies what is fetched, in order, until ctx ends or something is not what the producer signed.
+// verifyAll verifies the fetched blocks in order until ctx ends or a block fails.
 func (f *fetcher) verifyAll(ctx context.Context) error {
 	for {
 		var answers chan [][]byte
@@ -220,7 +220,7 @@ func (f *fetcher) verifyAll(ctx context.Context) error {
 	}
 }
 
-// together is how many blocks, one at least, are verified together.
+// together returns the number of blocks, at least one, to verify together.
 func together(blocks [][]byte) int {
 	n, size := 1, len(blocks[0])
 	for ; n < len(blocks) && size+len(blocks[n]) <= rangeBytes; n++ {
@@ -229,8 +229,8 @@ func together(blocks [][]byte) int {
 	return n
 }
 
-// verify verifies the next blocks and hands them on to be imported. After a failure nothing more is handed on: who
-// imports ends the session once what came before is imported.
+// verify verifies the next blocks and passes them on for import. After a failure it passes nothing more on: the
+// importer ends the session once the earlier blocks are imported.
 func (f *fetcher) verify(ctx context.Context, encoded [][]byte) error {
 	blocks, failure := ledger.ReceiveAll(encoded)
 	for i, b := range blocks {

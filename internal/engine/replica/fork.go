@@ -11,11 +11,11 @@ import (
 )
 
 // judgeFork finds out why an upstream has another block than this node at the head's height, or another parent for the
-// next. If the producer signed two blocks of one height the replica halts. If a producer did that has handed over
-// since, or if the upstream lied, the error says so. With nil the upstream has the same blocks.
+// next block. If the current producer signed two blocks of one height, the replica halts. If a former producer did, or
+// if the upstream lied, the error says so. A nil error means that the upstream has the same blocks.
 //
-// Only the key that is in force after the head can halt a replica: who has that key could sign an invalid block
-// instead. One that was replaced has no say in what comes next, and may be in anybody's hands.
+// Only the current producer's key can halt a replica: its holder could as well sign an invalid block. A former key has
+// no say in the next blocks, and may be in anyone's hands.
 func (r *Replica) judgeFork(ctx context.Context, u *upstream) error {
 	tip := r.ledger.Tip()
 	same, differs := types.Height(0), tip.Header.Header.Height
@@ -30,7 +30,7 @@ func (r *Replica) judgeFork(ctx context.Context, u *upstream) error {
 	for same+1 < differs {
 		middle := same + (differs-same)/2
 		ours, err := r.ledger.Header(middle)
-		if errors.Is(err, chain.ErrPruned) { // what is kept decides
+		if errors.Is(err, chain.ErrPruned) { // the blocks that are kept decide
 			same = middle
 			continue
 		}
@@ -50,13 +50,13 @@ func (r *Replica) judgeFork(ctx context.Context, u *upstream) error {
 		}
 	}
 	ours, err := r.ledger.Header(differs)
-	if errors.Is(err, chain.ErrPruned) { // just now
+	if errors.Is(err, chain.ErrPruned) { // pruned just now
 		return Faulty(Lied, "it has another block %d, which is not kept here any more", differs)
 	}
 	if err != nil {
 		return &localFault{err}
 	}
-	// The parent's state, which is the same, says who signs: whoever signed ours, which was verified.
+	// The parent's state is the same, so both blocks must have the same producer: the verified one of ours.
 	if theirs.Header.Height != differs || theirs.Header.Parent != ours.Header.Parent ||
 		theirs.Header.Producer != ours.Header.Producer || !theirs.VerifySignature() {
 		return Faulty(Lied, "it gives a block %d that the producer did not sign", differs)

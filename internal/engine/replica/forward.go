@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// forwardTime bounds the handing on of one request's transactions.
+	// forwardTime bounds the forwarding of one request's transactions.
 	forwardTime = 15 * time.Second
-	// maxForwards is how many batches are handed on at a time, clientForwards how many of one client, and waitingForwards
-	// how many of a client's requests may wait for their turn. Some slots are free for others, however slow the
-	// upstream and however much a client sends.
+	// maxForwards bounds the batches being forwarded at a time, clientForwards those of one client, and waitingForwards
+	// the requests of one client that wait for their turn. So some slots stay free for other clients, however slow the
+	// upstream is and however much a client sends.
 	maxForwards     = 64
 	clientForwards  = 48
 	waitingForwards = 64
@@ -26,17 +26,17 @@ const (
 	forwardBytes = 1 << 20
 )
 
-// Why this node does not take a transaction that is to be handed on.
+// Errors for transactions that this node cannot forward.
 var (
-	// ErrBusy: too many are being handed on at present, or this very one is.
+	// ErrBusy is returned if too many transactions are being forwarded, or this very one is.
 	ErrBusy = errors.New("too many transactions are being handed on")
-	// ErrReadOnly: this node hands none on.
+	// ErrReadOnly is returned if this node forwards no transactions.
 	ErrReadOnly = errors.New("this node takes no transactions")
-	// ErrNoPrimary: no upstream answers. The transaction may have arrived there.
+	// ErrNoPrimary is returned if no upstream answers. The transaction may still have reached one.
 	ErrNoPrimary = errors.New("no upstream answers")
 )
 
-// ElsewhereError says where a transaction may be sent to that this node does not take.
+// ElsewhereError names another node that may take a transaction that this node does not.
 type ElsewhereError struct {
 	Err     error // [ErrReadOnly] or [ErrNoPrimary]
 	Primary string
@@ -45,17 +45,18 @@ type ElsewhereError struct {
 func (e *ElsewhereError) Error() string { return fmt.Sprintf("%v: send it to %s", e.Err, e.Primary) }
 func (e *ElsewhereError) Unwrap() error { return e.Err }
 
-// Forwarder takes transactions on a node that makes no blocks: they go to an upstream, whose answer is passed on. Those
-// that the upstream took are in the node's own pool too. So their senders find them here while they wait for a block,
-// and [Forwarder.Resend] may send them again. A node without state does not keep them, as its pool knows no account.
+// Forwarder takes transactions on a node that makes no blocks, forwards them to an upstream, and returns the upstream's
+// answers. Accepted transactions are also put into the node's own pool, so that their senders find them here while they
+// wait for a block, and [Forwarder.Resend] can send them again. A node without state does not keep them, as its pool
+// knows no accounts.
 type Forwarder struct {
 	resender
 	replica *Replica
 	turns   *turns.Turns // of clients
-	flying  sync.Map     // types.TxID → struct{}: transactions whose answer is waited for
+	flying  sync.Map     // types.TxID → struct{}: transactions awaiting an answer
 }
 
-// NewForwarder returns what hands transactions on, and puts those that were taken into the pool.
+// NewForwarder returns a Forwarder that puts accepted transactions into the pool.
 func NewForwarder(r *Replica, pool *mempool.Pool) *Forwarder {
 	f := &Forwarder{replica: r, turns: turns.New(turns.Limits{
 		Slots:     maxForwards,
@@ -66,9 +67,9 @@ func NewForwarder(r *Replica, pool *mempool.Pool) *Forwarder {
 	return f
 }
 
-// AddMany verifies transactions and sends those that may be valid to the upstream in use, or to another if that does
-// not answer. A transaction is taken once, however often it is sent. What is refused here costs the upstream nothing,
-// and is held against source alone. Clients, which source names, take turns.
+// AddMany verifies transactions and sends those that may be valid to the upstream in use, or to another if that one
+// does not answer. A transaction in flight is not sent twice. Transactions refused here cost the upstream nothing, and
+// count against source alone. Clients, identified by source, take turns.
 func (f *Forwarder) AddMany(ctx context.Context, encoded [][]byte, source string) []mempool.Result {
 	ctx, cancel := context.WithTimeout(ctx, forwardTime)
 	defer cancel()
@@ -79,7 +80,7 @@ func (f *Forwarder) AddMany(ctx context.Context, encoded [][]byte, source string
 		if c.Err != nil {
 			continue
 		}
-		// Two nodes may take each other for the one that makes blocks, for a moment: what comes back is not sent again.
+		// Two nodes may briefly take each other for the producer's node: do not send back a transaction that returns.
 		if _, again := f.flying.LoadOrStore(c.Tx.ID(), struct{}{}); again {
 			results[i].Err = ErrBusy
 			continue
@@ -101,13 +102,13 @@ func (f *Forwarder) AddMany(ctx context.Context, encoded [][]byte, source string
 
 func (r *Replica) synced() bool { return r.Status().Synced }
 
-// handed is a transaction that is handed on, and where its result goes.
+// handed is a transaction to be forwarded, with a pointer to its result.
 type handed struct {
 	tx     *types.VerifiedTx
 	result *mempool.Result
 }
 
-// forward sends transactions as one batch, when it is the client's turn.
+// forward sends transactions as one batch once it is the client's turn.
 func (f *Forwarder) forward(ctx context.Context, sent []handed, source string) {
 	give, err := f.turns.Take(ctx, source)
 	if err != nil {
@@ -129,7 +130,7 @@ func (f *Forwarder) forward(ctx context.Context, sent []handed, source string) {
 	var taken []*types.VerifiedTx
 	for i, h := range sent {
 		h.result.Err = errs[i]
-		// An upstream that knows it may have taken it from here: the answer was lost.
+		// An upstream that knows it may have got it from here, and its answer was lost.
 		known := refusal(errs[i])
 		if errs[i] == nil || known != nil && known.Why == RefusedKnown {
 			taken = append(taken, h.tx)
@@ -137,7 +138,8 @@ func (f *Forwarder) forward(ctx context.Context, sent []handed, source string) {
 		}
 	}
 	if len(taken) > 0 {
-		// What this pool thinks of them decides nothing: the primary has taken them. Without state it takes none.
+		// The pool's results do not matter: the upstream has accepted the transactions. A pool without state takes
+		// none.
 		f.pool.AddVerified(taken)
 	}
 }
@@ -155,7 +157,7 @@ func (f *Forwarder) sendOn(ctx context.Context, batch [][]byte) []error {
 	return repeated(&ElsewhereError{ErrNoPrimary, f.replica.Primary()}, len(batch))
 }
 
-// unanswered reports whether a batch got no answer that says what became of it.
+// unanswered reports whether any transaction of a batch got no answer that decides about it.
 func unanswered(errs []error) bool {
 	for _, err := range errs {
 		if err != nil && refusal(err) == nil {
@@ -173,7 +175,7 @@ func repeated(err error, n int) []error {
 	return errs
 }
 
-// preferred are the upstreams, the one in use first.
+// preferred returns the upstreams, the one in use first.
 func (r *Replica) preferred() []*upstream {
 	list := make([]*upstream, 0, len(r.upstreams))
 	for _, wanted := range []bool{true, false} {
@@ -192,13 +194,13 @@ func (u *upstream) used() bool {
 	return u.inUse
 }
 
-// Primary is where transactions may be sent to: the upstream in use, or the first.
+// Primary names the node to which transactions may be sent: the upstream in use, or the first one.
 func (r *Replica) Primary() string { return r.preferred()[0].Name() }
 
-// Refuser takes no transactions: it names where they may be sent to.
+// Refuser refuses all transactions, and names the node to which they may be sent.
 type Refuser struct{ replica *Replica }
 
-// NewRefuser returns what refuses transactions.
+// NewRefuser returns a Refuser.
 func NewRefuser(r *Replica) *Refuser { return &Refuser{r} }
 
 // AddMany refuses all transactions.

@@ -13,27 +13,28 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Reasons of a halt, for programs.
+// Machine-readable reasons of a halt.
 const (
-	// Diverged: the producer signed a block that is not what executing it gives here, with any engine.
+	// Diverged means that the producer signed a block that no engine of this node derives.
 	Diverged = "diverged"
-	// Equivocation: the producer signed two blocks of one height.
+	// Equivocation means that the producer signed two blocks of one height.
 	Equivocation = "equivocation"
-	// EngineFailure: every engine of this node failed on the block. It may be valid: another version of the program may
-	// tell.
+	// EngineFailure means that every engine of this node failed on the block. The block may be valid; another version
+	// of the program may be able to tell.
 	EngineFailure = "engine_failure"
-	// UnknownVersion: the next block needs rules that this version of the program does not know. No file is written.
+	// UnknownVersion means that the next block needs rules that this version of the program does not know. No file is
+	// written.
 	UnknownVersion = "unknown_version"
 )
 
-// Halt is why a replica takes no more blocks, with the evidence: the content of [Config].HaltFile.
+// Halt says why a replica takes no more blocks, with the evidence. It is the content of [Config].HaltFile.
 type Halt struct {
 	Reason   string         `json:"reason"`
 	Message  string         `json:"message"`
-	Height   types.Height   `json:"height"` // of the block that was not taken
+	Height   types.Height   `json:"height"` // height of the refused block
 	Time     time.Time      `json:"time"`
 	Upstream string         `json:"upstream"`
-	Headers  []signedHeader `json:"headers"` // that the producer signed: one, or two of the same height
+	Headers  []signedHeader `json:"headers"` // signed by the producer: one header, or two of the same height
 	executed
 	Block types.Hex `json:"block,omitempty"` // bincode(Block)
 
@@ -42,15 +43,15 @@ type Halt struct {
 	Unexplained  string             `json:"unexplained,omitempty"` // why a difference could not be found
 }
 
-// executed is what executing the block came to here. The differences, too, are of the engine that was asked last.
+// executed holds the results of executing the block on this node. The first differences, too, are the last engine's.
 type executed struct {
-	Engines []verdict `json:"engines,omitempty"` // what each came to
-	Derived *header   `json:"derived,omitempty"` // absent where a transaction is not valid
-	// what the block writes; of a cluster's member, which asks nobody what it writes elsewhere
+	Engines []verdict `json:"engines,omitempty"` // result of each engine
+	Derived *header   `json:"derived,omitempty"` // absent if a transaction is invalid
+	// the block's writes; only set by a cluster member, which asks no other node for its writes
 	Writes []write `json:"writes,omitempty"`
 }
 
-// header is a header for people, beside its encoding.
+// header is a human-readable header, accompanying its encoding.
 type header struct {
 	Hash             types.BlockHash  `json:"hash"`
 	Parent           types.BlockHash  `json:"parent"`
@@ -62,14 +63,14 @@ type header struct {
 	Timestamp        uint64           `json:"timestamp"`
 }
 
-// verdict is what an engine came to.
+// verdict is the result of one engine.
 type verdict struct {
 	Engine  string  `json:"engine"`
 	Derived *header `json:"derived,omitempty"`
 	Error   string  `json:"error"`
 }
 
-// derive notes what execution gave here.
+// derive records the results of the execution on this node.
 func (e *executed) derive(invalid *ledger.InvalidBlock) {
 	e.Derived = derivedHeader(invalid.Derived)
 	for _, v := range invalid.Verdicts {
@@ -77,7 +78,7 @@ func (e *executed) derive(invalid *ledger.InvalidBlock) {
 	}
 }
 
-// derivedHeader is nil for the zero header.
+// derivedHeader returns nil for the zero header.
 func derivedHeader(h types.Header) *header {
 	if h == (types.Header{}) {
 		return nil
@@ -86,7 +87,7 @@ func derivedHeader(h types.Header) *header {
 	return &derived
 }
 
-// write is what a block makes of a state key. A value that is empty is none.
+// write is a block's change of a state key. An empty value means that the key is absent.
 type write struct {
 	Key    types.Hex `json:"key"`
 	Before types.Hex `json:"before"`
@@ -118,7 +119,7 @@ func newSignedHeader(h types.SignedHeader) signedHeader {
 // maxHaltFile bounds the file: a block in hex, and some headers.
 const maxHaltFile = 3 * types.MaxBlockBytes
 
-// ReadHalt reads why a replica is halted, nil if it is not and there is no such file.
+// ReadHalt reads the halt file. It returns nil if there is none, that is, if the replica is not halted.
 func ReadHalt(path string) (*Halt, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -141,13 +142,13 @@ func ReadHalt(path string) (*Halt, error) {
 	return h, nil
 }
 
-// damagedHalt says what to do about the evidence of a halt that cannot be read.
+// damagedHalt returns an error that says how to handle a halt file that cannot be read.
 func damagedHalt(path string, err error) error {
 	return emergency.DamagedEvidence(path, err)
 }
 
-// Disagreed is the evidence of a member of a cluster that came to something else than was decided. block is the one
-// that was, nil if it is about none.
+// Disagreed returns the evidence of a cluster member whose result differs from the cluster's decision. block is the
+// decided block, nil if no block is concerned.
 func Disagreed(err error, height types.Height, block []byte) *Halt {
 	h := &Halt{Reason: Diverged, Message: emergency.Disagreed(err.Error(), err).Error(), Height: height,
 		Time: time.Now().UTC(), Block: block}
@@ -161,7 +162,7 @@ func Disagreed(err error, height types.Height, block []byte) *Halt {
 	return h
 }
 
-// Write puts the evidence on disk, whole or not at all.
+// Write puts the evidence on disk, atomically.
 func (h *Halt) Write(path string) error {
 	content, err := sealed.JSON(h)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// HandOn sends what is in a pool to nodes that may make blocks of it, or lead to one that does, until ctx ends. It does
-// so only while holds tells that this node follows no chain and makes no block. As no block takes anything out of the
-// pool then, each transaction is sent until a node says that its nonce is used.
+// HandOn sends the transactions in a pool to nodes that may make blocks, or that forward to one that does, until ctx
+// ends. It does so only while holds reports that this node neither follows a chain nor makes blocks. No block removes
+// transactions from the pool then, so each one is resent until a node reports that its nonce is used.
 func HandOn(ctx context.Context, pool *mempool.Pool, sources []Source, holds func() bool, log *slog.Logger) {
 	r := resender{pool: pool, log: log, at: make(map[types.TxID]time.Time), usedFor: forever}
 	r.send = func(ctx context.Context, batch [][]byte) []error { return sendToAny(ctx, sources, batch) }
@@ -23,10 +23,10 @@ func HandOn(ctx context.Context, pool *mempool.Pool, sources []Source, holds fun
 	}
 }
 
-// forever is longer than a process lives.
+// forever is longer than any process lives.
 const forever = 100 * 365 * 24 * time.Hour
 
-// sendToAny sends a batch to the first source that says what becomes of it, and not only that it takes none.
+// sendToAny sends a batch to the first source that decides about it, skipping those that take no transactions.
 func sendToAny(ctx context.Context, sources []Source, batch [][]byte) (errs []error) {
 	for _, s := range sources {
 		if errs = s.Send(ctx, batch); !unanswered(errs) && !takesNone(errs) {
@@ -36,7 +36,7 @@ func sendToAny(ctx context.Context, sources []Source, batch [][]byte) (errs []er
 	return errs
 }
 
-// takesNone reports whether a node takes no transactions.
+// takesNone reports whether the node takes no transactions at all.
 func takesNone(errs []error) bool {
 	for _, err := range errs {
 		if refused := refusal(err); refused != nil && refused.Why == RefusedReadOnly {

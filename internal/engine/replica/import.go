@@ -16,7 +16,7 @@ import (
 
 var errHalted = errors.New("the replica has halted")
 
-// importAll imports the blocks that the fetcher gets, in order.
+// importAll imports the fetched blocks in order.
 func (r *Replica) importAll(ctx context.Context, u *upstream, f *fetcher) error {
 	for blocks := (batch)(nil); ; {
 		var next verified
@@ -42,7 +42,7 @@ func (r *Replica) importAll(ctx context.Context, u *upstream, f *fetcher) error 
 	}
 }
 
-// importSome imports the first of some blocks, once its time has come, or several, and returns how many.
+// importSome imports the first block, or several, once the first one's time has come. It returns how many it imported.
 func (r *Replica) importSome(ctx context.Context, u *upstream, blocks batch) (int, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -69,7 +69,7 @@ func (r *Replica) importSome(ctx context.Context, u *upstream, blocks batch) (in
 	return len(imported), nil
 }
 
-// tell tells of blocks that were imported.
+// tell records imported blocks and passes them to OnBlocks.
 func (r *Replica) tell(u *upstream, imported []ledger.Block) error {
 	head := imported[len(imported)-1].Header.Header.Height
 	u.succeeded()
@@ -84,13 +84,13 @@ func (r *Replica) tell(u *upstream, imported []ledger.Block) error {
 }
 
 const (
-	// provenPoll is the time between two questions for a proof that is not there yet. After each proofPatience the other
-	// upstreams are asked: they may all wait for the same prover, or the one in use withholds the proof.
+	// provenPoll is the time between two requests for a proof that does not exist yet. After each proofPatience the
+	// other upstreams are asked: they may all wait for the same prover, or the one in use may withhold the proof.
 	provenPoll    = 250 * time.Millisecond
 	proofPatience = time.Minute
 )
 
-// importProven imports some of the blocks, once the first one's proof is there where that is needed.
+// importProven imports some of the blocks. If the importer needs proofs, it first waits for the first block's.
 func (r *Replica) importProven(ctx context.Context, u *upstream, blocks batch) ([]ledger.Block, error) {
 	defer r.setHolding("")
 	h := blocks[0].Header().Header.Height
@@ -113,7 +113,7 @@ func (r *Replica) importProven(ctx context.Context, u *upstream, blocks batch) (
 	}
 }
 
-// provenElsewhere is an upstream that gives the bundle of a block, other than one, nil where none does.
+// provenElsewhere returns another upstream that has the bundle of a block, or nil if none has.
 func (r *Replica) provenElsewhere(ctx context.Context, than *upstream, block types.SignedHeader) *upstream {
 	for _, u := range r.upstreams {
 		if s := u.standing(); u == than || s.lied || s.retryAt.After(time.Now()) {
@@ -126,7 +126,7 @@ func (r *Replica) provenElsewhere(ctx context.Context, than *upstream, block typ
 	return nil
 }
 
-// refused says what an error of a block means for the session.
+// refused turns the error of a block into the error of the session. It may halt the replica.
 func (r *Replica) refused(ctx context.Context, u *upstream, b *ledger.Received, err error) error {
 	var invalid *ledger.InvalidBlock
 	var failure *ledger.EngineFailure
@@ -161,7 +161,7 @@ func (r *Replica) refused(ctx context.Context, u *upstream, b *ledger.Received, 
 	return &localFault{err}
 }
 
-// halted stops the replica for good, and keeps the evidence.
+// halted stops the replica for good and writes the evidence.
 func (r *Replica) halted(h *Halt) error {
 	r.mu.Lock()
 	first := r.halt == nil
@@ -208,7 +208,8 @@ func (r *Replica) hold(ctx context.Context, h types.Header) error {
 	}
 }
 
-// early is how many seconds a block's timestamp is ahead of the clock, 0 where it is not too far.
+// early returns the number of seconds by which a block's timestamp is ahead of the clock, or 0 if that is within
+// maxAhead.
 func (r *Replica) early(h types.Header) uint64 {
 	now := uint64(max(0, r.config.Wall().Unix()))
 	if h.Timestamp <= now+uint64(maxAhead/time.Second) {

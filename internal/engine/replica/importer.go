@@ -15,31 +15,31 @@ import (
 type Importer interface {
 	Tip() *ledger.Tip
 	Header(types.Height) (types.SignedHeader, error)
-	// CheckNext is that of *ledger.Ledger.
+	// CheckNext is like [ledger.Ledger.CheckNext].
 	CheckNext(*ledger.Received) error
-	// Import verifies blocks, of which there is at least one, and puts them on disk, with what else that takes from s,
-	// where they came from. It returns those that it imported, which may be fewer, and what is wrong with the block after
-	// them: an error of *ledger.Ledger, [ErrNotProven], or a fault of s. Without an error there is at least one.
+	// Import verifies one or more blocks and puts them on disk. It gets whatever else it needs from s, the source of
+	// the blocks. It returns the imported blocks, possibly fewer than given, and the error of the block after them: an
+	// error of *ledger.Ledger, [ErrNotProven], or a fault of s. If the error is nil, at least one block was imported.
 	Import(ctx context.Context, s Source, blocks []*ledger.Received) ([]ledger.Block, error)
-	// Gather tells whether Import is to wait for more blocks than these, of which there is at least one. s has blocks up
-	// to newest, and more of them than these are imported together.
+	// Gather reports whether Import should wait for more blocks than these, at least one. It should if s has more
+	// blocks, up to newest, that are imported together with these.
 	Gather(ctx context.Context, s Source, blocks []*ledger.Received, newest types.Height) bool
 }
 
-// ErrNotProven is the error of a block whose proof is not there yet.
+// ErrNotProven is returned for a block that has no proof yet.
 var ErrNotProven = errors.New("the block is not proven yet")
 
 // executing is an [Importer] that holds the state.
 type executing struct{ *ledger.Ledger }
 
-// Executing imports blocks by executing them on a state of one's own.
+// Executing returns an Importer that executes blocks on the ledger's own state.
 func Executing(l *ledger.Ledger) Importer { return executing{l} }
 
 func (e executing) Import(_ context.Context, _ Source, blocks []*ledger.Received) ([]ledger.Block, error) {
 	return e.Ledger.Import(blocks...)
 }
 
-// Gather is false: each block is imported as it comes.
+// Gather returns false: blocks are imported as they come.
 func (executing) Gather(context.Context, Source, []*ledger.Received, types.Height) bool { return false }
 
 // stateless is an [Importer] that holds no state.
@@ -52,16 +52,17 @@ type stateless struct {
 	ahead    rangeAhead
 }
 
-// Stateless imports blocks by their proofs: each is executed on its access list. Where together is set, those that have
-// a proof together are executed on the union of their lists.
+// Stateless returns an Importer that imports blocks by their proofs and executes each on its access list. With
+// together, blocks that have a joint proof are executed on the union of their lists.
 func Stateless(l *ledger.Stateless, together bool) Importer {
 	return &stateless{Stateless: l, together: together}
 }
 
-// Import imports the first block, or those that have a proof together. What a proof takes is much more than a sync.
+// Import imports the first block, or the first blocks with a joint proof. It does not combine syncs further, since
+// verifying a proof takes much longer than a sync.
 func (s *stateless) Import(ctx context.Context, from Source, blocks []*ledger.Received) ([]ledger.Block, error) {
 	b := blocks[0]
-	if err := s.CheckNext(b); err != nil { // whose gas bounds what is asked for
+	if err := s.CheckNext(b); err != nil { // b's gas bounds the size of the requests
 		return nil, err
 	}
 	if together, err := s.importTogether(ctx, from, blocks); err != nil || len(together) > 0 {
@@ -84,10 +85,11 @@ func (s *stateless) Import(ctx context.Context, from Source, blocks []*ledger.Re
 	return []ledger.Block{block}, nil
 }
 
-// fetchFrom fetches from a source what the verification of a block lacks, whose parent has a height. Each code may take
-// requestTime, and so may all values together: only who lies, the producer or the source, leaves a block without them.
+// fetchFrom returns a Fetch that gets missing data for a block's verification from a source. parent is the height of
+// the block's parent. Each code may take requestTime, and so may all values together: a block lacks values only if the
+// producer or the source lies.
 func fetchFrom(ctx context.Context, from Source, parent types.Height) ledger.Fetch {
-	var values time.Time // until when they are asked for
+	var values time.Time // deadline of the requests
 	return ledger.Fetch{
 		Code: func(hash types.CodeHash) ([]byte, error) {
 			ctx, cancel := context.WithTimeout(ctx, requestTime)

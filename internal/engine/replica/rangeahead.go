@@ -6,16 +6,17 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
 )
 
-// rangeAhead is a range that was asked for before its turn, while the one before it is verified and executed. There is
-// one at a time, of aheadBytes at most: a larger one is asked for again when it is its turn. It is for one goroutine.
+// rangeAhead is a range that is requested ahead of its turn, while the one before it is verified and executed. It holds
+// one range at a time, of at most aheadBytes; a larger one is requested again when its turn comes. It is not safe for
+// concurrent use.
 type rangeAhead struct {
 	source Source
 	span   blockproof.Span
-	answer chan []byte // gets one answer, nil for none
+	answer chan []byte // gets one answer, nil for a failure
 	stop   context.CancelFunc
 }
 
-// ask asks a source for the range of a span. The request ends with ctx.
+// ask requests the range of a span from a source. The request ends with ctx.
 func (a *rangeAhead) ask(ctx context.Context, from Source, span blockproof.Span) {
 	a.drop()
 	ctx, stop := context.WithTimeout(ctx, requestTime)
@@ -23,14 +24,15 @@ func (a *rangeAhead) ask(ctx context.Context, from Source, span blockproof.Span)
 	*a = rangeAhead{from, span, answer, stop}
 	go func() {
 		encoded, err := from.Range(ctx, span.First(), span.Last(), aheadBytes)
-		if err != nil { // what is wrong shows when it is asked for in its turn
+		if err != nil { // the request made in its turn will report the error
 			encoded = nil
 		}
 		answer <- encoded
 	}()
 }
 
-// take returns the range of a span, once it is there, if it was asked for and has at most so many bytes; else nil.
+// take waits for the range of a span and returns it. It returns nil if the range was not requested, failed, or has more
+// than most bytes.
 func (a *rangeAhead) take(ctx context.Context, from Source, span blockproof.Span, most int64) []byte {
 	defer a.drop()
 	if a.answer == nil || a.source != from || a.span != span {
@@ -46,7 +48,7 @@ func (a *rangeAhead) take(ctx context.Context, from Source, span blockproof.Span
 	return nil
 }
 
-// drop ends the request, and forgets its answer.
+// drop cancels the request and discards its answer.
 func (a *rangeAhead) drop() {
 	if a.stop != nil {
 		a.stop()

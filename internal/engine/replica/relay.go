@@ -12,36 +12,38 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Proofs are where the proofs of blocks are kept that others made: a *proving.Queue.
+// Proofs stores proofs of blocks that other nodes made. *proving.Queue implements it.
 type Proofs interface {
-	// NextToRelay is the first block whose proof is asked for, now or once the block is here; at least from. An error is a
-	// fault of this node.
+	// NextToRelay returns the first block whose proof should be requested, now or once the block is here; at least
+	// from. An error is a fault of this node.
 	NextToRelay(from types.Height) (types.Height, error)
-	// Await says from which block on proofs are to come, nil that none are.
+	// Await sets the block from which on proofs will come; nil means that none will.
 	Await(from *types.Height)
 	// WaitBlock returns once a block is here, or with an error.
 	WaitBlock(ctx context.Context, h types.Height) error
-	// Keep verifies the proof of a block that is here, in its bundle, and keeps it. The error of one that does not hold
-	// wraps blockproof.ErrProof.
+	// Keep verifies and stores the proof in the bundle of a stored block. The error for an invalid proof wraps
+	// blockproof.ErrProof.
 	Keep(h types.Height, bundle []byte) error
 }
 
-// RangeProofs are where the proofs of ranges are kept that others made: a *proving.Queue.
+// RangeProofs stores proofs of ranges that other nodes made. *proving.Queue implements it.
 type RangeProofs interface {
-	// Wanted are some of the ranges of 2^log blocks, from one block to another, that are here without their proof.
+	// Wanted returns some of the ranges of 2^log blocks, within a range of blocks, that are stored here without a
+	// proof.
 	Wanted(log int, oldest, newest types.Height) ([]blockproof.Span, error)
-	// KeepRange is [Proofs.Keep] of the proof of a range.
+	// KeepRange is like [Proofs.Keep] for the proof of a range.
 	KeepRange(span blockproof.Span, encoded []byte) error
 }
 
 const (
-	// relayPoll is the time between two questions for a proof that is not there yet, relayPause that after a fault.
+	// relayPoll is the time between two requests for a proof that does not exist yet; relayPause replaces it after a
+	// fault.
 	relayPoll  = time.Second
 	relayPause = 10 * time.Second
 )
 
-// RelayProofs gets the proofs of blocks that are here from upstreams, the oldest first, and has them verified and kept,
-// until ctx ends. Blocks whose proofs the upstream does not have are left out. An error is a fault of this node.
+// RelayProofs gets the proofs of stored blocks from upstreams, oldest first, and has them verified and stored, until
+// ctx ends. It skips blocks whose proofs the upstream does not have. An error is a fault of this node.
 func (r *Replica) RelayProofs(ctx context.Context, proofs Proofs) error {
 	next, err := proofs.NextToRelay(0)
 	if err == nil {
@@ -52,7 +54,7 @@ func (r *Replica) RelayProofs(ctx context.Context, proofs Proofs) error {
 			return err
 		}
 		var block types.SignedHeader
-		block, err = r.ledger.Header(next) // whose gas bounds what is asked for
+		block, err = r.ledger.Header(next) // the block's gas bounds the size of the request
 		if errors.Is(err, chain.ErrPruned) {
 			next, err = proofs.NextToRelay(next + 1)
 		}
@@ -73,8 +75,8 @@ func (r *Replica) RelayProofs(ctx context.Context, proofs Proofs) error {
 	return err
 }
 
-// relay gets one proof, from the upstream in use or, where that does not answer or gives one that is refused, from
-// another. It returns the block whose proof is next, and how long to wait before.
+// relay gets one proof from the upstream in use, or from another one if that does not answer or its proof is refused.
+// It returns the block whose proof is next, and the time to wait before.
 func (r *Replica) relay(ctx context.Context, proofs Proofs, block types.SignedHeader) (
 	next types.Height, wait time.Duration,
 ) {
@@ -84,7 +86,7 @@ func (r *Replica) relay(ctx context.Context, proofs Proofs, block types.SignedHe
 		bundle, err := requestBundle(ctx, u, h, MostBundle(block))
 		if err == nil {
 			err = proofs.Keep(h, bundle)
-			switch { // it comes after the others for a time, not just for this block
+			switch { // it ranks after the others for some time, not just for this block
 			case errors.Is(err, blockproof.ErrWeak):
 				u.failed(Faulty(Weak, "%w", err))
 			case errors.Is(err, blockproof.ErrProof):
@@ -102,17 +104,18 @@ func (r *Replica) relay(ctx context.Context, proofs Proofs, block types.SignedHe
 			return h, retry
 		case errors.As(err, &none) && none.Stored && h < none.Oldest:
 			proofs.Await(&none.Oldest)
-			// It may be far beyond this node's head, which is still to come, or false: it is not waited for blindly.
+			// The block may be far beyond this node's head, because more blocks are to come or because the upstream
+			// lies: do not wait for it blindly.
 			if next = r.ledger.Tip().Header.Header.Height + 1; none.Oldest > next {
 				return next, relayPoll
 			}
 			return none.Oldest, 0
-		case errors.As(err, &none) && none.Stored && h <= none.Newest: // it was too much to be proven, or is gone
+		case errors.As(err, &none) && none.Stored && h <= none.Newest: // it was too large to be proven, or is gone
 			return h + 1, 0
 		case none == nil && ctx.Err() == nil:
 			r.config.Log.Warn("a proof is not taken from an upstream", "upstream", u.Name(), "height", h, "error", plain(err))
 		}
-		retry = relayPause // what this upstream gave may have been large
+		retry = relayPause // this upstream's answer may have been large
 	}
 	proofs.Await(nil)
 	return h, relayPause
@@ -124,8 +127,8 @@ type lengthOf struct {
 	log int
 }
 
-// RelayRanges gets the proofs of ranges whose blocks are here from upstreams, and has them verified and kept, until ctx
-// ends. An error is a fault of this node.
+// RelayRanges gets the proofs of ranges whose blocks are stored here from upstreams, and has them verified and stored,
+// until ctx ends. An error is a fault of this node.
 func (r *Replica) RelayRanges(ctx context.Context, proofs RangeProofs) error {
 	next := make(map[lengthOf]types.Height)
 	for ctx.Err() == nil {
@@ -134,19 +137,20 @@ func (r *Replica) RelayRanges(ctx context.Context, proofs RangeProofs) error {
 				return err
 			}
 		}
-		_ = pause.For(ctx, r.config.Jitter(relayPause)) // the loop looks at the context
+		_ = pause.For(ctx, r.config.Jitter(relayPause)) // the loop checks the context
 	}
 	return ctx.Err()
 }
 
-// relayRanges gets some of what one upstream has. What is not there, or not true, is left to the others. next says from
-// which block on it is asked, so that what it does not have does not stand before all that it has.
+// relayRanges gets some of the range proofs that one upstream has. Missing and invalid ones are left to the other
+// upstreams. next holds the block from which on the upstream is asked next, so that proofs it lacks do not block those
+// it has.
 func (r *Replica) relayRanges(
 	ctx context.Context, proofs RangeProofs, u *upstream, next map[lengthOf]types.Height,
 ) error {
 	told, err := requestRanges(ctx, u)
 	if err != nil {
-		return nil // probing tells what is wrong with it
+		return nil // probing reports what is wrong with it
 	}
 	for _, t := range told {
 		of := lengthOf{u, bits.TrailingZeros64(uint64(t.Blocks))}
@@ -155,7 +159,7 @@ func (r *Replica) relayRanges(
 			return err
 		}
 		if len(wanted) == 0 {
-			delete(next, of) // all were asked for: the next time from the oldest on
+			delete(next, of) // all were requested: start over from the oldest
 		}
 		for _, span := range wanted {
 			next[of] = span.Last() + 1
@@ -167,13 +171,13 @@ func (r *Replica) relayRanges(
 	return nil
 }
 
-// relayRange gets one range, where the upstream has it, and tells whether it is to be asked for others.
+// relayRange gets the proof of one range, if the upstream has it. It reports whether to ask the upstream for more.
 func (r *Replica) relayRange(ctx context.Context, proofs RangeProofs, u *upstream, span blockproof.Span) (bool, error) {
 	headers := make([]types.SignedHeader, 0, span.Blocks())
 	for h := span.First(); h <= span.Last(); h++ {
 		header, err := r.ledger.Header(h)
 		if errors.Is(err, chain.ErrPruned) || errors.Is(err, chain.ErrAboveHead) {
-			return true, nil // it is not here any more
+			return true, nil // no longer stored here
 		}
 		if err != nil {
 			return false, err
@@ -203,8 +207,7 @@ func (r *Replica) relayRange(ctx context.Context, proofs RangeProofs, u *upstrea
 	return err == nil, nil
 }
 
-// trusted are the upstreams in the order in which they are preferred, those that lied a short time ago after the
-// others.
+// trusted returns the upstreams in order of preference. Those that recently lied come last.
 func (r *Replica) trusted() (list []*upstream) {
 	var liars []*upstream
 	for _, u := range r.preferred() {

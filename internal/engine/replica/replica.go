@@ -19,44 +19,46 @@ import (
 )
 
 const (
-	// maxAhead is how far a block may be ahead of the clock: one further is held back (docs/protocol.md, "Blocks").
+	// maxAhead bounds how far a block's timestamp may be ahead of the clock. A block beyond it is held back
+	// (docs/protocol.md, "Blocks").
 	maxAhead = 15 * time.Second
-	// probeInterval is the time between two questions to each upstream how far it is.
+	// probeInterval is the time between two probes of each upstream.
 	probeInterval = 2 * time.Second
 	probeTime     = 10 * time.Second
-	// shortestPoll … longestPoll are between two polls for the next block where the upstream does not push, pushedPoll
-	// where it does.
+	// shortestPoll and longestPoll bound the time between two polls for the next block if the upstream does not push.
+	// pushedPoll is the time if it does.
 	shortestPoll = 50 * time.Millisecond
 	longestPoll  = time.Second
 	pushedPoll   = 5 * time.Second
-	// reconnectAfter is the time until an upstream whose connection broke is asked to push again, and watchAgain until
-	// one is that does not push or whose connections do not last.
+	// reconnectAfter is the time before an upstream whose connection broke is asked to push again. watchAgain applies
+	// to one that does not push, or whose connections do not last.
 	reconnectAfter = time.Second
 	watchAgain     = 15 * time.Second
 )
 
-// Config is what a replica is made of.
+// Config is the configuration of a replica.
 type Config struct {
 	Importer Importer
-	Sources  []Source // in the order in which they are preferred
-	// HaltFile is the file that says why the replica halted, with the evidence; "" keeps none. While it is there the
-	// replica stays halted: an operator who has looked into it moves it away.
+	Sources  []Source // in order of preference
+	// HaltFile records why the replica halted, with the evidence; "" records nothing. While the file exists the replica
+	// stays halted; the operator moves it away after looking into it.
 	HaltFile string
 	Log      *slog.Logger
-	// OnBlocks is told of all blocks after they are on disk, in the replica's loop: of those together, at least one, that
-	// became the chain's together. An error ends the replica.
+	// OnBlocks is called in the replica's loop for all blocks once they are on disk. Each call gets the blocks, at
+	// least one, that joined the chain together. An error ends the replica.
 	OnBlocks func([]ledger.Block) error
-	// OnProducer, unless nil, is told of the key that an upstream makes blocks with, and of its newest block's height. An
-	// error ends the replica.
+	// OnProducer, unless nil, is called with the key that an upstream makes blocks with, and the height of its newest
+	// block. An error ends the replica.
 	OnProducer func(types.PublicKey, types.Height) error
-	// Wall is the time of day, which blocks' times are held to. It may jump; nil: time.Now.
+	// Wall returns the wall-clock time, which block timestamps are checked against. It may jump. If nil, it is
+	// time.Now.
 	Wall func() time.Time
-	// Jitter turns a time to wait into the one that is waited, so that many replicas do not ask at once. It may be called
-	// concurrently; nil gives a random time between half and one and a half of it.
+	// Jitter randomises a waiting time, so that many replicas do not ask at once. It must be safe for concurrent use.
+	// If nil, it returns a random time between half and one and a half of its argument.
 	Jitter func(time.Duration) time.Duration
 }
 
-// Replica follows a chain. Its methods may be called concurrently.
+// Replica follows a chain. It is safe for concurrent use.
 type Replica struct {
 	config    Config
 	ledger    Importer
@@ -64,17 +66,17 @@ type Replica struct {
 	upstreams []*upstream
 	pace      pace
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	halt    *Halt
 	holding string    // why a block is held back
-	pushed  bool      // the upstream in use tells of new blocks
-	began   time.Time // of following the upstream in use, or the last one
+	pushed  bool      // whether the upstream in use pushes new blocks
+	began   time.Time // when following the current or last upstream began
 }
 
-// jittered is a random time between half and one and a half of d.
+// jittered returns a random time between half and one and a half of d.
 func jittered(d time.Duration) time.Duration { return d/2 + rand.N(d) }
 
-// New makes a replica. Run starts it. One that has halted before stays halted.
+// New returns a replica; Run starts it. A replica that has halted before stays halted.
 func New(config Config) (*Replica, error) {
 	if len(config.Sources) == 0 {
 		return nil, errors.New("a replica needs an upstream")
@@ -99,15 +101,14 @@ func New(config Config) (*Replica, error) {
 	return r, err
 }
 
-// Close ends the connections to the upstreams.
+// Close closes the connections to the upstreams.
 func (r *Replica) Close() {
 	for _, u := range r.upstreams {
 		u.Close()
 	}
 }
 
-// Run follows the chain until ctx ends. An error is a fault of this node; what is wrong with upstreams or the producer
-// is none.
+// Run follows the chain until ctx ends. An error is a fault of this node, never of an upstream or the producer.
 func (r *Replica) Run(ctx context.Context) error {
 	if h := r.Halt(); h != nil {
 		r.config.Log.Error(emergency.StillHalted(filepath.Base(r.config.HaltFile), h.Reason, h.Height).Error(),
@@ -130,8 +131,8 @@ func (r *Replica) Run(ctx context.Context) error {
 	return nil
 }
 
-// choose returns the upstream to follow: of those that answer and are of this chain, the first that did not lie and is
-// not much behind another. It waits until there is one, ctx ends or the replica halts.
+// choose returns the upstream to follow: among those that answer and follow this chain, the first one that did not lie
+// and is not far behind another. It waits until there is one, ctx ends or the replica halts.
 func (r *Replica) choose(ctx context.Context) (*upstream, error) {
 	for ctx.Err() == nil && r.Halt() == nil {
 		now := time.Now()
@@ -152,7 +153,7 @@ func (r *Replica) choose(ctx context.Context) (*upstream, error) {
 			return u, nil
 		}
 		if len(asked) > 0 {
-			continue // each has failed just now, and has a time to be asked again
+			continue // each has just failed, and its retry time is set
 		}
 		if err := pause.For(ctx, time.Until(next)); err != nil {
 			return nil, err
@@ -168,8 +169,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// probe asks upstreams how far they are, and returns those that answered well. An error ends the session: the replica
-// has halted, or has a fault of its own.
+// probe asks upstreams for their heads, and returns those that answered correctly. An error ends the session: the
+// replica has halted, or has a fault of its own.
 func (r *Replica) probe(ctx context.Context, asked []*upstream) ([]*upstream, error) {
 	errs := make([]error, len(asked))
 	var group sync.WaitGroup
@@ -191,12 +192,12 @@ func (r *Replica) probe(ctx context.Context, asked []*upstream) ([]*upstream, er
 	return good, ctx.Err()
 }
 
-// isOwn reports whether no upstream is to blame for an error: the replica has halted, or has a fault of its own.
+// isOwn reports whether an error is not an upstream's: the replica has halted, or has a fault of its own.
 func isOwn(err error) bool {
 	return errors.Is(err, errHalted) || errors.As(err, new(*localFault))
 }
 
-// probeOne asks an upstream how far it is, and whether it is on this chain.
+// probeOne asks an upstream for its head, and checks that it follows this chain.
 func (r *Replica) probeOne(ctx context.Context, u *upstream) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
@@ -208,7 +209,7 @@ func (r *Replica) probeOne(ctx context.Context, u *upstream) error {
 	if p.Genesis != r.genesis {
 		return Faulty(OtherChain, "its chain has the genesis %s, this one %s", p.Genesis, r.genesis)
 	}
-	if p.Producing != nil && r.config.OnProducer != nil { // before anyone may think that there is nothing newer
+	if p.Producing != nil && r.config.OnProducer != nil { // before anyone can conclude that there is nothing newer
 		if err := r.config.OnProducer(*p.Producing, p.Head); err != nil {
 			return &localFault{err}
 		}
@@ -222,7 +223,7 @@ func (r *Replica) probeOne(ctx context.Context, u *upstream) error {
 	return nil
 }
 
-// best is the upstream to prefer, nil where there is none to choose from.
+// best returns the preferred upstream, or nil if good is empty.
 func (r *Replica) best(good []*upstream) *upstream {
 	var head types.Height
 	for _, u := range good {
@@ -243,15 +244,15 @@ func (r *Replica) best(good []*upstream) *upstream {
 	return second
 }
 
-// blame notes an upstream's failure.
+// blame records and logs an upstream's failure.
 func (r *Replica) blame(u *upstream, err error) {
 	cause := u.failed(err)
 	r.config.Log.Warn("an upstream failed", "upstream", u.Name(), "cause", string(cause), "error", plain(err),
 		"advice", cause.remedy())
 }
 
-// follow takes blocks from one upstream until it fails, the replica halts or ctx ends, and returns why. An upstream
-// that failed has been blamed.
+// follow takes blocks from one upstream until it fails, the replica halts or ctx ends, and returns the reason. If the
+// upstream failed, follow has blamed it.
 func (r *Replica) follow(ctx context.Context, u *upstream) error {
 	r.pace.begin()
 	r.beginSession()
@@ -269,12 +270,12 @@ func (r *Replica) follow(ctx context.Context, u *upstream) error {
 	if errors.Is(err, ledger.ErrOtherParent) {
 		if fork := r.judgeFork(ctx, u); fork != nil {
 			err = fork
-		} else { // it has our head, and gives something else after it
+		} else { // it has our head, but gives another block after it
 			err = Faulty(Lied, "%w", err)
 		}
 	}
 	var fault *FaultError
-	if errors.As(err, &fault) && fault.Cause == Pruned { // it may be of one that was asked for ahead
+	if errors.As(err, &fault) && fault.Cause == Pruned { // the fault may refer to a block requested ahead
 		err = Faulty(Pruned, "it has pruned block %d", r.ledger.Tip().Header.Header.Height+1)
 	}
 	if ctx.Err() == nil && !isOwn(err) {
@@ -289,8 +290,8 @@ func (r *Replica) beginSession() {
 	r.began = time.Now()
 }
 
-// session is when the replica began to follow the upstream in use, or the last one, or lost contact with it for a
-// moment.
+// session returns the time at which the replica began to follow the current or last upstream, or last lost contact with
+// an upstream, whichever is later.
 func (r *Replica) session() time.Time {
 	r.mu.Lock()
 	latest := r.began
@@ -303,10 +304,10 @@ func (r *Replica) session() time.Time {
 	return latest
 }
 
-// localFault is an error that no upstream is to blame for.
+// localFault is an error of this node, not of an upstream.
 type localFault struct{ error }
 
-// watch has the upstream tell of new blocks, as long as it does; polling goes on beside it.
+// watch subscribes to the upstream's new blocks, and resubscribes when that ends. Polling continues meanwhile.
 func (r *Replica) watch(ctx context.Context, u *upstream, f *fetcher) error {
 	for {
 		began := time.Now()
@@ -333,8 +334,8 @@ func (r *Replica) watch(ctx context.Context, u *upstream, f *fetcher) error {
 	}
 }
 
-// supervise asks all upstreams from time to time how far they are. It leaves the one in use when it fails, or when it
-// has nothing to give and another is far ahead of it.
+// supervise probes all upstreams periodically. It leaves the upstream in use when that fails, or has nothing new while
+// another one is far ahead of it.
 func (r *Replica) supervise(ctx context.Context, u *upstream, f *fetcher) error {
 	failed := 0
 	for {

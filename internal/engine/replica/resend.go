@@ -12,44 +12,45 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// When what waits for a block is sent again.
+// Timing of resending.
 const (
-	// resendPause is the time between two looks whether there is reason to.
+	// resendPause is the time between two checks whether to resend.
 	resendPause = time.Second
-	// resendLook is how long what may have come into the pool by another way waits for being sent.
+	// resendLook bounds how long transactions that entered the pool by other ways wait to be sent.
 	resendLook = 30 * time.Second
-	// resendAfter is how long an upstream's word that it has a transaction is trusted while no block has it.
+	// resendAfter is the time for which an upstream's claim to have a transaction is trusted while no block includes
+	// it.
 	resendAfter = 2 * time.Minute
 )
 
-// resender sends what waits in a pool for a block to nodes that may make it.
+// resender sends a pool's pending transactions to nodes that may include them in blocks.
 type resender struct {
 	pool *mempool.Pool
-	// send sends a batch to the first node that says what becomes of it.
+	// send sends a batch to the first node that decides about it.
 	send func(ctx context.Context, batch [][]byte) []error
 	log  *slog.Logger
-	// usedFor is for how much longer than other answers it is trusted that a transaction's nonce is used.
+	// usedFor is the extra time for which the answer that a transaction's nonce is used is trusted.
 	usedFor time.Duration
 
 	mu sync.Mutex
-	at map[types.TxID]time.Time // when transactions were sent that an upstream answered for
+	at map[types.TxID]time.Time // when the transactions that an upstream answered for were sent
 }
 
-// note remembers when sending began: what an upstream answered just before it ended may be lost with it, though the
-// answer is read later.
+// note records when sending began rather than when the answer was read: an upstream may answer, then end and lose the
+// transaction before the answer is read.
 func (r *resender) note(id types.TxID, begun time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.at[id] = begun
 }
 
-// Resend sends what is in the pool and in no block to the upstream in use, until ctx ends. Those are transactions that
-// this node took while it made blocks, that its upstream may have lost since it forwarded them, or that it had when it
-// ended. Each is sent once after the node has changed to another upstream or lost contact with one even for a moment.
-// It is also sent once in a while.
+// Resend sends the pool's pending transactions to the upstream in use until ctx ends. These are transactions that this
+// node took while it made blocks, that its upstream may have lost after they were forwarded, or that were pending when
+// this node ended. Each is resent whenever the node has changed its upstream or lost contact with one even briefly, and
+// otherwise periodically.
 func (f *Forwarder) Resend(ctx context.Context) error {
 	var sent, looked time.Time
-	for again := 2; ; { // what is being taken while this begins is there the second time
+	for again := 2; ; { // transactions arriving during the first pass are in the pool by the second
 		if session := f.replica.session(); again > 0 || session.After(sent) || time.Since(looked) >= resendLook {
 			looked = time.Now()
 			if f.resendAll(ctx, session) {
@@ -60,12 +61,12 @@ func (f *Forwarder) Resend(ctx context.Context) error {
 			}
 		}
 		if pause.For(ctx, resendPause) != nil {
-			return nil // the context has ended
+			return nil // ctx has ended
 		}
 	}
 }
 
-// resendAll sends the pending transactions that are due, the oldest first, and reports whether all got an answer.
+// resendAll sends the pending transactions that are due, oldest first, and reports whether all got an answer.
 func (r *resender) resendAll(ctx context.Context, session time.Time) bool {
 	due := r.due(session)
 	for len(due) > 0 {
@@ -82,8 +83,8 @@ func (r *resender) resendAll(ctx context.Context, session time.Time) bool {
 	return true
 }
 
-// due are the pending transactions that were not sent since the session with an upstream began, or long ago. What is
-// not pending any more is forgotten.
+// due returns the pending transactions that were last sent before the session with an upstream began or too long ago.
+// It forgets transactions that are no longer pending.
 func (r *resender) due(session time.Time) (due []*types.VerifiedTx) {
 	pending := r.pool.Pending(r.pool.Stats().Count)
 	r.mu.Lock()
@@ -103,8 +104,8 @@ func (r *resender) due(session time.Time) (due []*types.VerifiedTx) {
 	return due
 }
 
-// resend sends some transactions as one batch, and reports whether an upstream decided about all of them. One that it
-// refused stays in the pool, whose own rules say when it is to leave.
+// resend sends some transactions as one batch, and reports whether an upstream decided about all of them. A refused
+// transaction stays in the pool; the pool's own rules decide when it leaves.
 func (r *resender) resend(ctx context.Context, txs []*types.VerifiedTx) bool {
 	ctx, cancel := context.WithTimeout(ctx, forwardTime)
 	defer cancel()

@@ -13,18 +13,18 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Trusted is a block whose hash is known from a place that is trusted.
+// Trusted is a block whose hash comes from a trusted place.
 type Trusted struct {
 	Height types.Height // at least 1
 	Hash   types.BlockHash
 }
 
-// Begin begins a chain at a block. It is ledger.StartStateless of a store.
+// Begin begins a chain at a block. It is ledger.StartStateless bound to a store.
 type Begin func(ledger.Start) error
 
-// StartAt gets from the sources what it takes to begin a chain without state at a trusted block, and begins it. A
-// source that does not answer, or whose proof of the block is still to come, is asked again until ctx ends. When no
-// source is left, the error says what is wrong with each.
+// StartAt gets the data for beginning a stateless chain at a trusted block from the sources, and begins it. It retries
+// a source that does not answer, or whose proof of the block does not exist yet, until ctx ends. When no source is
+// left, the error describes the failure of each.
 func StartAt(ctx context.Context, sources []Source, trusted Trusted, log *slog.Logger, begin Begin) error {
 	if trusted.Height == 0 {
 		return errors.New("block 0 needs no trust: it follows from the genesis")
@@ -53,8 +53,8 @@ func StartAt(ctx context.Context, sources []Source, trusted Trusted, log *slog.L
 	}
 }
 
-// isFinal tells whether asking again is of no use: the source gave something else, or says that it will not give it. It
-// may yet where it is busy, failed, or has not come as far.
+// isFinal reports whether a retry is useless: the source gave something else, or refused for good. A retry may help if
+// the source is busy, failed, or is still behind.
 func isFinal(err error) bool {
 	var fault *FaultError
 	refused := refusal(err)
@@ -69,12 +69,12 @@ func isFinal(err error) bool {
 	return true
 }
 
-// walkTime bounds the questions for the headers down to the newest block that changed the state.
+// walkTime bounds all requests for headers back to the newest block that changed the state.
 const walkTime = 10 * requestTime
 
-// startFrom begins a chain with what one source gives.
+// startFrom begins a chain with the data of one source.
 func startFrom(ctx context.Context, from Source, trusted Trusted, begin Begin) error {
-	var walked time.Time // until when headers are asked for
+	var walked time.Time // deadline of the header requests
 	s := ledger.Start{
 		Trusted: trusted.Hash,
 		Fetch:   fetchFrom(ctx, from, trusted.Height-1),
@@ -99,7 +99,7 @@ func startFrom(ctx context.Context, from Source, trusted Trusted, begin Begin) e
 	return begin(s)
 }
 
-// fetchStart asks for the trusted block, its parent's header and its bundle.
+// fetchStart requests the trusted block, its parent's header and its bundle.
 func fetchStart(ctx context.Context, from Source, trusted Trusted, s *ledger.Start) error {
 	asking, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
@@ -122,7 +122,8 @@ func fetchStart(ctx context.Context, from Source, trusted Trusted, s *ledger.Sta
 	return err
 }
 
-// asked is the error of a question: whatever else comes than an answer is the source's fault.
+// asked wraps the error of a request. An error that is neither a fault nor [ErrNotProven] becomes a fault of the
+// source, [Unreachable].
 func asked(err error, what string) error {
 	if err == nil || errors.As(err, new(*FaultError)) || errors.Is(err, ErrNotProven) {
 		return err

@@ -11,45 +11,46 @@ import (
 )
 
 const (
-	// contactTime is how long an upstream's last answer says what there is.
+	// contactTime is the time for which an upstream's last answer counts as current.
 	contactTime = 10 * time.Second
-	// followingLag is how many blocks a replica that had caught up may miss before it is said to be syncing again.
+	// followingLag is the number of blocks by which a replica that had caught up may fall behind before it counts as
+	// syncing again.
 	followingLag = 10
-	// paceWindow is the time over which rates are taken.
+	// paceWindow is the time over which rates are measured.
 	paceWindow = 20 * time.Second
 )
 
-// State is what a replica is doing about new blocks.
+// State is the state of a replica.
 type State string
 
-// What a replica does.
+// The states of a replica.
 const (
 	StateSyncing   State = "syncing"   // blocks are missing
-	StateFollowing State = "following" // it has all, or as good as all
+	StateFollowing State = "following" // up to date, or nearly
 	StateHolding   State = "holding"   // a block is held back
-	StateHalted    State = "halted"    // it takes no more
+	StateHalted    State = "halted"    // takes no more blocks
 )
 
-// Status is what a replica knows of itself at one moment.
+// Status is a snapshot of a replica's state.
 type Status struct {
 	State     State
-	Reason    string        // of holding and halting, and of having no upstream that is of use
-	Local     types.Height  // of the newest block here, which is verified
-	Primary   types.Height  // of the newest block that is known of, at least Local
-	Told      bool          // whether an upstream ever said which one that is
-	InContact bool          // whether one said so a short time ago
-	Synced    bool          // there is nothing newer, and an upstream said so a short time ago
-	Silence   time.Duration // since an upstream said something; the longest there is if none ever did
-	Rate      float64       // blocks imported a second
+	Reason    string        // why it is holding or halted, or has no usable upstream
+	Local     types.Height  // height of the newest block here; it is verified
+	Primary   types.Height  // height of the newest known block, at least Local
+	Told      bool          // whether any upstream ever reported its height
+	InContact bool          // whether one did so recently
+	Synced    bool          // whether there is nothing newer, as an upstream recently confirmed
+	Silence   time.Duration // time since an upstream last answered; the maximum if none ever did
+	Rate      float64       // blocks imported per second
 	ETA       time.Duration
 	ETAKnown  bool
 	Upstreams []UpstreamStatus
 }
 
-// Behind is how many blocks are known to be missing.
+// Behind returns the number of blocks known to be missing.
 func (s Status) Behind() uint64 { return uint64(s.Primary - s.Local) }
 
-// Halt is why the replica has halted, nil while it has not.
+// Halt returns the reason why the replica has halted, or nil if it has not.
 func (r *Replica) Halt() *Halt {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -68,7 +69,7 @@ func (r *Replica) setPushed(pushed bool) {
 	r.pushed = pushed
 }
 
-// Status tells how far the replica is.
+// Status returns the replica's current status.
 func (r *Replica) Status() Status {
 	s := Status{Local: r.ledger.Tip().Header.Header.Height}
 	var contact time.Time
@@ -76,7 +77,7 @@ func (r *Replica) Status() Status {
 		status := u.status()
 		s.Upstreams = append(s.Upstreams, status)
 		primary, last, believed := u.contacted()
-		if !believed { // what a liar says does not count
+		if !believed { // reports of a liar do not count
 			continue
 		}
 		s.Primary = max(s.Primary, primary)
@@ -115,7 +116,7 @@ func (r *Replica) Status() Status {
 	return s
 }
 
-// trouble says what is wrong with each upstream and what to do about it, where none is of use.
+// trouble describes the fault of each upstream and its remedy. It returns "" if any upstream is usable.
 func trouble(upstreams []UpstreamStatus) string {
 	var all []string
 	for _, u := range upstreams {
@@ -127,8 +128,8 @@ func trouble(upstreams []UpstreamStatus) string {
 	return strings.Join(all, "; ")
 }
 
-// contacted is the newest height that the upstream knows of, when it last answered, and whether that counts: it is
-// followed, or has not lied. One that has pruned blocks says the truth of those that it has.
+// contacted returns the newest height that the upstream knows of, the time of its last answer, and whether to believe
+// it: it is in use, or has not lied recently. An upstream that pruned blocks is believed about those that it has.
 func (u *upstream) contacted() (primary types.Height, last time.Time, believed bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -136,12 +137,12 @@ func (u *upstream) contacted() (primary types.Height, last time.Time, believed b
 		u.inUse || u.liedAt.IsZero() || time.Since(u.liedAt) >= distrust || u.fault == Pruned
 }
 
-// pace measures how fast blocks are imported, and how fast there are more.
+// pace measures the rates at which blocks are imported and at which new ones are made.
 type pace struct {
 	mu       sync.Mutex
-	samples  []sample // ascending by time, at most one a quarter of a second but for the last, over paceWindow
+	samples  []sample // ascending by time over paceWindow, at most one per quarter of a second except the last
 	caught   bool
-	interval time.Duration // between the last blocks that came one at a time
+	interval time.Duration // between the last two imports
 	last     time.Time
 }
 
@@ -150,7 +151,7 @@ type sample struct {
 	local, primary types.Height
 }
 
-// imported notes that a block was imported.
+// imported records that blocks were imported.
 func (p *pace) imported() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -161,19 +162,19 @@ func (p *pace) imported() {
 	p.last = now
 }
 
-// begin forgets what was measured: there is another upstream, which may know of more blocks.
+// begin discards the samples: a new upstream may know of more blocks.
 func (p *pace) begin() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.samples = nil
 }
 
-// note samples how far the replica and the primary are. The last sample is always of the last call.
+// note samples the heights of the replica and the primary. The last sample is always the latest call's.
 func (p *pace) note(local, primary types.Height) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	for len(p.samples) > 1 && now.Sub(p.samples[1].time) > paceWindow { // one may be older: the window is whole
+	for len(p.samples) > 1 && now.Sub(p.samples[1].time) > paceWindow { // one older sample stays
 		p.samples = p.samples[1:]
 	}
 	latest := sample{now, local, primary}
@@ -184,7 +185,7 @@ func (p *pace) note(local, primary types.Height) {
 	}
 }
 
-// rates are the blocks imported, and those made elsewhere, a second.
+// rates returns the blocks per second that were imported here, and that were made elsewhere.
 func (p *pace) rates() (imported, made float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -200,7 +201,8 @@ func (p *pace) rates() (imported, made float64) {
 		float64(last.primary-min(last.primary, first.primary)) / seconds
 }
 
-// caughtUp reports whether a replica so many blocks behind keeps up: it had every block, and did not fall back since.
+// caughtUp reports whether a replica that is behind blocks behind keeps up: it once had every block, and has not fallen
+// back since.
 func (p *pace) caughtUp(behind uint64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -208,7 +210,7 @@ func (p *pace) caughtUp(behind uint64) bool {
 	return p.caught
 }
 
-// pollInterval is the time between two polls for the next block.
+// pollInterval returns the time until the next poll for a block.
 func (r *Replica) pollInterval() time.Duration {
 	r.mu.Lock()
 	pushed := r.pushed

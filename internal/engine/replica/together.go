@@ -10,43 +10,44 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Ranges says which ranges of a length a node has proofs of: the first block of the oldest, and the last of the newest.
+// Ranges describes the joint proofs that a node has for ranges of one length: the first block of the oldest range and
+// the last block of the newest.
 type Ranges struct {
-	Blocks         types.Height // of a range; its last one's height is a multiple of it
+	Blocks         types.Height // length of a range; the height of its last block is a multiple of it
 	Oldest, Newest types.Height
 }
 
-// spans tells whether both ends are those of ranges.
+// spans reports whether both ends are ends of ranges.
 func (r Ranges) spans() bool {
 	_, oldest := blockproof.SpanOf(r.Oldest, r.Oldest+r.Blocks-1)
 	_, newest := blockproof.SpanOf(r.Newest+1-r.Blocks, r.Newest)
 	return oldest && newest && r.Oldest <= r.Newest
 }
 
-// ErrNoRange is the error of a range that a node has no proof of.
+// ErrNoRange is returned for a range of which a node has no proof.
 var ErrNoRange = errors.New("there is no proof of these blocks together")
 
-// has tells whether a span may be there.
+// has reports whether the proof of a span may be there.
 func (r Ranges) has(span blockproof.Span) bool {
 	return r.Blocks == span.Blocks() && r.Oldest <= span.First() && span.Last() <= r.Newest
 }
 
-// plan is which spans may begin with a block, for a source.
+// plan holds the spans of a source that may begin with a given block.
 type plan struct {
 	source Source
-	newest types.Height // block that the source has
+	newest types.Height // newest block that the source has
 	next   types.Height
-	spans  []blockproof.Span // the largest first
+	spans  []blockproof.Span // largest first
 
-	told  []Ranges     // by the source, before
-	again types.Height // the block from which on it is asked again
+	told  []Ranges     // the source's last answer
+	again types.Height // the block at which the source is asked again
 }
 
-// askAgain is how many blocks it takes until a source is asked again which ranges it has.
+// askAgain is the number of blocks after which a source is asked again for its ranges.
 const askAgain = 16
 
-// Gather tells whether more blocks are to come before the first of these is imported: the source has blocks up to
-// newest, and a proof of more than these together.
+// Gather reports whether to wait for more blocks before the first of these is imported: the source has blocks up to
+// newest, and a joint proof of more blocks than these.
 func (s *stateless) Gather(ctx context.Context, from Source, blocks []*ledger.Received, newest types.Height) bool {
 	if !s.together || s.CheckNext(blocks[0]) != nil {
 		return false
@@ -69,7 +70,7 @@ func (s *stateless) Gather(ctx context.Context, from Source, blocks []*ledger.Re
 	return false
 }
 
-// begin finds the spans that begin with a block.
+// begin determines the spans that begin with a block.
 func (p *plan) begin(ctx context.Context, next types.Height) {
 	p.next, p.spans = next, nil
 	if next >= p.newest {
@@ -85,7 +86,8 @@ func (p *plan) begin(ctx context.Context, next types.Height) {
 	p.spans = p.from(next)
 }
 
-// from are the spans that begin with a block and that the source may have a proof of, as far as it told.
+// from returns the spans that begin with a block and of which the source may have a proof, according to its last
+// answer.
 func (p *plan) from(next types.Height) (spans []blockproof.Span) {
 	for log := blockproof.MaxSpanLog; log >= 1; log-- {
 		span := blockproof.NewSpan(next-1+1<<log, log)
@@ -97,7 +99,8 @@ func (p *plan) from(next types.Height) (spans []blockproof.Span) {
 	return spans
 }
 
-// importTogether imports as many of the first blocks as have a proof together; none where they have none.
+// importTogether imports the largest group of first blocks that has a joint proof. It returns no blocks if there is
+// none.
 func (s *stateless) importTogether(
 	ctx context.Context, from Source, blocks []*ledger.Received,
 ) ([]ledger.Block, error) {
@@ -142,7 +145,7 @@ func (s *stateless) importSpan(
 	return imported, err
 }
 
-// askAfter asks for what comes after a span, while that is verified and executed: the next range, or a block's bundle.
+// askAfter requests the next range or block's bundle while a span is verified and executed.
 func (s *stateless) askAfter(ctx context.Context, from Source, span blockproof.Span) {
 	next := span.Last() + 1
 	if spans := s.plan.from(next); len(spans) > 0 {
@@ -153,7 +156,7 @@ func (s *stateless) askAfter(ctx context.Context, from Source, span blockproof.S
 	}
 }
 
-// importRange verifies blocks that have a proof together, and imports them.
+// importRange verifies and imports blocks with a joint proof.
 func (s *stateless) importRange(
 	blocks []*ledger.Received, encoded []byte, fetch ledger.Fetch,
 ) ([]ledger.Block, error) {
@@ -164,7 +167,7 @@ func (s *stateless) importRange(
 	return s.ImportRange(proven, fetch)
 }
 
-// requestRange asks for the range of a span, whose blocks have these headers: their gas bounds how long it may be.
+// requestRange requests the range of a span. headers are its blocks' headers, whose gas bounds the size of the range.
 func requestRange(
 	ctx context.Context, from Source, span blockproof.Span, headers []types.SignedHeader,
 ) ([]byte, error) {
@@ -177,8 +180,8 @@ func requestRange(
 	return encoded, asked(err, "the proof of a range")
 }
 
-// requestRanges asks which ranges a source has: one answer for each length that there can be. What else it says counts
-// for nothing.
+// requestRanges asks a source for its ranges. It keeps the first plausible answer for each possible length and ignores
+// the rest.
 func requestRanges(ctx context.Context, from Source) (believed []Ranges, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
@@ -191,8 +194,8 @@ func requestRanges(ctx context.Context, from Source) (believed []Ranges, err err
 	return believed, err
 }
 
-// accused is the block that an error is about, where one of several that were to be imported together is invalid; else
-// the first.
+// accused returns the block that an error blames, if one of several blocks to be imported together is invalid;
+// otherwise the first.
 func accused(blocks []*ledger.Received, err error) *ledger.Received {
 	var invalid *ledger.InvalidBlock
 	var failure *ledger.EngineFailure

@@ -14,37 +14,39 @@ import (
 
 const (
 	firstBackoff = 500 * time.Millisecond
-	// LongestBackoff is the longest time between two tries of an upstream that fails.
+	// LongestBackoff is the longest time between two tries of a failing upstream.
 	LongestBackoff = 10 * time.Second
-	// distrust is how long an upstream that lied, or said that it has what it does not give, comes after all others.
+	// distrust is the time for which an upstream ranks last after it lied, or did not give a block that it claimed to
+	// have.
 	distrust = time.Minute
-	// muchBehind is how many blocks an upstream may be behind another before it is left for it.
+	// muchBehind is the number of blocks that an upstream may be behind another before the replica switches to the
+	// other.
 	muchBehind = 10
 )
 
-// Cause says what was wrong with an upstream.
+// Cause classifies the failure of an upstream.
 type Cause string
 
-// What can be wrong with an upstream.
+// The causes of failures.
 const (
-	Unreachable  Cause = "unreachable"  // no answer, or none that makes sense
-	Untrusted    Cause = "untrusted"    // its certificate is not one that is trusted
-	Unauthorized Cause = "unauthorized" // it asks for a key, or for another one
+	Unreachable  Cause = "unreachable"  // no answer, or no valid one
+	Untrusted    Cause = "untrusted"    // its certificate is not trusted
+	Unauthorized Cause = "unauthorized" // it requires a key, or a different one
 	Pruned       Cause = "pruned"       // it no longer has the next block
-	Stalled      Cause = "stalled"      // does not give the blocks that it says it has
-	Behind       Cause = "behind"       // another has much newer blocks, or a proof that this one says is to come
-	// gave blocks that the producer did not sign, or not for this height, or a proof that does not hold
+	Stalled      Cause = "stalled"      // does not give blocks that it claims to have
+	Behind       Cause = "behind"       // another has much newer blocks, or a proof that this one still lacks
+	// gave blocks that the producer did not sign, blocks of another height, or an invalid proof
 	Lied Cause = "lied"
-	Weak Cause = "weak" // gave a proof of fewer bits than this node asks for
-	// has another block where a producer that has handed over since signed the one here, signed by that too
+	Weak Cause = "weak" // gave a proof of fewer bits than this node requires
+	// has another block at some height, and a former producer signed both blocks
 	Forked     Cause = "forked"
-	OtherChain Cause = "other_chain" // its genesis is another one
+	OtherChain Cause = "other_chain" // has another genesis
 )
 
-// causes are all of them.
+// causes lists all causes.
 var causes = []Cause{Unreachable, Untrusted, Unauthorized, Pruned, Stalled, Behind, Lied, Weak, Forked, OtherChain}
 
-// remedies are what the operator of a node can do about its upstream.
+// remedies tell an operator how to fix an upstream's failure.
 var remedies = map[Cause]string{
 	Unreachable:  "start it, or name another with --upstream",
 	Untrusted:    "name its authority with --upstream-ca-file",
@@ -53,7 +55,7 @@ var remedies = map[Cause]string{
 	OtherChain:   "name one of this chain with --upstream",
 }
 
-// remedy is what to do about an upstream that failed in this way.
+// remedy returns the advice for a failure with this cause.
 func (c Cause) remedy() string { return cmp.Or(remedies[c], "name another with --upstream") }
 
 // FaultError is a failure that an upstream is to blame for.
@@ -65,33 +67,33 @@ type FaultError struct {
 func (e *FaultError) Error() string { return e.Err.Error() }
 func (e *FaultError) Unwrap() error { return e.Err }
 
-// Faulty returns a [*FaultError] with a text as of fmt.Errorf.
+// Faulty returns a [*FaultError]; its text is formatted as by fmt.Errorf.
 func Faulty(cause Cause, format string, args ...any) error {
 	return &FaultError{cause, fmt.Errorf(format, args...)}
 }
 
-// upstream is a source with what is known of it.
+// upstream is a source with its recorded state.
 type upstream struct {
 	Source
-	jitter func(time.Duration) time.Duration // of [Config]
+	jitter func(time.Duration) time.Duration // [Config].Jitter
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	head    types.Height
 	primary types.Height
-	contact time.Time // of the last answer
+	contact time.Time // time of the last answer
 	inUse   bool
-	gap     time.Time // when it last answered again after a failure for which it was not left
+	gap     time.Time // when it last answered again after a failure that did not end the session
 	failing
 }
 
-// failing is what an upstream's failures were, and what follows from them.
+// failing records an upstream's failures and their consequences.
 type failing struct {
 	failures int       // since the last success
-	retryAt  time.Time // not to be asked before
+	retryAt  time.Time // earliest time of the next try
 	liedAt   time.Time
-	fault    Cause  // of the last failure, empty after a success
-	why      string // the last failure in words
-	away     bool   // it did not answer, and has not since
+	fault    Cause  // cause of the last failure; empty after a success
+	why      string // text of the last failure
+	away     bool   // whether it stopped answering and has not answered since
 	counts   map[Cause]uint64
 }
 
@@ -99,7 +101,7 @@ func newUpstream(s Source, jitter func(time.Duration) time.Duration) *upstream {
 	return &upstream{Source: s, jitter: jitter, failing: failing{counts: make(map[Cause]uint64)}}
 }
 
-// told notes what the upstream said of itself, and reports whether it is back: it did not answer before.
+// told records a probe's answer, and reports whether the upstream is back after it had stopped answering.
 func (u *upstream) told(p Probe) (back bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -108,7 +110,7 @@ func (u *upstream) told(p Probe) (back bool) {
 	return back
 }
 
-// saw notes that the upstream has a block.
+// saw records that the upstream has a block.
 func (u *upstream) saw(h types.Height) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -117,22 +119,22 @@ func (u *upstream) saw(h types.Height) {
 	u.contact = time.Now()
 }
 
-// answered notes that the upstream is there.
+// answered records that the upstream answered.
 func (u *upstream) answered() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.contact = time.Now()
 }
 
-// interrupted notes that the upstream did not answer for a moment. It may have ended and started anew, without what was
-// sent to it.
+// interrupted records that the upstream briefly did not answer. It may have restarted and lost the transactions sent to
+// it.
 func (u *upstream) interrupted() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.gap = time.Now()
 }
 
-// lastGap is the time of the last [upstream.interrupted].
+// lastGap returns the time of the last [upstream.interrupted].
 func (u *upstream) lastGap() time.Time {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -145,7 +147,7 @@ func (u *upstream) newest() types.Height {
 	return u.head
 }
 
-// succeeded forgets failures: the upstream gave what is good.
+// succeeded clears the failures after the upstream gave valid blocks.
 func (u *upstream) succeeded() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -158,8 +160,8 @@ func (u *upstream) use(inUse bool) {
 	u.inUse = inUse
 }
 
-// failed notes a failure, after which the upstream is left alone for a time that doubles, with jitter so that many
-// replicas do not come back at once.
+// failed records a failure. The upstream is then left alone for a time that doubles with each failure, jittered so that
+// many replicas do not return at once.
 func (u *upstream) failed(err error) Cause {
 	cause := Unreachable
 	var fault *FaultError
@@ -171,7 +173,7 @@ func (u *upstream) failed(err error) Cause {
 	now := time.Now()
 	pause := min(LongestBackoff, firstBackoff<<min(u.failures, 10))
 	u.failures++
-	u.retryAt = now.Add(u.jitter(pause * 2 / 3)) // at most the pause
+	u.retryAt = now.Add(u.jitter(pause * 2 / 3)) // at most pause
 	if slices.Contains([]Cause{Lied, Weak, Forked, OtherChain, Stalled, Pruned}, cause) {
 		u.liedAt = now
 	}
@@ -181,12 +183,12 @@ func (u *upstream) failed(err error) Cause {
 	return cause
 }
 
-// unheard tells the failures of an upstream that did not say anything of the chain.
+// unheard reports whether a cause means that the upstream gave no information about the chain.
 func unheard(cause Cause) bool {
 	return slices.Contains([]Cause{Unreachable, Untrusted, Unauthorized}, cause)
 }
 
-// plain is an error in one line of bounded length: part of it may come from outside.
+// plain returns the error's text as one line of bounded length, since parts of it may come from outside.
 func plain(err error) string {
 	const most = 300
 	text := []rune(err.Error())
@@ -201,7 +203,7 @@ func plain(err error) string {
 	return string(text)
 }
 
-// standing is how an upstream compares with others: lower is better.
+// standing holds the values by which upstreams are compared.
 type standing struct {
 	lied    bool
 	head    types.Height
@@ -215,15 +217,15 @@ func (u *upstream) standing() standing {
 	return standing{lied: lied, head: u.head, retryAt: u.retryAt}
 }
 
-// UpstreamStatus is what is known of an upstream.
+// UpstreamStatus is the status of an upstream.
 type UpstreamStatus struct {
 	URL    string
 	InUse  bool
-	Height types.Height     // of its newest block that is known of
-	Told   bool             // whether it has said that, as a node of this chain
-	Fault  Cause            // of its last failure, empty after a success
-	Why    string           // that failure in words, with what to do about it
-	Faults map[Cause]uint64 // how often each was seen
+	Height types.Height     // height of its newest known block
+	Told   bool             // whether it has reported that height, as a node of this chain
+	Fault  Cause            // cause of its last failure; empty after a success
+	Why    string           // text of that failure, with advice
+	Faults map[Cause]uint64 // number of failures by cause
 }
 
 func (u *upstream) status() UpstreamStatus {
