@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// The block after which a snapshot's state is, in pieces of chunks:
+// The block of a snapshot is encoded in pieces of chunks:
 //
 //	Executed {
 //	    block: Vec<u8> of Block,
@@ -37,8 +37,8 @@ func encodeExecuted(b chain.Entry) []byte {
 
 const maxReasonBytes = 64
 
-// decodeExecuted decodes the block and checks it against its header: transactions, receipts and writes. Why
-// transactions failed and what was read only is not committed to.
+// decodeExecuted decodes the block and checks its transactions, receipts and writes against the header. The header does
+// not commit to failure reasons and to keys that were only read.
 func decodeExecuted(data []byte, header types.SignedHeader) (b chain.Entry, err error) {
 	d := codec.NewDecoder(data)
 	block := d.Bytes(len(data))

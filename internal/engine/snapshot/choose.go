@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// identity tells snapshots apart: block and chunks.
+// identity identifies a snapshot by its block and chunks.
 type identity struct {
 	block  types.BlockHash
 	chunks [32]byte
@@ -25,8 +25,8 @@ func identify(m Manifest) identity {
 	return identity{m.BlockHash, [32]byte(hash.Sum(nil))}
 }
 
-// choose returns the snapshot to fetch and the sources that offer it. It is one of which there is a part or, if an
-// import was broken off, the whole; or else the newest.
+// choose returns the snapshot to fetch and the sources that offer it. It prefers a snapshot that is already here in
+// part or, after an interrupted import, complete; otherwise it takes the newest.
 func (f *fetcher) choose(ctx context.Context) (Manifest, []Source, error) {
 	if m, sources, err := f.chooseKept(ctx); err != nil || len(sources) > 0 {
 		return m, sources, err
@@ -34,7 +34,7 @@ func (f *fetcher) choose(ctx context.Context) (Manifest, []Source, error) {
 	return f.chooseNewest(ctx)
 }
 
-// chooseKept looks at what is there; there are no sources where nothing of it can be used.
+// chooseKept chooses among the snapshots already here. It returns no sources if none is usable.
 func (f *fetcher) chooseKept(ctx context.Context) (m Manifest, sources []Source, err error) {
 	parts, err := f.parts()
 	if err != nil {
@@ -48,10 +48,10 @@ func (f *fetcher) chooseKept(ctx context.Context) (m Manifest, sources []Source,
 				return m, sources, nil
 			}
 			if fault != nil {
-				continue // who does not answer now may offer it
+				continue // a source that does not answer now may still offer it
 			}
 		}
-		// A crash cut its beginning off, or nobody offers it any more.
+		// A crash cut off its beginning, or no source offers it any more.
 		if err := os.RemoveAll(part); err != nil {
 			return m, nil, err
 		}
@@ -62,7 +62,7 @@ func (f *fetcher) chooseKept(ctx context.Context) (m Manifest, sources []Source,
 	}
 	for _, m := range slices.Backward(whole) {
 		if f.wanted(m) == nil {
-			// without them the newest is asked for, which shows the fault
+			// without sources, chooseNewest reports the fault
 			if sources, _ := f.offering(ctx, m); len(sources) > 0 {
 				return m, sources, nil
 			}
@@ -113,7 +113,7 @@ func (f *fetcher) ask(ctx context.Context, source Source, atMost types.Height) (
 	return source.Snapshot(ctx, atMost)
 }
 
-// wanted says why a snapshot is not to be fetched, as far as its manifest tells.
+// wanted returns the reason why a snapshot must not be fetched, judging by its manifest, or nil.
 func (f *fetcher) wanted(m Manifest) error {
 	if _, err := checkManifest(m); err != nil {
 		return err
@@ -127,7 +127,7 @@ func (f *fetcher) wanted(m Manifest) error {
 	return f.refused[identify(m)]
 }
 
-// offering are the sources that offer a snapshot. The error is of those that did not answer.
+// offering returns the sources that offer a snapshot. The error joins those of sources that did not answer.
 func (f *fetcher) offering(ctx context.Context, m Manifest) (sources []Source, err error) {
 	for _, source := range f.Sources {
 		got, fault := f.ask(ctx, source, m.Height)

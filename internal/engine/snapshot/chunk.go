@@ -16,10 +16,10 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// newEncoder makes what compresses chunks, one frame at a time.
+// newEncoder returns an encoder that compresses chunks one frame at a time.
 func newEncoder() (*zstd.Encoder, error) { return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1)) }
 
-// decompress decompresses zstd frames, one after the other, which may not give more than maxChunkBytes in all.
+// decompress decompresses consecutive zstd frames. It fails if the output exceeds maxChunkBytes in total.
 func decompress(data []byte) ([]byte, error) {
 	decoder, err := zstd.NewReader(bytes.NewReader(data), zstd.WithDecoderConcurrency(1),
 		zstd.WithDecoderMaxMemory(2*maxChunkBytes),
@@ -42,7 +42,7 @@ func decompress(data []byte) ([]byte, error) {
 // pair is a state key with its value.
 type pair struct{ key, value []byte }
 
-// place is where a leaf is, and the hash of its value: what the leaf's digest is made of.
+// place is a leaf's path and the hash of its value, the inputs of the leaf's digest.
 type place struct{ path, valueHash poseidon.Digest }
 
 // stateChunk is a run of the state's entries:
@@ -52,8 +52,8 @@ type place struct{ path, valueHash poseidon.Digest }
 //	Entry   { key: Vec<u8>, value: Vec<u8> }
 //	Sibling { depth: u8, digest: [u8;32] }
 //
-// before is the last entry of the chunk before. left are the siblings left of the way to it, right those right of the
-// way to the last entry, root first, without empty ones.
+// before is the last entry of the previous chunk. left holds the siblings to the left of the path to before, and right
+// those to the right of the path to the last entry, root first, without empty ones.
 type stateChunk struct {
 	before      *place
 	entries     []pair
@@ -65,7 +65,7 @@ func encodeEntry(e *codec.Encoder, key, value []byte) {
 	e.Bytes(value)
 }
 
-// encodeRun is the part of a chunk that is known while the state is read; entries are encoded already.
+// encodeRun encodes the part of a chunk that is known while the state is read. The entries are already encoded.
 func encodeRun(before *place, count int, entries []byte) []byte {
 	e := codec.NewEncoder(128 + len(entries))
 	e.Option(before != nil)
@@ -78,7 +78,7 @@ func encodeRun(before *place, count int, entries []byte) []byte {
 	return e.Data()
 }
 
-// encodeSides is the rest of a chunk.
+// encodeSides encodes the rest of a chunk: the siblings on both sides.
 func encodeSides(left, right []tree.Sibling) []byte {
 	e := codec.NewEncoder(16 + siblingBytes*(len(left)+len(right)))
 	for _, side := range [][]tree.Sibling{left, right} {
@@ -96,14 +96,14 @@ func encodeDigest(e *codec.Encoder, d poseidon.Digest) {
 	e.Fixed(b[:])
 }
 
-// Bounds of what chunks hold.
+// Bounds on the contents of chunks.
 const (
 	maxKeyBytes  = 1 + 32 + types.MaxStorageKeyBytes
 	pathBits     = 248
 	siblingBytes = 1 + 32
 )
 
-// decodeState decodes a chunk of the state; keys and values alias data. What it says is not checked.
+// decodeState decodes a chunk of the state without verifying it. Keys and values alias data.
 func decodeState(data []byte) (c stateChunk, err error) {
 	d := codec.NewDecoder(data)
 	if d.Option() {
@@ -142,14 +142,14 @@ func decodeDigest(d *codec.Decoder) poseidon.Digest {
 	return digest
 }
 
-// provenRun is a run of entries that is whole under a state root.
+// provenRun is a run of entries that is proven complete under a state root.
 type provenRun struct {
-	before *poseidon.Digest // path of the entry before it; nil: it begins with the first entry of the state
+	before *poseidon.Digest // path of the entry before the run; nil if the run begins with the first entry of the state
 	chain  []chain.StateEntry
-	last   bool // whether it ends with the last entry of the state
+	last   bool // whether the run ends with the last entry of the state
 }
 
-// prove checks a chunk alone against a state root: it holds all entries after before up to its last, and no others.
+// prove verifies a chunk by itself against a state root: it holds exactly the entries after before up to its last.
 func (c stateChunk) prove(root types.StateRoot) (run provenRun, err error) {
 	run.chain = make([]chain.StateEntry, len(c.entries))
 	leaves := make([]tree.Leaf, 0, 1+len(c.entries))
@@ -205,14 +205,14 @@ func leafOf(places []place) []poseidon.Digest {
 	return digests
 }
 
-// inOrder is the tree.Parallel of one goroutine: chunks are what is worked on side by side.
+// inOrder is a tree.Parallel that uses a single goroutine: chunks, not their parts, are processed in parallel.
 func inOrder(n int, f func(i int)) {
 	for i := range n {
 		f(i)
 	}
 }
 
-// decodeCodes decodes Vec<Vec<u8>>: codes, ascending by SHA-256; they alias data.
+// decodeCodes decodes Vec<Vec<u8>>, the codes ascending by SHA-256. They alias data.
 func decodeCodes(data []byte) ([][]byte, error) {
 	d := codec.NewDecoder(data)
 	codes := make([][]byte, d.Length(maxChunkBytes, 8))

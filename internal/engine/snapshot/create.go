@@ -25,31 +25,32 @@ import (
 )
 
 var (
-	// ErrExists: there is a snapshot of that height already.
+	// ErrExists is returned if a snapshot of that height already exists.
 	ErrExists = errors.New("there is a snapshot of this block already")
-	// ErrNoBlock: a snapshot needs a signed block; block 0 has no signature.
+	// ErrNoBlock is returned while the chain has only block 0, which has no signature: a snapshot needs a signed block.
 	ErrNoBlock = errors.New("there is no block after that of the genesis yet")
 )
 
-// runBytes is how much of encoded entries a chunk takes: what is beside them has space up to maxChunkBytes.
+// runBytes bounds the encoded entries in a chunk. It leaves room for the siblings up to maxChunkBytes.
 const runBytes = maxChunkBytes - 32<<10
 
-// newSuffix ends the name of a directory in which a snapshot is being made.
+// newSuffix is the suffix of a directory in which a snapshot is being made.
 const newSuffix = ".new"
 
-// Create makes a snapshot of the store's head in a new directory below parent, named after the height, which appears
-// whole or not at all. now is what the manifest says of its time, in Unix seconds. Blocks may be appended meanwhile;
-// the memory needed is that of a few chunks and of the block.
+// Create makes a snapshot of the store's head in a new directory below parent, named after the height. The directory
+// appears atomically. now is the creation time in the manifest, in Unix seconds. Blocks may be appended meanwhile. The
+// memory needed is that of the block and a few chunks.
 func Create(ctx context.Context, store *chain.Store, parent string, now uint64) (m Manifest, err error) {
 	return create(ctx, store, parent, now, runBytes)
 }
 
-// create is Create with chunks of at most limit bytes of entries.
+// create is [Create] with chunks of at most limit bytes of entries.
 func create(ctx context.Context, store *chain.Store, parent string, now uint64, limit int) (m Manifest, err error) {
 	return createIn(ctx, store, parent, now, limit, nil)
 }
 
-// createIn is create that asks before each chunk whether there is space for it, unless space is nil.
+// createIn is create with a check for disk space: space, unless nil, is called before each chunk, and its error ends
+// the snapshot.
 func createIn(
 	ctx context.Context, store *chain.Store, parent string, now uint64, limit int, space func() error,
 ) (m Manifest, err error) {
@@ -84,10 +85,10 @@ func createIn(
 	return m, nil
 }
 
-// disk is what snapshots are kept on.
+// disk is the file system that holds snapshots.
 var disk kv.FS
 
-// publish gives a whole directory, whose files are synced, its name.
+// publish renames a complete directory to its final name. Its files must be synced.
 func publish(dir, final string) error {
 	return errors.Join(disk.SyncDir(dir), os.Rename(dir, final), disk.SyncDir(filepath.Dir(final)))
 }
@@ -96,25 +97,25 @@ type creator struct {
 	ctx      context.Context
 	dir      string
 	state    *chain.State
-	limit    int          // of bytes of entries in a chunk
-	space    func() error // asked before each chunk; nil: there is
+	limit    int          // bytes of entries in a chunk
+	space    func() error // called before each chunk; nil for no check
 	zstd     *zstd.Encoder
 	manifest Manifest
 
 	run    run
-	runs   []written // chunks of the state, which still lack their sides
+	runs   []written // chunks of the state that still lack their siblings
 	cutter tree.Cutter
 }
 
-// run gathers the entries of the next chunk of the state.
+// run collects the entries of the next chunk of the state.
 type run struct {
-	before  *place // the last entry of the run before
+	before  *place // last entry of the previous run
 	leaves  []tree.Leaf
 	entries *codec.Encoder
 	last    chain.StateEntry
 }
 
-// written is a chunk's file as far as it is written.
+// written is a partly written chunk file.
 type written struct {
 	index uint64
 	hash  hash.Hash
@@ -172,13 +173,13 @@ func (c *creator) pieces(kind Kind, data []byte, limit int) error {
 	return nil
 }
 
-// whole writes a chunk of which all is known.
+// whole writes a complete chunk.
 func (c *creator) whole(kind Kind, data []byte) error {
 	_, err := c.begin(kind, data)
 	return err
 }
 
-// begin writes a new chunk, to which more may be added.
+// begin starts a new chunk with data. More may be added to it.
 func (c *creator) begin(kind Kind, data []byte) (written, error) {
 	if err := c.ctx.Err(); err != nil {
 		return written{}, err
@@ -209,7 +210,7 @@ func (c *creator) add(w written, data []byte) error {
 	return appendFile(filepath.Join(c.dir, fileName(w.index)), frame)
 }
 
-// appendFile adds to a file, which it creates where there is none, and syncs it.
+// appendFile appends to a file, which it creates if necessary, and syncs it.
 func appendFile(path string, data []byte) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
@@ -221,7 +222,7 @@ func appendFile(path string, data []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// entries writes the state but for what is beside its chunks.
+// entries writes the chunks of the state without their siblings.
 func (c *creator) entries() error {
 	c.run.entries = codec.NewEncoder(c.limit)
 	if err := c.state.Entries(c.entry); err != nil {
@@ -250,7 +251,7 @@ func (c *creator) entry(e chain.StateEntry) error {
 	return nil
 }
 
-// endRun writes the chunk of the run, and begins the next.
+// endRun writes the run's chunk and begins the next run.
 func (c *creator) endRun() error {
 	w, err := c.begin(KindState, encodeRun(c.run.before, len(c.run.leaves), c.run.entries.Data()))
 	if err != nil {
@@ -266,7 +267,7 @@ func (c *creator) endRun() error {
 	return nil
 }
 
-// sides adds to each chunk of the state what is beside it.
+// sides appends the siblings to each chunk of the state.
 func (c *creator) sides() error {
 	root, cuts, err := c.cutter.Finish(inOrder)
 	if err != nil {
@@ -287,7 +288,7 @@ func (c *creator) sides() error {
 	return nil
 }
 
-// itemList writes items that are added one by one in as many chunks as they need.
+// itemList writes items, added one by one, to as many chunks as needed.
 type itemList struct {
 	*creator
 	kind  Kind
@@ -299,7 +300,7 @@ func (c *creator) list(kind Kind) *itemList {
 	return &itemList{creator: c, kind: kind, items: codec.NewEncoder(1 << 20)}
 }
 
-// add adds an item of at most so many bytes.
+// add adds an item of at most size bytes.
 func (l *itemList) add(size int, encode func(*codec.Encoder)) error {
 	if l.items.Len()+size > l.limit {
 		if err := l.end(); err != nil {
@@ -311,7 +312,7 @@ func (l *itemList) add(size int, encode func(*codec.Encoder)) error {
 	return nil
 }
 
-// end writes what is left.
+// end writes the remaining items.
 func (l *itemList) end() error {
 	if l.count == 0 {
 		return nil

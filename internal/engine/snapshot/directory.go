@@ -21,21 +21,21 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Directory holds a node's snapshots, one below it for each height. It is safe for concurrent use.
+// Directory holds a node's snapshots, one subdirectory per height. It is safe for concurrent use.
 type Directory struct {
-	// Space, unless nil, is asked before each chunk of a snapshot is written; its error ends that snapshot. It is set
-	// before the first is made.
+	// Space, unless nil, is called before each chunk of a snapshot is written; its error ends that snapshot. It must be
+	// set before the first snapshot is made.
 	Space func() error
 
 	path string
 
-	making    sync.Mutex // held while one is made; taken before mu
+	making    sync.Mutex // held while a snapshot is made or removed; taken before mu
 	mu        sync.Mutex
 	manifests []Manifest // ascending by height
 }
 
-// OpenDirectory lists the snapshots in a directory, which need not be there, and removes what a crash left of making or
-// of removing one. A snapshot whose manifest is not valid is left out and told to log.
+// OpenDirectory lists the snapshots in a directory, which need not exist, and removes the leftovers of snapshots whose
+// creation or removal a crash interrupted. It logs and skips snapshots with an invalid manifest.
 func OpenDirectory(dir string, log *slog.Logger) (*Directory, error) {
 	leftovers, err := filepath.Glob(filepath.Join(dir, "*"+newSuffix))
 	if err != nil {
@@ -50,15 +50,15 @@ func OpenDirectory(dir string, log *slog.Logger) (*Directory, error) {
 	return &Directory{path: dir, manifests: manifests}, err
 }
 
-// List returns the manifests of the snapshots in a directory, which need not be there, ascending by height, and an
-// error for those whose manifest is not valid.
+// List returns the manifests of the snapshots in a directory, ascending by height. The directory need not exist.
+// Invalid manifests are skipped and reported in the error.
 func List(dir string) ([]Manifest, error) {
 	var bad []error
 	manifests, err := list(dir, func(err error) { bad = append(bad, err) })
 	return manifests, errors.Join(append(bad, err)...)
 }
 
-// list is List; bad is told of snapshots that are left out.
+// list is [List], but calls bad for each skipped snapshot.
 func list(dir string, bad func(error)) ([]Manifest, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -68,7 +68,7 @@ func list(dir string, bad func(error)) ([]Manifest, error) {
 	for _, entry := range entries {
 		height, err := strconv.ParseUint(entry.Name(), 10, 64)
 		if err != nil {
-			continue // one that is being made or fetched, or nothing of ours
+			continue // being made or fetched, or unrelated
 		}
 		m, _, err := readManifest(os.DirFS(filepath.Join(dir, entry.Name())))
 		if err == nil && uint64(m.Height) != height {
@@ -103,15 +103,15 @@ func (d *Directory) Newest(height types.Height) (m Manifest, ok bool) {
 	return m, ok
 }
 
-// Create makes a snapshot of the store's head, as [Create] does, while there is room.
+// Create makes a snapshot of the store's head as [Create] does, if Space permits.
 func (d *Directory) Create(ctx context.Context, store *chain.Store, now uint64) (Manifest, error) {
 	d.making.Lock()
 	defer d.making.Unlock()
 	return d.create(ctx, store, now)
 }
 
-// Demand returns the snapshot of the store's head, which it makes unless there is one, and keeps the newest. It is for
-// a development chain: snapshots of blocks that were taken back go. Of block 0 none can be made: [ErrNoBlock].
+// Demand returns the snapshot of the store's head. It makes one if necessary, and then keeps only the newest keep
+// snapshots. It is for development chains: it removes snapshots of reverted blocks. At block 0 it returns [ErrNoBlock].
 func (d *Directory) Demand(ctx context.Context, store *chain.Store, now uint64, keep int) (Manifest, error) {
 	d.making.Lock()
 	defer d.making.Unlock()
@@ -128,7 +128,7 @@ func (d *Directory) Demand(ctx context.Context, store *chain.Store, now uint64, 
 	return m, err
 }
 
-// dropReverted removes the snapshots of blocks that are not of the chain any more.
+// dropReverted removes the snapshots of blocks that are no longer in the chain.
 func (d *Directory) dropReverted(store *chain.Store) error {
 	for _, m := range d.List() {
 		header, err := store.Header(m.Height)
@@ -157,7 +157,7 @@ func (d *Directory) create(ctx context.Context, store *chain.Store, now uint64) 
 	return m, nil
 }
 
-// Prune removes all but the newest snapshots.
+// Prune removes all but the newest keep snapshots.
 func (d *Directory) Prune(keep int) error {
 	d.making.Lock()
 	defer d.making.Unlock()
@@ -179,22 +179,22 @@ func (d *Directory) prune(keep int) error {
 	}
 }
 
-// remove removes the snapshot of a height. The caller holds making.
+// remove removes the snapshot of a height. The caller must hold making.
 func (d *Directory) remove(height types.Height) error {
 	d.mu.Lock()
 	d.manifests = slices.DeleteFunc(d.manifests, func(m Manifest) bool { return m.Height == height })
 	d.mu.Unlock()
 	name := filepath.Join(d.path, strconv.FormatUint(uint64(height), 10))
-	// What is half removed is no snapshot: it is named like one that is half made.
+	// A partly removed snapshot is invalid, so give it the name of an unfinished one first.
 	return errors.Join(os.Rename(name, name+newSuffix), os.RemoveAll(name+newSuffix))
 }
 
-// Keep makes a snapshot whenever the head has passed a multiple of interval, which is at least 1, and keeps the newest,
-// until the context ends. One that fails is told to log and tried again at the next multiple.
+// Keep makes a snapshot whenever the head passes a multiple of interval, which must be at least 1, and keeps only the
+// newest keep snapshots, until ctx ends. It logs a failure and retries at the next multiple.
 func (d *Directory) Keep(ctx context.Context, store *chain.Store, interval uint64, keep int, log *slog.Logger) error {
 	after := func(h types.Height) types.Height { return (h/types.Height(interval) + 1) * types.Height(interval) }
 	for {
-		var newest types.Height // 0 without one
+		var newest types.Height // 0 if there is none
 		if list := d.List(); len(list) > 0 {
 			newest = list[len(list)-1].Height
 		}
@@ -203,9 +203,9 @@ func (d *Directory) Keep(ctx context.Context, store *chain.Store, interval uint6
 		} else if err != nil {
 			head := store.Head().Header.Height
 			log.Error("no snapshot was made", "head", head, "newest", newest, "next_try", after(head), "error", err)
-			// Not again for the same block: what failed is not likely to be gone.
+			// Do not retry at the same block: the failure probably persists.
 			if err := store.WaitHeight(ctx, after(head)); err != nil {
-				return nil // the context has ended, or the store is closed
+				return nil // ctx has ended, or the store is closed
 			}
 		}
 	}
@@ -228,15 +228,16 @@ func (d *Directory) keepAt(
 	return d.Prune(keep)
 }
 
-// File is a file of a snapshot that is open.
+// File is an open file of a snapshot.
 type File struct {
 	*os.File
 	Created uint64 // when the snapshot was made, in Unix seconds
-	Chunk   *Chunk // that it is; nil for the manifest
+	Chunk   *Chunk // the chunk in the file; nil for the manifest
 }
 
 // Open opens a file by its snapshot's height and its own name, both as they stand in a chunk's URL. The error of one
-// that is not there, or not any more, is fs.ErrNotExist.
+// Open opens a file by its snapshot's height and its own name, both as in a chunk's URL. The error is fs.ErrNotExist if
+// there is no such file, or no longer.
 func (d *Directory) Open(height, name string) (File, error) {
 	m, ok := d.at(height)
 	if !ok {
@@ -251,11 +252,11 @@ func (d *Directory) Open(height, name string) (File, error) {
 		f.Chunk = &m.Chunks[i]
 	}
 	var err error
-	f.File, err = os.Open(filepath.Join(d.path, height, name)) // both are among the names above
+	f.File, err = os.Open(filepath.Join(d.path, height, name)) // both are names from the list
 	return f, err
 }
 
-// at finds a snapshot by its height as it stands in a path.
+// at finds a snapshot by its height as written in a path.
 func (d *Directory) at(height string) (Manifest, bool) {
 	for _, m := range d.List() {
 		if strconv.FormatUint(uint64(m.Height), 10) == height {
@@ -265,7 +266,7 @@ func (d *Directory) at(height string) (Manifest, bool) {
 	return Manifest{}, false
 }
 
-// Export writes a snapshot as one archive: a zip file without further compression, of the manifest and the chunks.
+// Export writes a snapshot as a single archive: an uncompressed zip file of the manifest and the chunks.
 func Export(ctx context.Context, fsys fs.FS, w io.Writer) error {
 	m, _, err := readManifest(fsys)
 	if err != nil {
@@ -296,7 +297,8 @@ func Export(ctx context.Context, fsys fs.FS, w io.Writer) error {
 	return archive.Close()
 }
 
-// Open opens a snapshot at a path: its directory, or an archive that [Export] wrote. close is called in the end.
+// Open opens the snapshot at a path, either its directory or an archive written by [Export]. The caller must call close
+// at the end.
 func Open(name string) (fsys fs.FS, close func() error, err error) {
 	info, err := os.Stat(name)
 	if err != nil {

@@ -1,10 +1,12 @@
-// Package snapshot copies the state after a block into files that anyone can check, and makes a node of such a copy.
+// Package snapshot copies the state after a block into files that anyone can verify, and sets up a node from such a
+// copy.
 //
-// A snapshot is a directory: manifest.json, an api.StateSnapshot with the signed header of the block, and chunks. Each
-// chunk is zstd (RFC 8878) of at most 8 MiB, and its SHA-256 is in the manifest. Chunks of the state are runs of its
-// entries, ascending by path, with what is beside the run in the state tree: each leads to the state root alone. The
-// format is in docs/protocol.md, "Snapshots".
+// A snapshot is a directory of a manifest and chunks. manifest.json is an api.StateSnapshot with the signed header of
+// the block. Each chunk is zstd (RFC 8878) of at most 8 MiB, and its SHA-256 is in the manifest. A chunk of the state
+// is a run of its entries, ascending by path, with the siblings of the run in the state tree, so that each chunk by
+// itself leads to the state root. docs/protocol.md, "Snapshots", describes the format.
 //
-// [Create] makes one from a view of the store, beside the making of blocks. [Verify] and [Import] read one, from a
-// directory or an archive of [Export]; [Download] fetches one from other nodes; [Directory] holds and serves a node's.
+// [Create] makes a snapshot from a view of the store while blocks are appended. [Verify] and [Import] read one from a
+// directory or from an archive written by [Export]. [Download] fetches one from other nodes. [Directory] holds and
+// serves a node's snapshots.
 package snapshot

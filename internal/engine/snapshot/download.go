@@ -21,50 +21,54 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ErrNone: no node that answers offers a snapshot that is wanted.
+// ErrNone is returned if every node answered and none offers a suitable snapshot.
 var ErrNone = errors.New("no upstream offers a snapshot")
 
 // Source is a node that offers snapshots.
 type Source interface {
-	// Name says which node it is, in messages.
+	// Name identifies the node in messages.
 	Name() string
-	// Snapshot is its newest one at or below a height of its chain, or of all for [AnyHeight]; nil where there is none.
+	// Snapshot returns the node's newest snapshot at or below a height of its chain, or the newest of all for
+	// [AnyHeight]; nil if there is none.
 	Snapshot(ctx context.Context, atMost types.Height) (*Manifest, error)
-	// Chunk reads a chunk's file at its url from a byte on; start is the byte that body begins with, from or 0.
+	// Chunk reads a chunk's file by its url, starting at byte from. start is the offset at which body begins: from or
+	// 0.
 	Chunk(ctx context.Context, url string, from uint64) (body io.ReadCloser, start uint64, err error)
 }
 
 // AnyHeight asks a [Source] for its newest snapshot.
 const AnyHeight = types.Height(math.MaxUint64)
 
-// Download says how a snapshot is fetched.
+// Download configures the fetching of a snapshot.
 type Download struct {
 	Sources  []Source
-	Trust    Trust  // of which Genesis is needed
-	Parent   string // directory in which the snapshot is put, under its height
+	Trust    Trust  // Genesis is required
+	Parent   string // directory that will contain the snapshot, named by its height
 	Log      *slog.Logger
-	Progress func(done, total uint64) // told of bytes; called from several goroutines
-	// Wait returns after a pause between two attempts, or with the context's error when that ends first; nil: it does.
+	Progress func(done, total uint64) // called with byte counts, from several goroutines
+	// Wait pauses between two attempts. It returns the context's error if that ends first. If nil, Fetch uses a real
+	// pause.
 	Wait func(context.Context, time.Duration) error
 }
 
-// How long a node may take, and how often it is tried.
+// Time limits and numbers of attempts per node.
 const (
 	manifestTime  = time.Minute
-	chunkTime     = 2 * time.Minute // for what a node gives of a chunk; the next attempt continues there
-	chunkAttempts = 4               // with each node
+	chunkTime     = 2 * time.Minute // per attempt at a chunk; the next attempt continues after the bytes received
+	chunkAttempts = 4               // per node
 	firstPause    = 500 * time.Millisecond
 	longestPause  = 30 * time.Second
 )
 
-// partSuffix ends the name of what is fetched in part: a snapshot's directory, or a chunk's file.
+// partSuffix is the suffix of an incomplete snapshot's directory or chunk's file.
 const partSuffix = ".part"
 
-// Fetch fetches the newest snapshot that a source offers and returns its path. Chunks are fetched from all sources that
-// offer the same one and checked one by one; one that is damaged is fetched again, from the next source. What a broken
-// download left is continued, and a whole one that is there is checked and not fetched again while a source offers it.
-// A snapshot that turns out not to be true is given up for the next best. It tries until ctx ends, but for [ErrNone]
-// and the fault of the last snapshot that could be chosen.
+// Fetch fetches the newest snapshot that a source offers and returns its path. It fetches chunks from all sources that
+// offer the same snapshot, and verifies each one. A damaged chunk is fetched again from the next source.
+//
+// Fetch continues a broken download. If a complete snapshot is already here and a source still offers it, Fetch
+// verifies it instead of fetching it again. If a snapshot turns out to be false, Fetch tries the next best one. It
+// tries until ctx ends, or until it fails with [ErrNone] or the fault of the last snapshot to choose from.
 func (d Download) Fetch(ctx context.Context) (string, error) {
 	f := fetcher{Download: d, refused: make(map[identity]error)}
 	if f.Wait == nil {
@@ -82,7 +86,8 @@ func (d Download) Fetch(ctx context.Context) (string, error) {
 	}
 }
 
-// backoff doubles, with jitter so that many nodes do not come back at once.
+// backoff returns the pause before the next attempt. It doubles with each failure, with jitter so that many nodes do
+// not return at once.
 func backoff(failures int) time.Duration {
 	longest := min(longestPause, firstPause<<min(failures, 10))
 	return longest/2 + rand.N(longest/2)
@@ -90,10 +95,10 @@ func backoff(failures int) time.Duration {
 
 type fetcher struct {
 	Download
-	refused map[identity]error // snapshots that were not true
+	refused map[identity]error // snapshots that proved unusable
 }
 
-// attempt chooses a snapshot and fetches what is missing of it.
+// attempt chooses a snapshot and fetches its missing chunks.
 func (f *fetcher) attempt(ctx context.Context) (string, error) {
 	m, sources, err := f.choose(ctx)
 	if err != nil {
@@ -111,11 +116,11 @@ func (f *fetcher) attempt(ctx context.Context) (string, error) {
 		}
 		return "", err
 	}
-	// One that is there under this name was not used: there is no chain.
+	// An existing snapshot of this name is not in use: there is no chain yet.
 	return final, errors.Join(os.RemoveAll(final), publish(part, final), f.removeParts())
 }
 
-// removeParts removes what was fetched of other snapshots.
+// removeParts removes the incomplete downloads of other snapshots.
 func (f *fetcher) removeParts() error {
 	parts, err := f.parts()
 	for _, part := range parts {
@@ -124,13 +129,13 @@ func (f *fetcher) removeParts() error {
 	return err
 }
 
-// parts are the directories of snapshots that were fetched in part.
+// parts returns the directories of incomplete snapshots.
 func (f *fetcher) parts() ([]string, error) {
 	return filepath.Glob(filepath.Join(f.Parent, "*"+partSuffix))
 }
 
-// resume makes the snapshot, if it is there whole, one that is fetched in part: its chunks are checked like those of a
-// part. A part of another snapshot of the height is removed.
+// resume prepares the directory of an incomplete snapshot. A complete one is turned into an incomplete one, so that its
+// chunks are verified like any. An incomplete one of another snapshot of this height is removed.
 func resume(m Manifest, whole, part string) error {
 	switch {
 	case isOf(whole, m):
@@ -141,19 +146,19 @@ func resume(m Manifest, whole, part string) error {
 	return os.RemoveAll(part)
 }
 
-// isOf reports whether a directory is of a snapshot, as far as its manifest tells.
+// isOf reports whether a directory holds a snapshot, judging by its manifest.
 func isOf(dir string, m Manifest) bool {
 	there, _, err := readManifest(os.DirFS(dir))
 	return err == nil && identify(there) == identify(m)
 }
 
-// fetch fetches the chunks of a snapshot that are not in a directory yet.
+// fetch fetches the chunks of a snapshot that are not yet in a directory.
 func (f *fetcher) fetch(ctx context.Context, m Manifest, sources []Source, dir string) error {
 	if err := keepManifest(dir, m); err != nil {
 		return err
 	}
 	j := job{fetcher: f, manifest: m, sources: sources, dir: dir}
-	first := 0 // chunk after the genesis: with that it is known whether the chain is the one that is asked for
+	first := 0 // first chunk after the genesis; the genesis shows whether this is the requested chain
 	var genesis []byte
 	for ; m.Chunks[first].Kind == KindGenesis; first++ {
 		piece, err := j.chunk(ctx, m.Chunks[first])
@@ -170,7 +175,7 @@ func (f *fetcher) fetch(ctx context.Context, m Manifest, sources []Source, dir s
 	return j.rest(ctx, m.Chunks[first:])
 }
 
-// keepManifest writes the manifest of a download that begins or goes on.
+// keepManifest writes the manifest of a new or resumed download.
 func keepManifest(dir string, m Manifest) error {
 	content, err := json.MarshalIndent(m, "", " ")
 	if err != nil {
@@ -183,7 +188,7 @@ func keepManifest(dir string, m Manifest) error {
 	return errors.Join(writeFile(name+partSuffix, content), os.Rename(name+partSuffix, name), disk.SyncDir(dir))
 }
 
-// writeFile writes a file anew and syncs it.
+// writeFile creates or overwrites a file and syncs it.
 func writeFile(path string, content []byte) error {
 	file, err := os.Create(path)
 	if err != nil {
@@ -201,7 +206,7 @@ type job struct {
 	manifest Manifest
 	sources  []Source
 	dir      string
-	done     atomic.Uint64 // bytes of chunks that are there
+	done     atomic.Uint64 // bytes of complete chunks
 }
 
 func (j *job) checkGenesis(encoded []byte) error {
@@ -216,7 +221,7 @@ func (j *job) checkGenesis(encoded []byte) error {
 	return j.Trust.checkGenesis(j.manifest, header, g, zero.Header.Hash())
 }
 
-// rest fetches chunks, some at a time.
+// rest fetches the remaining chunks, several at a time.
 func (j *job) rest(ctx context.Context, chunks []Chunk) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -235,7 +240,8 @@ func (j *job) rest(ctx context.Context, chunks []Chunk) error {
 	return context.Cause(ctx)
 }
 
-// chunk fetches a chunk unless it is there, and checks it alone. It returns the piece that one of the genesis holds.
+// chunk fetches a chunk unless it is here already, and verifies it by itself. It returns the piece in a chunk of the
+// genesis or block.
 func (j *job) chunk(ctx context.Context, c Chunk) ([]byte, error) {
 	if data, err := readFile(os.DirFS(j.dir), c); err == nil {
 		return j.have(data, c)
@@ -259,7 +265,7 @@ func (j *job) chunk(ctx context.Context, c Chunk) ([]byte, error) {
 	return nil, faults
 }
 
-// have checks a chunk of which the SHA-256 is the manifest's.
+// have verifies the contents of a chunk whose SHA-256 matches the manifest.
 func (j *job) have(data []byte, c Chunk) ([]byte, error) {
 	opened, err := openChunk(data, c.Kind, j.manifest.StateRoot)
 	if err != nil {
@@ -269,7 +275,7 @@ func (j *job) have(data []byte, c Chunk) ([]byte, error) {
 	return opened.piece, nil
 }
 
-// from gets what is missing of a chunk's file from a source, and the file its name once it is the manifest's.
+// from fetches the missing part of a chunk's file from a source, and renames the file once it matches the manifest.
 func (j *job) from(ctx context.Context, source Source, c Chunk) ([]byte, error) {
 	final := filepath.Join(j.dir, fileName(c.Index))
 	part := final + partSuffix
@@ -281,12 +287,12 @@ func (j *job) from(ctx context.Context, source Source, c Chunk) ([]byte, error) 
 		return nil, err
 	}
 	if err := checkFile(data, c); err != nil {
-		return nil, errors.Join(err, os.Remove(part)) // nobody knows which part of it is damaged
+		return nil, errors.Join(err, os.Remove(part)) // the damaged part is unknown
 	}
 	return data, errors.Join(os.Rename(part, final), disk.SyncDir(j.dir))
 }
 
-// continueFile appends to a chunk's file what a source gives from there on, until it has the manifest's size.
+// continueFile appends data from a source to a chunk's file until it has the size given in the manifest.
 func (j *job) continueFile(ctx context.Context, source Source, c Chunk, part string) (err error) {
 	file, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -297,7 +303,7 @@ func (j *job) continueFile(ctx context.Context, source Source, c Chunk, part str
 	if err != nil {
 		return err
 	}
-	if uint64(there) >= c.SizeBytes { // it was cut off between its end and its check
+	if uint64(there) >= c.SizeBytes { // complete, but interrupted before it was checked
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, chunkTime)

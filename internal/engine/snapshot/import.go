@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// nowhere is the sink of a snapshot that is only checked.
+// nowhere is a sink that discards everything, for snapshots that are only verified.
 type nowhere struct{}
 
 func (nowhere) PutState(chain.StateEntry) error { return nil }
@@ -20,15 +20,15 @@ func (nowhere) PutDeployment(chain.Deployment) error { return nil }
 
 func (nowhere) PutHolder(chain.TokenSum) error { return nil }
 
-// Verify checks a snapshot whole: each chunk against the manifest, the state against the signed header's root, and that
-// nothing is missing, doubled or of another snapshot.
+// Verify verifies a whole snapshot: each chunk against the manifest, the state against the signed header's root, and
+// that nothing is missing, duplicated or from another snapshot.
 func Verify(ctx context.Context, fsys fs.FS, trust Trust, progress func(done, total uint64)) (Manifest, error) {
 	m, _, err := read(ctx, fsys, trust, nowhere{}, progress)
 	return m, err
 }
 
-// Import checks a snapshot as [Verify] does and makes it the chain of a store, which must be empty. After an error the
-// store's database is of no use.
+// Import verifies a snapshot as [Verify] does and makes it the chain of a store, which must be empty. After an error
+// the store's database is unusable.
 func Import(
 	ctx context.Context, fsys fs.FS, trust Trust, store *chain.Store, progress func(done, total uint64),
 ) (Manifest, error) {

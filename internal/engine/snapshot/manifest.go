@@ -11,83 +11,84 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Manifest is what a snapshot says of itself (docs/protocol.md, "Snapshots"). Its JSON is the file [ManifestFile].
+// Manifest describes a snapshot (docs/protocol.md, "Snapshots"). Its JSON is the file [ManifestFile].
 type Manifest struct {
-	Height         types.Height    `json:"height"` // of the block after which the state is
+	Height         types.Height    `json:"height"` // height of the snapshot's block
 	BlockHash      types.BlockHash `json:"block_hash"`
 	StateRoot      types.StateRoot `json:"state_root"`
-	Format         string          `json:"format"` // of the chunks
+	Format         string          `json:"format"` // encoding of the chunks
 	Accounts       uint64          `json:"accounts"`
 	Contracts      uint64          `json:"contracts"`
 	StorageEntries uint64          `json:"storage_entries"` // keys of contracts' storage
-	SizeBytes      uint64          `json:"size_bytes"`      // of all chunks
+	SizeBytes      uint64          `json:"size_bytes"`      // total size of all chunks' files
 	ChunkCount     uint64          `json:"chunk_count"`
-	Chunks         []Chunk         `json:"chunks"`     // in the order in which they are read
-	CreatedAt      uint64          `json:"created_at"` // in Unix seconds
+	Chunks         []Chunk         `json:"chunks"`     // in reading order
+	CreatedAt      uint64          `json:"created_at"` // Unix seconds
 	ChainID        uint64          `json:"chainId"`
-	GenesisHash    types.BlockHash `json:"genesisHash"` // of block 0
+	GenesisHash    types.BlockHash `json:"genesisHash"` // hash of block 0
 	Header         types.Hex       `json:"header"`      // bincode(SignedHeader) of the block
 }
 
-// Chunk is a file of a snapshot.
+// Chunk describes a file of a snapshot.
 type Chunk struct {
-	Index     uint64       `json:"index"` // its place in the list
+	Index     uint64       `json:"index"` // position in the list
 	SHA256    types.Digest `json:"sha256"`
-	SizeBytes uint64       `json:"size_bytes"` // of the file, which is compressed with zstd
+	SizeBytes uint64       `json:"size_bytes"` // size of the file, which is compressed with zstd
 	URL       string       `json:"url"`        // relative to a node's public address
 	Kind      Kind         `json:"kind"`
 }
 
-// Kind says what a chunk holds.
+// Kind is the kind of a chunk's contents.
 type Kind string
 
-// The kinds of chunks, in the order in which they come.
+// The kinds of chunks, in the order in which they appear.
 const (
 	KindGenesis   Kind = "genesis"   // the chain's genesis
-	KindBlock     Kind = "block"     // the block after which the state is, with what its execution gave
+	KindBlock     Kind = "block"     // the snapshot's block and the results of its execution
 	KindState     Kind = "state"     // state keys and values
 	KindCode      Kind = "code"      // contracts' codes
-	KindContracts Kind = "contracts" // the contracts in the order of their deployment
-	KindHolders   Kind = "holders"   // who holds tokens, as Transfer events say
+	KindContracts Kind = "contracts" // the contracts in order of deployment
+	KindHolders   Kind = "holders"   // token balances according to Transfer events
 )
 
 // Format names the encoding of chunks.
 const Format = "cairn-snapshot-1"
 
-// ManifestFile is the file of the manifest in a snapshot's directory. Chunks are beside it.
+// ManifestFile is the name of the manifest in a snapshot's directory, next to the chunks.
 const ManifestFile = "manifest.json"
 
 // Bounds of a snapshot.
 const (
 	maxChunks     = 1 << 17
 	maxChunkBytes = 8 << 20                // decompressed
-	maxFileBytes  = maxChunkBytes + 64<<10 // zstd makes nothing longer by more
-	maxManifest   = 512 * maxChunks        // its JSON
-	maxGenesis    = 128 << 20              // bincode(Genesis), which chunks hold in pieces
-	maxBlock      = 256 << 20              // the block and what its execution gave, likewise
+	maxFileBytes  = maxChunkBytes + 64<<10 // zstd never adds more than this
+	maxManifest   = 512 * maxChunks        // encoded as JSON
+	maxGenesis    = 128 << 20              // bincode(Genesis), split into pieces
+	maxBlock      = 256 << 20              // the block and the results of its execution, split into pieces
 )
 
-// What is wrong with a snapshot.
+// The errors of an invalid snapshot.
 var (
-	// ErrManifest: the manifest is not one, or contradicts itself.
+	// ErrManifest is returned for a manifest that is malformed or contradicts itself.
 	ErrManifest = errors.New("the snapshot's manifest is not valid")
-	// ErrDamaged: a chunk is not the one of which the manifest has the SHA-256.
+	// ErrDamaged is returned for a chunk whose SHA-256 is not the manifest's.
 	ErrDamaged = errors.New("the chunk is damaged")
-	// ErrFalse: a chunk, or all together, are not what the signed header commits to.
+	// ErrFalse is returned if a chunk, or all chunks together, do not match the signed header.
 	ErrFalse = errors.New("the snapshot is not true")
-	// ErrOtherChain: the snapshot is of another chain than the one that is asked for.
+	// ErrOtherChain is returned for a snapshot of another chain than the requested one.
 	ErrOtherChain = errors.New("the snapshot is of another chain")
-	// ErrUntrusted: the block is signed by a key that the genesis does not name, and its hash was not given.
+	// ErrUntrusted is returned if the block is signed by a key other than the genesis's producer and its hash was not
+	// given.
 	ErrUntrusted = errors.New("the snapshot's block is not known to be the chain's")
 )
 
-// Unusable reports whether an error says that a snapshot, however often it is fetched, is none of the chain that is
-// asked for. Other errors are of what fetches or reads it: what is there of it is of use later.
+// Unusable reports whether an error means that a snapshot does not belong to the requested chain, so that fetching it
+// again is useless. After any other error, the parts already here remain useful.
 func Unusable(err error) bool {
 	return errors.Is(err, ErrFalse) || errors.Is(err, ErrOtherChain) || errors.Is(err, ErrUntrusted)
 }
 
-// kinds are those of chunks in their order.
+// kinds lists the kinds of chunks in order.
 var kinds = []Kind{KindGenesis, KindBlock, KindState, KindCode, KindContracts, KindHolders}
 
 func fileName(index uint64) string { return fmt.Sprintf("%06d.zst", index) }
@@ -99,7 +100,7 @@ func chunkPath(height types.Height, index uint64) string {
 	return fmt.Sprintf("%s%d/%s", PathPrefix, height, fileName(index))
 }
 
-// readManifest reads the manifest of a snapshot and checks it against itself.
+// readManifest reads the manifest of a snapshot and checks its consistency.
 func readManifest(fsys fs.FS) (m Manifest, header types.SignedHeader, err error) {
 	file, err := fsys.Open(ManifestFile)
 	if err != nil {
@@ -119,7 +120,7 @@ func readManifest(fsys fs.FS) (m Manifest, header types.SignedHeader, err error)
 	return m, header, err
 }
 
-// checkManifest checks a manifest against itself: it speaks of the block whose signed header it holds, and lists chunks
+// checkManifest checks a manifest's consistency: it describes the block whose signed header it holds, and lists chunks
 // as this package writes them.
 func checkManifest(m Manifest) (header types.SignedHeader, err error) {
 	refuse := func(text string, args ...any) (types.SignedHeader, error) {
@@ -169,15 +170,15 @@ func checkManifest(m Manifest) (header types.SignedHeader, err error) {
 	return header, nil
 }
 
-// Trust says which chain and block a snapshot must be of. Its zero value trusts whoever signed.
+// Trust says which chain and block a snapshot must belong to. The zero value trusts any signer.
 type Trust struct {
-	Genesis types.BlockHash // hash of block 0; zero: any
-	// Block is the hash of the snapshot's block. It is needed where the producer is not the one that the genesis names:
-	// then nothing in a snapshot says that its key is the chain's.
+	Genesis types.BlockHash // hash of block 0; zero for any
+	// Block is the hash of the snapshot's block. It is required if the producer is no longer the one in the genesis:
+	// then nothing in a snapshot shows that the signing key is the chain's.
 	Block types.BlockHash
 }
 
-// checkGenesis holds a snapshot to its genesis, whose block 0 is given.
+// checkGenesis checks a snapshot against t and its genesis. zero is the hash of block 0.
 func (t Trust) checkGenesis(m Manifest, header types.SignedHeader, g types.Genesis, zero types.BlockHash) error {
 	switch {
 	case zero != m.GenesisHash || g.ChainID != m.ChainID:

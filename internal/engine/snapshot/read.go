@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// sink takes what a snapshot holds, checked. Its parts belong together once reading ends without an error.
+// sink receives the verified contents of a snapshot. They belong together only if reading ends without an error.
 type sink interface {
 	PutState(chain.StateEntry) error
 	PutCode(hash types.CodeHash, code []byte, since types.Height) error
@@ -23,14 +23,14 @@ type sink interface {
 	PutHolder(chain.TokenSum) error
 }
 
-// whole is what of a snapshot is known once it was read.
+// whole holds the parts of a snapshot that are kept after reading.
 type whole struct {
 	genesis types.Genesis
 	zero    types.SignedHeader // block 0
 	block   chain.Entry
 }
 
-// readFile reads a chunk's file and holds it to the manifest.
+// readFile reads a chunk's file and checks it against the manifest.
 func readFile(fsys fs.FS, c Chunk) ([]byte, error) {
 	file, err := fsys.Open(fileName(c.Index))
 	if err != nil {
@@ -43,7 +43,7 @@ func readFile(fsys fs.FS, c Chunk) ([]byte, error) {
 	return data, checkFile(data, c)
 }
 
-// checkFile holds a chunk's file to the manifest.
+// checkFile checks a chunk's file against the manifest.
 func checkFile(data []byte, c Chunk) error {
 	switch {
 	case uint64(len(data)) != c.SizeBytes:
@@ -54,18 +54,18 @@ func checkFile(data []byte, c Chunk) error {
 	return nil
 }
 
-// content is a chunk, decoded and checked alone.
+// content is a chunk, decoded and verified by itself.
 type content struct {
 	kind      Kind
-	piece     []byte // of the genesis or the block
+	piece     []byte // piece of the genesis or the block
 	run       provenRun
 	codes     [][]byte
 	contracts []chain.Deployment
 	holders   []chain.TokenSum
 }
 
-// openChunk decodes a chunk's file, which is the manifest's, and checks all that can be said of it alone: entries of
-// the state against the state root.
+// openChunk decodes a chunk's file, which must match the manifest, and verifies the chunk as far as possible by itself:
+// entries of the state against the state root.
 func openChunk(data []byte, kind Kind, root types.StateRoot) (c content, err error) {
 	c.kind = kind
 	plain, err := decompress(data)
@@ -93,8 +93,8 @@ func openChunk(data []byte, kind Kind, root types.StateRoot) (c content, err err
 	return c, err
 }
 
-// read reads a snapshot whole, checks it, and hands what it holds to a sink. progress is told of the bytes done and of
-// all there are.
+// read reads and verifies a whole snapshot, and passes its contents to a sink. It calls progress with the bytes done
+// and the total.
 func read(
 	ctx context.Context, fsys fs.FS, trust Trust, into sink, progress func(done, total uint64),
 ) (Manifest, whole, error) {
@@ -111,7 +111,7 @@ func read(
 	var done uint64
 	for chunk := range ahead(ctx, fsys, m) {
 		if ctx.Err() != nil {
-			break // what was opened ahead is not wanted any more
+			break // discard the chunks opened ahead
 		}
 		if chunk.err != nil {
 			return m, r.whole, fmt.Errorf("chunk %d, %s: %w", chunk.Index, chunk.Kind, chunk.err)
@@ -128,14 +128,14 @@ func read(
 	return m, r.whole, r.finish()
 }
 
-// opened is a chunk that was opened, or why it was not.
+// opened is an opened chunk, or the error of opening it.
 type opened struct {
 	Chunk
 	content
 	err error
 }
 
-// ahead opens the chunks of a snapshot on all cores and gives them in their order.
+// ahead opens the chunks of a snapshot on all cores and yields them in order.
 func ahead(ctx context.Context, fsys fs.FS, m Manifest) func(yield func(opened) bool) {
 	return func(yield func(opened) bool) {
 		workers := runtime.GOMAXPROCS(0)

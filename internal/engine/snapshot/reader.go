@@ -14,13 +14,13 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// codeUse is what the state's contracts say of a code.
+// codeUse records the use of a code by the state's contracts.
 type codeUse struct {
-	since types.Height // of the first contract that has it
-	there bool         // whether it came
+	since types.Height // height of the first contract that uses it
+	there bool         // whether the code was read
 }
 
-// reader checks what chunks are together.
+// reader verifies that the chunks fit together.
 type reader struct {
 	manifest Manifest
 	header   types.SignedHeader
@@ -29,14 +29,14 @@ type reader struct {
 	whole
 
 	genesisBytes, blockBytes []byte
-	touched                  map[string][]byte // values that the block left; those found in the state are gone
+	touched                  map[string][]byte // the block's writes and reads by key, minus those already found in the state
 
-	run    provenRun // the last one, whose entries were handed on
+	run    provenRun // last run; its entries have been passed to sink
 	runEnd chain.StateEntry
 	found
 }
 
-// found is what the chunks have had so far: the manifest, the supply and the lists must be of as much.
+// found accumulates counts and sums over the chunks. They must match the manifest, the supply and the lists.
 type found struct {
 	accounts  uint64
 	deployed  uint64
@@ -46,8 +46,8 @@ type found struct {
 	codes     map[types.CodeHash]codeUse
 	lastList  chain.Deployment
 	lastToken chain.TokenSum
-	// contracts is the sum of hashes, which nobody outside can foresee, of the state's contracts with their heights, less
-	// that of the listed ones.
+	// contracts is a sum of hashes: one for each of the state's contracts with its height, minus one for each listed
+	// contract. The hashes are seeded, so that nobody can predict them.
 	contracts uint64
 	seed      maphash.Seed
 }
@@ -69,7 +69,7 @@ func (r *reader) add(c content) error {
 	}
 }
 
-// join adds a piece of data that has several.
+// join appends a piece to data that is split into several.
 func (r *reader) join(to *[]byte, piece []byte, limit int) error {
 	if len(*to)+len(piece) > limit {
 		return fmt.Errorf("%w: it has more than %d bytes in all", ErrFalse, limit)
@@ -78,7 +78,7 @@ func (r *reader) join(to *[]byte, piece []byte, limit int) error {
 	return nil
 }
 
-// begin decodes genesis and block once their last piece has come.
+// begin decodes the genesis and the block once their last pieces are read.
 func (r *reader) begin() (err error) {
 	if r.touched != nil {
 		return nil
@@ -99,7 +99,7 @@ func (r *reader) begin() (err error) {
 	return nil
 }
 
-// decodeGenesis decodes a genesis and makes its block 0.
+// decodeGenesis decodes a genesis and derives its block 0.
 func decodeGenesis(data []byte) (types.Genesis, types.SignedHeader, error) {
 	g, err := types.DecodeGenesis(data)
 	if err != nil {
@@ -112,7 +112,7 @@ func decodeGenesis(data []byte) (types.Genesis, types.SignedHeader, error) {
 	return g, zero, nil
 }
 
-// addRun takes the next run of the state, which must begin where the last one ended.
+// addRun adds the next run of the state, which must begin where the last one ended.
 func (r *reader) addRun(run provenRun) error {
 	if err := r.begin(); err != nil {
 		return err
@@ -164,7 +164,7 @@ func (r *reader) entry(e chain.StateEntry) (err error) {
 	return r.sink.PutState(e)
 }
 
-// checkParameters refuses parameters that this program cannot continue from.
+// checkParameters rejects parameters with which this program cannot continue.
 func checkParameters(value []byte) error {
 	p, err := types.DecodeParameters(value)
 	if err != nil {
