@@ -16,9 +16,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// serveBlocks serves GET /blocks/FROM-TO: bincode(Vec<Vec<u8>>) of blocks, with ranges. The answer depends on how far
-// the chain has come, so its ETag is the hash of the last block. A range that goes on with an earlier answer is of the
-// same chain.
+// serveBlocks serves GET /blocks/FROM-TO: bincode(Vec<Vec<u8>>) of blocks, with ranges. The answer grows with the
+// chain, so its ETag is the hash of the last block. A range request that continues an earlier answer thus gets the same
+// chain.
 func (h *blockHandlers) serveBlocks(w http.ResponseWriter, r *http.Request) {
 	from, to, ok := parseRange(r.PathValue("range"))
 	if !ok {
@@ -40,7 +40,7 @@ func (h *blockHandlers) serveBlocks(w http.ResponseWriter, r *http.Request) {
 	h.files.answer(w, r, func(counter) (*file, error) { return h.blockFile(r.Context(), from, to) })
 }
 
-// parseRange reads FROM-TO.
+// parseRange parses FROM-TO.
 func parseRange(text string) (from, to types.Height, ok bool) {
 	first, last, _ := strings.Cut(text, "-")
 	f, err := strconv.ParseUint(first, 10, 64)
@@ -48,8 +48,8 @@ func parseRange(text string) (from, to types.Height, ok bool) {
 	return types.Height(f), types.Height(t), err == nil && err2 == nil && f <= t
 }
 
-// blockFile is the file of a range's blocks up to the head, as many as [api.MaxBlocks] and [api.MaxBlocksBytes] allow,
-// but at least one if there is one.
+// blockFile returns a file of the blocks in a range up to the head. It has as many as [api.MaxBlocks] and
+// [api.MaxBlocksBytes] allow, but at least one if there is one.
 func (h *blockHandlers) blockFile(ctx context.Context, from, to types.Height) (*file, error) {
 	opened, count, size := &file{parts: make([]part, 1)}, uint64(0), 0
 	end := min(to, h.chain.Head().Header.Height)
@@ -58,7 +58,7 @@ func (h *blockHandlers) blockFile(ctx context.Context, from, to types.Height) (*
 			return nil, err
 		}
 		block, err := h.chain.MeasuredBlock(height)
-		if errors.Is(err, chain.ErrNotFound) { // a development chain went back meanwhile
+		if errors.Is(err, chain.ErrNotFound) { // a development chain was reverted meanwhile
 			break
 		}
 		if err != nil {
@@ -86,7 +86,7 @@ func (h *blockHandlers) blockFile(ctx context.Context, from, to types.Height) (*
 	return opened, nil
 }
 
-// blockTag is the ETag of what belongs to a block: its hash.
+// blockTag returns the ETag of a block's content: the block's hash.
 func blockTag(block types.SignedHeader) string {
 	hash := block.Header.Hash()
 	return strconv.Quote(hex.EncodeToString(hash[:]))

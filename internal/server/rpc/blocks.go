@@ -14,13 +14,13 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// blockReader reads blocks as clients see them.
+// blockReader reads blocks and renders them for clients.
 type blockReader struct{ chain blockStore }
 
 type blockHandlers struct {
 	*blockReader
 	files     *files
-	followers *followers // that ask for ranges of blocks
+	followers *followers // nodes that ask for ranges of blocks
 }
 
 func (h *blockHandlers) methods(e *clientErrors) []method {
@@ -46,7 +46,7 @@ func (h *blockHandlers) getBlockByHash(ctx context.Context, p api.GetBlockByHash
 	return h.block(ctx, height, contentsOf(p.Full, p.HeadersOnly))
 }
 
-// contents is what of its transactions a block is shown with.
+// contents selects how a block's transactions are rendered.
 type contents int
 
 const (
@@ -65,7 +65,7 @@ func contentsOf(full, headersOnly bool) contents {
 	return hashes
 }
 
-// block is the block of a height as a client sees it; nil where there is none.
+// block returns the rendered block at a height; nil if there is none.
 func (r *blockReader) block(ctx context.Context, height types.Height, shown contents) (*api.Block, error) {
 	if shown != none {
 		count, err := r.chain.TransactionCount(height)
@@ -116,10 +116,10 @@ func (r *blockReader) block(ctx context.Context, height types.Height, shown cont
 	return &block, nil
 }
 
-// hashesPerItem is how many hashes of transactions cost as much as one transaction.
+// hashesPerItem is how many transaction hashes cost as much as one transaction.
 const hashesPerItem = 16
 
-// absentBlock drops the error of a block that is not there.
+// absentBlock returns nil for the error of a missing block, and other errors unchanged.
 func absentBlock(err error) error {
 	if errors.Is(err, chain.ErrNotFound) {
 		return nil
@@ -141,7 +141,7 @@ func (r *blockReader) executed(height types.Height) (e executedBlock, err error)
 	return e, err
 }
 
-// receipts is those of a block with so many transactions.
+// receipts returns a block's receipts and checks that their number is transactions.
 func (r *blockReader) receipts(height types.Height, transactions int) ([]types.Receipt, error) {
 	receipts, err := r.chain.Receipts(height)
 	if err == nil && len(receipts) != transactions {
@@ -150,7 +150,7 @@ func (r *blockReader) receipts(height types.Height, transactions int) ([]types.R
 	return receipts, err
 }
 
-// newBlock renders a block with its transactions as hashes, where its outline has them.
+// newBlock renders a block with its transactions as hashes, if the outline has them.
 func newBlock(outline chain.Outline) api.Block {
 	header := outline.Header.Header
 	hashes := outline.IDs
@@ -176,7 +176,7 @@ func newBlock(outline chain.Outline) api.Block {
 	}
 }
 
-// The JSON of a block item, in bytes: that of its fixed fields at most, and a transaction's hash.
+// Bounds on the JSON of a block item, in bytes: for its fixed fields, and for each transaction hash.
 const (
 	blockItemBytes = 2048
 	hashItemBytes  = len(`"0x",`) + 64
@@ -200,7 +200,7 @@ func (h *blockHandlers) getBlocks(ctx context.Context, p api.GetBlocksParams) (a
 			return nil, err
 		}
 		item, err := h.blockItem(ctx, height, p.Range)
-		if errors.Is(err, chain.ErrNotFound) { // a development chain went back meanwhile
+		if errors.Is(err, chain.ErrNotFound) { // a development chain was reverted meanwhile
 			return items, nil
 		}
 		if err != nil {
@@ -218,7 +218,7 @@ func (h *blockHandlers) getBlocks(ctx context.Context, p api.GetBlocksParams) (a
 	return items, nil
 }
 
-// blockItem is the part of a block that a range asks for.
+// blockItem returns the parts of a block that a range asks for.
 func (h *blockHandlers) blockItem(
 	ctx context.Context, height types.Height, wanted api.BlockRange,
 ) (api.BlockItem, error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// chainHandlers tell of accounts, the chain and the node.
+// chainHandlers implements the methods on accounts, the chain and the node.
 type chainHandlers struct {
 	*liveness
 	*prover
@@ -68,12 +68,12 @@ func (h *chainHandlers) getTransactionCount(_ context.Context, p api.GetTransact
 	if err != nil {
 		return 0, err
 	}
-	// The pool comes to a new head a moment after the chain.
+	// The pool reaches a new head a moment after the chain.
 	record, err := h.chain.Account(h.chain.Head().Header.Height, account)
 	return api.Quantity(max(nonce, record.Nonce)), err
 }
 
-// accountAt reads an account's record after a block.
+// accountAt returns an account's record after a block.
 func (h *chainHandlers) accountAt(text string, block api.BlockRef) (record state.Account, err error) {
 	account, err := parseAccount(h.genesis.Network, text)
 	if err != nil {
@@ -127,7 +127,7 @@ func (h *chainHandlers) getParameters(
 		rendered := newMerkleProof(proof)
 		info.Proof = &rendered
 	}
-	// The proof's value and not the tip's parameters: the head may have moved on.
+	// The parameters come from the proof, not the tip: the head may have moved on.
 	parameters, err := types.DecodeParameters(proof.Value)
 	info.Height, info.Version, info.GasLimit, info.TargetBPS = proof.Height, parameters.Version, parameters.GasLimit,
 		parameters.TargetBPS
@@ -136,7 +136,7 @@ func (h *chainHandlers) getParameters(
 	return info, err
 }
 
-// valueAt is the value under a state key after a block.
+// valueAt returns the value under a state key after a block.
 func (h *chainHandlers) valueAt(key []byte, height types.Height) ([]byte, error) {
 	st, err := h.chain.StateAt(height)
 	if err != nil {
@@ -228,7 +228,7 @@ func (h *chainHandlers) getSyncStatus(context.Context, api.NoParams) (api.SyncSt
 	return h.syncStatus(), nil
 }
 
-// rangeProofs says which ranges of blocks have a proof.
+// rangeProofs returns the ranges of blocks that have a proof.
 func (h *chainHandlers) rangeProofs() ([]api.RangeProofs, error) {
 	ranges, err := h.chain.Ranges()
 	list := make([]api.RangeProofs, len(ranges))
@@ -238,8 +238,8 @@ func (h *chainHandlers) rangeProofs() ([]api.RangeProofs, error) {
 	return list, err
 }
 
-// syncStatus tells how far the node is. Who makes the blocks has every one that there is. A producer that holds or has
-// halted does not know that: there may be another one.
+// syncStatus returns the node's sync status. A producer has all blocks that exist. One that holds or has halted cannot
+// know that: another node may be producing.
 func (h *chainHandlers) syncStatus() api.SyncStatus {
 	if following := h.node.Following(); following != nil {
 		status := following.SyncStatus()

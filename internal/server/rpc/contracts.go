@@ -32,7 +32,7 @@ func (h *contractHandlers) methods(e *clientErrors) []method {
 	}
 }
 
-// contractRecord reads a contract's record, [api.ErrNoContract] where there is none.
+// contractRecord returns a contract's record, or [api.ErrNoContract] if there is none.
 func contractRecord(st *chain.State, id types.ContractID) (state.Contract, error) {
 	row, err := st.Get(state.ContractKey(id))
 	if err != nil {
@@ -107,8 +107,8 @@ func (h *contractHandlers) listContracts(_ context.Context, p api.ListContractsP
 	})
 }
 
-// A contract's cursor is the height and the index in it of its deploy, big-endian, in hex: the block may be pruned, so
-// that its hash is not known.
+// A contract's cursor is the height and index of its deploy, big-endian, in hex. It has no block hash, since the block
+// may be pruned.
 const contractCursorBytes = 8 + 4
 
 func contractCursor(p chain.Position) string {
@@ -116,7 +116,7 @@ func contractCursor(p chain.Position) string {
 	return hex.EncodeToString(binary.BigEndian.AppendUint32(b, p.Index))
 }
 
-// parseContractCursor reads what contractCursor gives; false for anything else.
+// parseContractCursor parses a cursor that contractCursor returned; it returns false for any other text.
 func parseContractCursor(text string) (p chain.Position, ok bool) {
 	b, err := hex.DecodeString(text[:min(len(text), 2*contractCursorBytes+1)])
 	if err != nil || len(b) != contractCursorBytes {
@@ -150,7 +150,7 @@ func (h *contractHandlers) getContractAbi(ctx context.Context, p api.ContractPar
 	}
 	declared, err := abi.FromCode(code)
 	if err != nil {
-		return nil, nil // none, or none that can be read
+		return nil, nil // there is none that can be read
 	}
 	return &declared, nil
 }

@@ -64,7 +64,7 @@ func (h *devHandlers) devSetNextBlockTime(_ context.Context, p api.DevSetNextBlo
 	return err == nil, tooFar("time", h.chain.Head().Header.Timestamp, err)
 }
 
-// tooFar names the range of a time that is beyond it; other errors are returned as they are.
+// tooFar adds the allowed range to the error for a time beyond it. It returns other errors unchanged.
 func tooFar(param string, minimum uint64, err error) error {
 	var far *sequencer.TimeTooFarError
 	if errors.As(err, &far) {

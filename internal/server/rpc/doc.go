@@ -1,4 +1,4 @@
-// Package rpc answers the methods of package api: it translates between JSON-RPC and the engine and decides nothing.
-// Each file of methods has a group of handlers, which holds only what they need. No lock is held while a call is
-// answered: what a call reads is the store's view of one moment, the pool's, or the ledger's tip.
+// Package rpc implements the methods of package api: it translates between JSON-RPC and the engine and contains no
+// rules of its own. Each file of methods has a group of handlers, which holds only the dependencies of those methods.
+// No lock is held while a call is answered: a call reads a consistent view of the store, the pool, or the ledger's tip.
 package rpc

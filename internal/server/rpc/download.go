@@ -12,31 +12,31 @@ import (
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
-// pieceTime bounds how long a client waits for a piece after the first, for which the request has its time.
+// pieceTime bounds the wait for each piece after the first, which must arrive within the request's time.
 const pieceTime = 30 * time.Second
 
-// download is a file as it is sent: an io.ReadSeeker for http.ServeContent, which reads a piece when the one before was
-// taken. A piece is read, and compressed, in a turn.
+// download is an io.ReadSeeker over a file, for http.ServeContent. It reads the next piece when the client has read the
+// one before. Each piece is read, and compressed, in a turn.
 type download struct {
 	files  *files
 	r      *http.Request
 	file   *file
 	size   int64
-	coding string // empty: as it is
+	coding string // empty: uncompressed
 
 	shrinker *jsonrpc.Shrinker // nil before the first piece, and without a coding
-	at       mark              // of what is read next
-	skip     int64             // bytes from there to where the client begins
+	at       mark              // start of the next piece
+	skip     int64             // bytes from at to the client's start
 	begun    bool
-	piece    []byte // what is not taken yet of what was read
-	err      error  // why it ended
+	piece    []byte // unread bytes of the present piece
+	err      error  // reason for ending early
 }
 
-// mark is where in a file a piece begins.
+// mark is the start of a piece in a file.
 type mark struct {
 	part int    // index
 	item uint32 // in the part
-	left int64  // bytes of the part from there on
+	left int64  // remaining bytes of the part
 }
 
 func newDownload(f *files, r *http.Request, opened *file) *download {
@@ -49,7 +49,7 @@ func (d *download) release() {
 	}
 }
 
-// Seek implements io.Seeker. A compressed file is longer than any: it ends where it ends.
+// Seek implements io.Seeker. The end of a compressed file is unknown, so its size is reported as the greatest one.
 func (d *download) Seek(offset int64, whence int) (int64, error) {
 	if whence == io.SeekEnd {
 		if d.coding != "" {
@@ -66,7 +66,7 @@ func (d *download) Seek(offset int64, whence int) (int64, error) {
 	return offset, nil
 }
 
-// enter begins with a part.
+// enter moves to the start of the present part.
 func (d *download) enter() {
 	d.at.item = 0
 	if d.at.part < len(d.file.parts) {
@@ -80,7 +80,7 @@ func (d *download) Read(p []byte) (int, error) {
 		if d.at.part == len(d.file.parts) {
 			return 0, io.EOF
 		}
-		d.piece = nil // before the next one is made
+		d.piece = nil // freed before the next one is made
 		if ran := d.turn(func() { d.piece, d.err = d.produce() }); ran != nil {
 			d.err = ran
 		}
@@ -93,8 +93,8 @@ func (d *download) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// turn calls f when it is its turn. The first piece has the time of the request, and each later one its own: the client has the
-// whole file's time to take it.
+// turn calls f in a turn. The first piece must be made within the request's time, and each later one within a time of
+// its own: the client's time for reading the whole file is longer.
 func (d *download) turn(f func()) error {
 	ctx := d.r.Context()
 	if d.begun {
@@ -108,7 +108,7 @@ func (d *download) turn(f func()) error {
 	return d.files.lane.Run(ctx, f)
 }
 
-// produce makes the next piece, which may be empty.
+// produce returns the next piece, which may be empty.
 func (d *download) produce() ([]byte, error) {
 	count, beside := counterOf(d.r.Context()), d.file.held
 	if d.coding != "" {
@@ -130,7 +130,7 @@ func (d *download) produce() ([]byte, error) {
 	return d.shrinker.Add(piece, d.at.part == len(d.file.parts))
 }
 
-// read reads a piece of the file, without what is skipped.
+// read reads a piece of the file, without the bytes to skip.
 func (d *download) read() (read []byte, err error) {
 	for taken := 0; taken < pieceBytes && d.at.part < len(d.file.parts); {
 		piece, next, err := d.file.parts[d.at.part].read(d.at.item)

@@ -17,7 +17,7 @@ import (
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
-// translations say what a client is told of the engine's errors. What is not here and no *jsonrpc.Error becomes an
+// translations maps the engine's errors to those for clients. Any other error that is no *jsonrpc.Error becomes an
 // internal error with an incident id.
 var translations = []struct {
 	from error
@@ -57,10 +57,10 @@ var translations = []struct {
 	{sequencer.ErrUnknownSnapshot, api.ErrNoSnapshot},
 }
 
-// clientErrors are the engine's as clients are told them.
+// clientErrors translates the engine's errors for clients.
 type clientErrors struct{ chain headers }
 
-// public translates an error of the engine; others are returned as they are.
+// public translates an error of the engine. It returns other errors unchanged.
 func (c *clientErrors) public(err error) error {
 	if err == nil || errors.As(err, new(*jsonrpc.Error)) {
 		return err
@@ -113,7 +113,7 @@ func (c *clientErrors) public(err error) error {
 	return err
 }
 
-// cannotPay is an [api.ErrCannotPay] with all that it was decided by.
+// cannotPay returns an [api.ErrCannotPay] with the amounts behind the decision.
 func cannotPay(e *mempool.PayError) error {
 	refused := withData(api.ErrCannotPay, "balance", api.Quantity(e.Balance), "reserved", api.Quantity(e.Reserved),
 		"pending", e.Pending, "needed", api.Quantity(e.Needed))
@@ -124,7 +124,7 @@ func cannotPay(e *mempool.PayError) error {
 	return refused
 }
 
-// tooLong is an [api.ErrFieldTooLong] or [api.ErrCodeTooLong] that names the field and its limit.
+// tooLong returns an [api.ErrFieldTooLong] or [api.ErrCodeTooLong] that names the field and its limit.
 func tooLong(e *exec.SizeError) error {
 	refused := api.ErrFieldTooLong
 	if errors.Is(e, exec.ErrCodeTooLong) {
@@ -135,21 +135,21 @@ func tooLong(e *exec.SizeError) error {
 	return named
 }
 
-// withData returns e with further members in its data: pairs of a name and a value. e itself is shared and stays.
+// withData returns a copy of e with more members in its data, given as pairs of a name and a value.
 func withData(e *jsonrpc.Error, data ...any) *jsonrpc.Error {
 	more := jsonrpc.NewError(e.Code, e.Message, data...)
 	maps.Copy(more.Data, e.Data)
 	return more
 }
 
-// outOfRange is the error of a number outside min and max.
+// outOfRange returns the error for a number outside minimum and maximum.
 func outOfRange(param string, minimum, maximum uint64) error {
 	e := withData(api.ErrOutOfRange, "param", param, "min", minimum, "max", maximum)
 	e.Message = fmt.Sprintf("%s must be %d to %d", param, minimum, maximum)
 	return e
 }
 
-// memberLimit is limit of the member limit of a parameter.
+// memberLimit is like limit, for the member "limit" of a parameter.
 func memberLimit(param string, given *uint64, byDefault, maximum uint64) (int, error) {
 	count, err := limit("limit", given, byDefault, maximum)
 	var refused *jsonrpc.Error
@@ -159,7 +159,7 @@ func memberLimit(param string, given *uint64, byDefault, maximum uint64) (int, e
 	return count, err
 }
 
-// limit is the value of an optional limit between 1 and maximum.
+// limit returns the value of an optional limit, which must be from 1 to maximum.
 func limit(param string, given *uint64, byDefault, maximum uint64) (int, error) {
 	if given == nil {
 		return int(byDefault), nil

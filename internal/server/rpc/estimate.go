@@ -16,24 +16,24 @@ import (
 )
 
 const (
-	// estimateReserve is the part of the least gas limit that an estimate adds to it: 1/20 = 5 %.
+	// estimateReserve is the divisor of the reserve that an estimate adds to the least gas limit: 1/20 = 5 %.
 	estimateReserve = 20
-	// The storage entry that an estimate leaves room for has a key and a value of so many bytes.
+	// An estimate leaves room for a storage entry with a key and a value of these sizes.
 	roomKeyBytes, roomValueBytes = 64, 256
-	// returned is the divisor of the gas that a nested call leaves to its caller, less one: of 64 parts it gets 63.
+	// returned is the number of 64ths of its gas that a caller can pass to a nested call.
 	returned = 63
 )
 
-// room is the gas of what a transaction may have to do more in its block than on the latest state, because others came
-// before it: make an account that is gone by then, and write a storage entry that was there.
+// room is the gas for work that a transaction may have in its block but not on the latest state, because other
+// transactions came first: to create an account that is gone by then, and to write a storage entry that existed.
 var room = func(s *params.Schedule) types.Gas {
 	entry := s.StorageRead + s.StorageWrite + s.StorageNewKey +
 		roomKeyBytes*(s.StorageReadKeyByte+s.StorageWriteKeyByte) + roomValueBytes*s.StorageWriteValueByte
 	return s.NewAccount + entry
 }(&params.Schedule1)
 
-// withRecipient is the gas of a transfer if its recipient has no entry in the state by then. An account that has sent
-// keeps its entry; one that has not, such as a contract's, loses it with its last coin.
+// withRecipient returns the gas of a transfer if its recipient has no entry in the state by then. An account that has
+// sent transactions keeps its entry; any other, such as a contract's, loses it with its last coin.
 func (m *simulation) withRecipient(used types.Gas) (types.Gas, error) {
 	transfer, ok := m.tx.Payload.(types.Transfer)
 	if !ok || transfer.Amount == 0 {
@@ -50,8 +50,7 @@ func (m *simulation) withRecipient(used types.Gas) (types.Gas, error) {
 	return fees.IntrinsicGas(transfer) + params.Schedule1.NewAccount, nil
 }
 
-// atDepth is the gas that the outermost call must have for a call so many levels down to have some: each level keeps a
-// 64th.
+// atDepth returns the gas that the outermost call needs for a call levels deep to have gas: each level keeps a 64th.
 func atDepth(gas types.Gas, levels int) types.Gas {
 	for range levels - 1 {
 		gas += gas/returned + 1
@@ -59,9 +58,9 @@ func atDepth(gas types.Gas, levels int) types.Gas {
 	return gas
 }
 
-// leastGas is a gas limit from used to most with which the transaction does what it did with most: its calls end as
-// they did, down to the innermost, with the same results, writes and events. Gas that is needed and not used is what a
-// look-up in storage must find left, and 1/63 of what each nested call has.
+// leastGas returns a gas limit from used to most with which the transaction has the same effects as with most: all its
+// calls, down to the innermost, end as they did, with the same results, writes and events. It can exceed used, because
+// a storage look-up requires gas to be left over, and so does each nested call, for 1/63 of its own gas.
 func (m *simulation) leastGas(ctx context.Context, ample *effects, used, most types.Gas) (types.Gas, error) {
 	var fault error
 	run := func(gas types.Gas) (*effects, bool) {
@@ -75,8 +74,8 @@ func (m *simulation) leastGas(ctx context.Context, ample *effects, used, most ty
 		}
 		return did, outcome.Reason == exec.Success
 	}
-	// A contract may return or store the gas that it has left. Then no limit gives what another gives, and only how the
-	// calls end is compared.
+	// A contract may return or store its remaining gas. Then results differ with every limit, and only the endings of
+	// the calls are compared.
 	half := func() (*effects, bool) { return run(used + (most-used)/2) }
 	var varies, asked bool
 	enough := func(gas types.Gas) bool {
@@ -113,8 +112,8 @@ func (m *simulation) leastGas(ctx context.Context, ample *effects, used, most ty
 	return least, fault
 }
 
-// effects is what a transaction did, in two hashes: which calls there were and how each ended; and all that they were
-// given, returned, wrote and emitted.
+// effects holds two hashes of a transaction's effects: calls covers the calls and how each ended, details their
+// arguments, results, writes and events.
 type effects struct {
 	calls, details hash.Hash
 	depth, deepest int
@@ -130,7 +129,7 @@ func (e *effects) sameDetails(other *effects) bool {
 	return bytes.Equal(e.details.Sum(nil), other.details.Sum(nil))
 }
 
-// note adds parts to a hash, each with its length.
+// note adds parts to a hash, each preceded by its length.
 func note(h hash.Hash, parts ...[]byte) {
 	for _, part := range parts {
 		_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part)))) // never fails (hash.Hash)
@@ -149,7 +148,7 @@ func (e *effects) Enter(c exec.CallInfo) {
 // Exit implements [exec.Tracer].
 func (e *effects) Exit(reason exec.Reason, _ vm.Cause, output []byte, _ types.Gas) {
 	e.depth--
-	note(e.calls, nil, []byte(reason)) // no contract: the end of a call
+	note(e.calls, nil, []byte(reason)) // an entry without a contract marks the end of a call
 	note(e.details, output)
 }
 

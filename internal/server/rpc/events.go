@@ -14,7 +14,7 @@ import (
 // eventBytes bounds the JSON of an event without its data, in bytes.
 const eventBytes = 1024
 
-// eventWork bounds what is read in one piece in search of events, in rows and events: about a millisecond's.
+// eventWork bounds the rows and events read in one search for events: about a millisecond of work.
 const eventWork = 256
 
 type eventHandlers struct {
@@ -87,8 +87,8 @@ func (h *eventHandlers) getEvents(ctx context.Context, p api.GetEventsParams) ([
 	return events, nil
 }
 
-// eventPiece reads a piece of the events that a filter asks for, after a position: at most so many bytes of JSON, but
-// at least one if there is one.
+// eventPiece reads a piece of the events that match a filter, after a position. The piece has at most the given bytes
+// of JSON, but at least one event if there is one.
 func (h *eventHandlers) eventPiece(
 	ctx context.Context, f *api.SubscriptionFilter, after chain.Position, bytes int,
 ) ([]api.Event, chain.EventsEnd, error) {
@@ -103,7 +103,7 @@ func (h *eventHandlers) eventPiece(
 	in, size := chain.EventRange{After: &after, Work: eventWork}, 0
 	end, err := h.chain.Events(ctx, filter, in, func(e chain.Event) bool {
 		event := newEvent(&e)
-		if f.Matches(&event) { // the rows do not say how many topics an event has
+		if f.Matches(&event) { // rows do not tell the number of topics
 			size += eventBytes + 2*len(e.Data)
 			events = append(events, event)
 		}
@@ -130,7 +130,7 @@ func newEvent(e *chain.Event) api.Event {
 	}
 }
 
-// eventFilter translates a filter; possible is false where no event can match it.
+// eventFilter translates a filter. possible is false if no event can match it.
 func eventFilter(f *api.EventFilter) (filter chain.EventFilter, possible bool, err error) {
 	if len(f.Topics) > api.MaxEventTopics {
 		return filter, false, jsonrpc.InvalidParam("filter", "an event has at most 4 topics", "reason", "out_of_range",

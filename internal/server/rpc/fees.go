@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// suggestionBlocks is how many blocks svc_gasPrice looks at.
+	// suggestionBlocks is the number of blocks behind the suggestion of svc_gasPrice.
 	suggestionBlocks = 20
 	minimumTip       = 1
 	bpsDenominator   = 10_000
-	// feeHistoryTime bounds a fee history. What was found by then is remembered, so another try gets further.
+	// feeHistoryTime bounds a fee history. Blocks read by then are cached, so that a retry gets further.
 	feeHistoryTime = 5 * time.Second
-	// maxCachedTips bounds the memory of what is known of blocks' tips: 24 bytes each.
+	// maxCachedTips bounds the cached tips of blocks, of 24 bytes each.
 	maxCachedTips = 1 << 20
 )
 
@@ -62,7 +62,7 @@ func (h *feeHandlers) gasPrice(ctx context.Context, _ api.NoParams) (api.GasPric
 		return api.GasPriceInfo{}, err
 	}
 	base := tip.Env.BaseFee
-	most, err := (2 * base).Add(suggested) // a base fee has at most 53 bits
+	most, err := (2 * base).Add(suggested) // the base fee has at most 53 bits
 	if err != nil {
 		most = math.MaxUint64
 	}
@@ -71,13 +71,13 @@ func (h *feeHandlers) gasPrice(ctx context.Context, _ api.NoParams) (api.GasPric
 	}, nil
 }
 
-// suggestion is the tip suggested on top of a head.
+// suggestion is the suggested tip at a head.
 type suggestion struct {
 	head types.BlockHash
 	tip  types.Amount
 }
 
-// suggestTip is the median of what the transactions of the last blocks paid per gas over the base fee.
+// suggestTip returns the median tip per gas of the transactions in the last blocks.
 func (h *feeHandlers) suggestTip(ctx context.Context, height types.Height, head types.BlockHash) (types.Amount, error) {
 	if known := h.tips.suggested.Load(); known != nil && known.head == head {
 		return known.tip, nil
@@ -160,15 +160,15 @@ func checkPercentiles(percentiles []float64) error {
 	return nil
 }
 
-// tipShare is the part of a block that paid one tip: the price per gas over the base fee.
+// tipShare is the part of a block that paid one tip, the price per gas above the base fee.
 type tipShare struct {
 	tip   types.Amount
-	gas   types.Gas // used
-	count uint64    // of transactions
+	gas   types.Gas // gas used
+	count uint64    // number of transactions
 }
 
-// percentile is the smallest tip at which the weights of shares, ascending by tip, reach p percent of their sum; 0 of
-// none.
+// percentile returns the smallest tip at which the cumulative weight of shares, in ascending order of tips, reaches p
+// percent of the total; 0 if there are no shares.
 func percentile(shares []tipShare, p float64, weight func(tipShare) uint64) types.Amount {
 	var total, reached uint64
 	for _, s := range shares {
@@ -183,7 +183,7 @@ func percentile(shares []tipShare, p float64, weight func(tipShare) uint64) type
 	return 0
 }
 
-// tipsOf is what the transactions of a block paid, ascending by tip.
+// tipsOf returns the tips that a block's transactions paid, in ascending order.
 func (h *feeHandlers) tipsOf(ctx context.Context, height types.Height) ([]tipShare, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -229,11 +229,11 @@ func newTipShares(e executedBlock) []tipShare {
 	return slices.Clone(merged)
 }
 
-// tipCache remembers the tips of blocks, by hash as a development chain may go back, and forgets the blocks that it
-// came to know first.
+// tipCache caches the tips of blocks and evicts the oldest entries. Its keys are hashes, as a development chain can be
+// reverted.
 type tipCache struct {
 	suggested atomic.Pointer[suggestion]
-	limit     int // of shares
+	limit     int // number of shares
 
 	mu     sync.Mutex
 	blocks map[types.BlockHash][]tipShare

@@ -12,36 +12,36 @@ import (
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
-// files answers requests for bytes. They are read in turns of long work, a piece at a time, and no turn lasts while the
-// client takes a piece.
+// files serves downloads. A file is read a piece at a time, in turns of long work, and no turn is held while the client
+// reads a piece.
 type files struct {
 	errors *clientErrors
-	report func(ctx context.Context, what string, err error) (incident string) // nil: nobody is told
+	report func(ctx context.Context, what string, err error) (incident string) // nil: nobody is informed
 	lane   *admission.Lane
 }
 
-// in is files that are read in another lane.
+// in returns files that are read in another lane.
 func (f *files) in(lane *admission.Lane) *files { return &files{f.errors, f.report, lane} }
 
-// pieceBytes is about how much of a file is read at a time, and held while the client takes it.
+// pieceBytes is the approximate size of the pieces in which a file is read; a piece is held while the client reads it.
 const pieceBytes = 256 << 10
 
-// A file is what a client may download. Its length is known before any of it is read.
+// A file is a download. Its length is known before any of it is read.
 type file struct {
-	tag   string // the ETag, in quotes; empty: there is none
+	tag   string // the ETag, in quotes; empty for none
 	parts []part
-	held  int  // bytes that the file takes until it is sent, beside a piece
-	probe bool // it is there, and nobody asked how long it is
+	held  int  // memory that the file holds until it is sent, besides a piece
+	probe bool // the request only asks whether the file exists
 }
 
-// A part of a file has items, which are read in pieces.
+// A part of a file consists of items, which are read in pieces.
 type part struct {
 	size int64
-	// read gives the bytes of items from one on, and the item that the next piece begins with.
+	// read returns the bytes of a piece that begins with item, and the first item of the next piece.
 	read func(item uint32) (piece []byte, next uint32, err error)
 }
 
-// wholeBytes is the part of a file that these bytes are.
+// wholeBytes returns a part that consists of the given bytes.
 func wholeBytes(b []byte) part {
 	return part{int64(len(b)), func(item uint32) ([]byte, uint32, error) {
 		from := min(int(item)*pieceBytes, len(b))
@@ -56,14 +56,14 @@ func (f *file) size() (size int64) {
 	return size
 }
 
-// errNoMemory: there is no memory for an answer at present.
+// errNoMemory is returned when there is no memory for an answer at present.
 var errNoMemory = errors.New("rpc: there is no memory for the answer at present")
 
-// counter counts what an answer takes while it is made. It is told how many bytes that is so far, and its error is
-// errNoMemory.
+// counter is called with the bytes that an answer takes so far, while it is made. It returns errNoMemory if they are
+// too many.
 type counter func(bytes int) error
 
-// counterOf counts in the quota of a request.
+// counterOf returns a counter against the quota of a request.
 func counterOf(ctx context.Context) counter {
 	return func(bytes int) error {
 		if quota := request.Quota(ctx); quota != nil && quota.Room(bytes) < bytes {
@@ -73,9 +73,9 @@ func counterOf(ctx context.Context) counter {
 	}
 }
 
-// answer answers with the file that open finds, with ranges, or with why there is none. That is 404 with a reason that
-// clients may know, or 503 if there is no time or no memory for it at present. Whole files are compressed as the client
-// accepts it. HEAD and conditions are answered by what open says: nothing of the file is read.
+// answer serves the file that open returns, with ranges. If there is none, it answers 404 with the reason, if that is
+// public, or 503 if there is no time or no memory at present. Whole files are compressed as the client accepts. HEAD
+// and conditional requests are answered without reading the file.
 func (f *files) answer(w http.ResponseWriter, r *http.Request, open func(counter) (*file, error)) {
 	var opened *file
 	var err error
@@ -97,9 +97,9 @@ func (f *files) answer(w http.ResponseWriter, r *http.Request, open func(counter
 		header.Set("ETag", opened.tag)
 	}
 	if strings.Contains(r.Header.Get("Range"), ",") {
-		r.Header.Del("Range") // as RFC 9110, 14.2 allows: each part of many could cost a piece
+		r.Header.Del("Range") // as RFC 9110, 14.2 allows: each of many parts could cost a piece
 	}
-	// With these the client is about the file as it is. A refusal of If-Match would also come with the coding.
+	// With these headers the client means the uncompressed file. A refusal of If-Match would also carry the coding.
 	if r.Header.Get("Range") == "" && r.Header.Get("If-Match") == "" {
 		if d.coding = jsonrpc.Coding(d.size, r.Header.Get("Accept-Encoding")); d.coding != "" {
 			setCoding(header, d.coding)
@@ -111,7 +111,7 @@ func (f *files) answer(w http.ResponseWriter, r *http.Request, open func(counter
 	case d.err == nil:
 		late.begin()
 	case late.begun:
-		panic(http.ErrAbortHandler) // the client must not take what it has for the whole
+		panic(http.ErrAbortHandler) // the client must not take a part for the whole
 	default:
 		for _, name := range []string{
 			"Accept-Ranges", "Content-Encoding", "Content-Length", "Content-Range", "Content-Type", "ETag",
@@ -122,8 +122,8 @@ func (f *files) answer(w http.ResponseWriter, r *http.Request, open func(counter
 	}
 }
 
-// setCoding says that a file is compressed. What goes on with it later is of the same bytes: the ETag is another than
-// that of the file as it is.
+// setCoding marks a file as compressed, and gives it an ETag of its own: a later range request must not combine compressed
+// with uncompressed bytes.
 func setCoding(h http.Header, coding string) {
 	h.Set("Content-Encoding", coding)
 	if etag := h.Get("ETag"); etag != "" {
@@ -131,10 +131,10 @@ func setCoding(h http.Header, coding string) {
 	}
 }
 
-// lateWriter holds a status back until there is something to write: before that, the answer may become a refusal.
+// lateWriter delays the status until the first write: until then the answer may still become a refusal.
 type lateWriter struct {
 	http.ResponseWriter
-	status int // 0: none is held back
+	status int // 0: no status is delayed
 	begun  bool
 }
 
@@ -147,7 +147,7 @@ func (w *lateWriter) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// begin writes the status.
+// begin writes the delayed status.
 func (w *lateWriter) begin() {
 	if !w.begun && w.status > 0 {
 		w.ResponseWriter.WriteHeader(w.status)
@@ -155,14 +155,14 @@ func (w *lateWriter) begin() {
 	w.begun = true
 }
 
-// refuse answers why there is no file, or none at present.
+// refuse answers with the reason why there is no file, or none at present.
 func (f *files) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	var why *jsonrpc.Error
 	outOfTime := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 	switch public := f.errors.public(err); {
 	case errors.Is(err, errNoMemory), outOfTime:
 		if quota, is := request.Quota(r.Context()).(interface{ OutOfTime() }); is && outOfTime {
-			quota.OutOfTime() // want of memory is counted already
+			quota.OutOfTime() // lack of memory is counted already
 		}
 		w.Header().Set("Retry-After", "5")
 		const why = "The server is busy: it has no time or no memory for this answer at present."
@@ -174,7 +174,7 @@ func (f *files) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-// incident reports an error that no client may see, and returns what a client is told.
+// incident reports an internal error and returns the text for the client.
 func (f *files) incident(ctx context.Context, what string, err error) string {
 	if f.report == nil {
 		return "internal error"

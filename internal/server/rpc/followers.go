@@ -6,15 +6,15 @@ import (
 )
 
 const (
-	// followerTime is how long a node counts as a follower after it asked for blocks.
+	// followerTime is how long a node counts as a follower after a request for blocks.
 	followerTime = 30 * time.Second
-	// maxFollowers bounds how many are remembered, maxFollowersPerSource how many of one address: what they call
-	// themselves is their own choice.
+	// maxFollowers bounds the followers that are remembered, and maxFollowersPerSource those with one address: they
+	// choose their names themselves.
 	maxFollowers          = 1024
 	maxFollowersPerSource = 32
 )
 
-// followers are the nodes that sync from this one: those that ask for blocks, under a name of their own.
+// followers tracks the nodes that sync from this one: they ask for blocks under names of their own.
 type followers struct {
 	mu   sync.Mutex
 	last map[follower]time.Time
@@ -22,7 +22,7 @@ type followers struct {
 
 type follower struct{ source, name string }
 
-// saw notes that a follower has asked for blocks.
+// saw records a follower's request for blocks.
 func (f *followers) saw(source, name string, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -45,7 +45,7 @@ func (f *followers) saw(source, name string, now time.Time) {
 	f.last[who] = now
 }
 
-// count is how many there are.
+// count returns the number of present followers.
 func (f *followers) count(now time.Time) uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// parseAccount reads an account parameter: an address of this network or a public key in hex.
+// parseAccount parses an account parameter: an address of this network or a public key in hex.
 func parseAccount(network types.Network, text string) (types.Account, error) {
 	account, err := network.ParseAccount(text)
 	switch {
@@ -20,14 +20,14 @@ func parseAccount(network types.Network, text string) (types.Account, error) {
 	}
 }
 
-// liveness knows whether the node has halted.
+// liveness checks whether the node has halted.
 type liveness struct {
 	chain headers
 	node  Node
 }
 
-// live refuses the latest state of a node that has halted: the chain's is another one. A block that is named by its
-// height was verified, and so is the state after it.
+// live refuses to serve the latest state if the node has halted: the chain has a later one. A block that is named by
+// its height was verified, and so was the state after it.
 func (l *liveness) live(block api.BlockRef) error {
 	following := l.node.Following()
 	if following == nil || block != api.Latest() {

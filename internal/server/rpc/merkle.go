@@ -12,18 +12,18 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// prover proves what is in the state.
+// prover proves values in the state.
 type prover struct {
 	*liveness
 	chain   headers
 	ledger  Ledger
-	reads   *admission.Lane // of calls that have no other kind
-	long    *admission.Lane // of proofs of many keys
-	undoing *admission.Lane // proofs of a past state: many blocks may have to be undone in memory
+	reads   *admission.Lane // for calls without a lane of their own
+	long    *admission.Lane // for proofs of many keys
+	undoing *admission.Lane // for proofs of a past state: many blocks may have to be undone in memory
 }
 
-// prove proves a state key after a block: quickly after the latest one, as any read; after an earlier one when it is
-// its turn, within the request's time.
+// prove proves a state key after a block. The latest state is as quick as any read; an earlier one waits for its turn,
+// within the request's time.
 func (p *prover) prove(ctx context.Context, key []byte, block api.BlockRef) (proof ledger.MerkleProof, err error) {
 	if err := p.live(block); err != nil {
 		return proof, err
@@ -42,7 +42,7 @@ func (p *prover) prove(ctx context.Context, key []byte, block api.BlockRef) (pro
 	return proof, aboveHead(err, head)
 }
 
-// proof proves a state key, and renders that.
+// proof proves a state key and renders the proof.
 func (p *prover) proof(ctx context.Context, key []byte, block api.BlockRef) (api.AccountProof, error) {
 	proof, err := p.prove(ctx, key, block)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
-// group is the handlers of the methods that one file of package api declares, with what they need.
+// group is the handlers for the methods in one file of package api, with their dependencies.
 type group interface {
 	methods(*clientErrors) []method
 }
@@ -27,23 +27,24 @@ func bind[P, R any](e *clientErrors, m api.Method[P, R], handle func(context.Con
 	})}
 }
 
-// in is a method whose calls run in a lane of their own.
+// in returns the method with its calls run in the given lane.
 func (m method) in(lane *admission.Lane) method {
 	m.handler = m.handler.In(lane)
 	return m
 }
 
-// waiting is a method whose calls have no turn: they wait for blocks or signatures, or their handler enters a lane when
-// it knows which.
+// waiting returns the method with its calls run without a turn: they wait for blocks or signatures, or their handler
+// enters a lane itself.
 func (m method) waiting() method {
 	m.handler = m.handler.In(nil)
 	return m
 }
 
-// heavyItems is how many transactions, receipts or payments make long work of an answer: about a millisecond's.
+// heavyItems is the number of transactions, receipts or payments from which an answer is long work: about a
+// millisecond.
 const heavyItems = 256
 
-// heavy makes long work of an answer with so many items, before they are read.
+// heavy turns a call into long work if it will read many items. Call it before reading them.
 func heavy(ctx context.Context, items int) error {
 	if items > heavyItems {
 		return admission.Heavy(ctx)
@@ -51,10 +52,10 @@ func heavy(ctx context.Context, items int) error {
 	return nil
 }
 
-// largeBytes is from which size on an answer is work that holds much memory.
+// largeBytes is the size of an answer from which it counts as work that holds much memory.
 const largeBytes = 1 << 20
 
-// grown lets others have their turn, now that an answer has come to so many bytes.
+// grown yields to other requests while an answer is built, and treats it as large work once it exceeds largeBytes.
 func grown(ctx context.Context, bytes int) error {
 	if bytes > largeBytes {
 		if err := admission.Large(ctx); err != nil {
@@ -64,7 +65,7 @@ func grown(ctx context.Context, bytes int) error {
 	return errors.Join(ctx.Err(), admission.Yield(ctx))
 }
 
-// large is a method whose result is encoded as long work.
+// large returns the method with its result encoded as long work.
 func (m method) large() method {
 	m.handler = m.handler.Large()
 	return m

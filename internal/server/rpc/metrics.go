@@ -2,7 +2,7 @@ package rpc
 
 import "github.com/cairn-chain/cairn/internal/server/telemetry"
 
-// Metrics are of calls that are not sent.
+// Metrics returns the metrics of simulated calls.
 func Metrics() []telemetry.Metric[Stats] {
 	return []telemetry.Metric[Stats]{
 		telemetry.Gauge("simulations_running", "View calls, calls and estimates that execute.",

@@ -7,7 +7,7 @@ import (
 )
 
 type documentHandlers struct {
-	document api.Document // of all methods, these too
+	document api.Document // describes all methods, including this one
 }
 
 func (h *documentHandlers) methods(e *clientErrors) []method {

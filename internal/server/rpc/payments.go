@@ -24,7 +24,7 @@ const paymentWork = 5000
 type paymentReader struct {
 	chain   paymentStore
 	network types.Network
-	reverts bool // blocks can be taken back here
+	reverts bool // blocks can be reverted on this chain
 }
 
 type paymentHandlers struct{ *paymentReader }
@@ -64,8 +64,8 @@ func (h *paymentHandlers) getPayments(ctx context.Context, p api.GetPaymentsPara
 	return page, h.refusal(err, in)
 }
 
-// refusal is what a client is told of an error. A cursor above the head is of a block that was taken back, if this node
-// takes blocks back, else of one that this node does not have yet.
+// refusal returns the client's error. A cursor above the head belongs to a reverted block if this chain reverts blocks,
+// and otherwise to a block that this node does not have yet.
 func (r *paymentReader) refusal(err error, in chain.PaymentRange) error {
 	switch {
 	case !errors.Is(err, chain.ErrAboveHead):
@@ -77,8 +77,8 @@ func (r *paymentReader) refusal(err error, in chain.PaymentRange) error {
 	}
 }
 
-// page reads a page of at most count payments. The time may end before it is full, and the work: in.Work, or else
-// paymentWork.
+// page reads a page of at most count payments. It may end early when ctx's time is up, or after the work: in.Work or,
+// by default, paymentWork.
 func (r *paymentReader) page(
 	ctx context.Context, f chain.PaymentFilter, in chain.PaymentRange, count int,
 ) (api.PaymentPage, chain.PaymentsEnd, error) {
@@ -103,7 +103,7 @@ func newPaymentPage(payments []api.Payment, end chain.PaymentsEnd) api.PaymentPa
 	}
 }
 
-// newPayment renders a payment of the block with a header and its hash.
+// newPayment renders a payment of the block with the given header and hash.
 func newPayment(p *chain.Payment, h *types.Header, hash types.BlockHash) api.Payment {
 	payment := api.Payment{
 		Cursor:           paymentCursor(p.Cursor(hash)),
@@ -123,7 +123,7 @@ func newPayment(p *chain.Payment, h *types.Header, hash types.BlockHash) api.Pay
 	return payment
 }
 
-// filter translates what is asked of payments.
+// filter translates a client's filter of payments.
 func (r *paymentReader) filter(
 	accounts []string, direction api.Direction, kinds []api.PaymentKind,
 ) (f chain.PaymentFilter, err error) {
@@ -136,7 +136,8 @@ func (r *paymentReader) filter(
 		if declared < 0 {
 			return f, unknownWord("kinds")
 		}
-		// Each once, and not the client's text: a filter is kept as long as its subscription, and asked of each payment.
+		// Each kind once, and no text of the client: a filter is kept as long as its subscription, and checked against
+		// each payment.
 		if kind := exec.PaymentKind(api.PaymentKinds()[declared]); !slices.Contains(f.Kinds, kind) {
 			f.Kinds = append(f.Kinds, kind)
 		}
@@ -161,12 +162,12 @@ func (r *paymentReader) filter(
 	return f, nil
 }
 
-// unknownWord is the error of a member of a filter that has none of its words.
+// unknownWord returns the error for a filter member with an unknown word.
 func unknownWord(member string) error {
 	return withData(api.ErrUnknownWord, "param", "filter", "member", member)
 }
 
-// A payment's cursor is height, transaction, place and the beginning of the block's hash, big-endian, in hex.
+// A payment's cursor is its height, transaction, place and the prefix of the block's hash, big-endian, in hex.
 const paymentCursorBytes = 8 + 4 + 4 + 4
 
 func paymentCursor(c chain.PaymentCursor) string {
@@ -175,7 +176,7 @@ func paymentCursor(c chain.PaymentCursor) string {
 	return hex.EncodeToString(append(b, c.Block[:]...))
 }
 
-// parsePaymentCursor reads what paymentCursor gives.
+// parsePaymentCursor parses a cursor that paymentCursor returned.
 func parsePaymentCursor(text string) (*chain.PaymentCursor, error) {
 	b, err := hex.DecodeString(text[:min(len(text), 2*paymentCursorBytes+1)])
 	if err != nil || len(b) != paymentCursorBytes {

@@ -45,7 +45,7 @@ func (h *poolHandlers) getPendingTransactions(
 	}
 	list := []api.PendingTransaction{}
 	for i := range min(count, len(pending)) {
-		// The pool comes to a new head a moment after the chain.
+		// The pool reaches a new head a moment after the chain.
 		if _, err := h.chain.FindTransaction(pending[i].Tx.ID()); err == nil {
 			continue
 		} else if !errors.Is(err, chain.ErrNotFound) {

@@ -13,8 +13,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// serveBundle serves GET /proof/HEIGHT, a block's bundle, and GET /proof/FROM-TO, the range of several blocks. Both
-// with ranges of bytes.
+// serveBundle serves GET /proof/HEIGHT, a block's bundle, and GET /proof/FROM-TO, the proof of a range of blocks. Both
+// support ranges of bytes.
 func (h *proofHandlers) serveBundle(w http.ResponseWriter, r *http.Request) {
 	probe := r.Method == http.MethodHead
 	if from, to, ok := parseRange(r.PathValue("height")); ok {
@@ -31,7 +31,7 @@ func (h *proofHandlers) serveBundle(w http.ResponseWriter, r *http.Request) {
 	h.serveOfBlock(w, r, func(height types.Height) (*file, error) { return h.bundleFile(height, probe) })
 }
 
-// bundleFile is what [blockproof.Bundle.Encode] gives of a block.
+// bundleFile returns a file with the encoding of a block's [blockproof.Bundle].
 func (h *proofHandlers) bundleFile(height types.Height, probe bool) (*file, error) {
 	has, err := h.chain.HasProof(height)
 	if err == nil && !has {
@@ -63,7 +63,7 @@ func (h *proofHandlers) bundleFile(height types.Height, probe bool) (*file, erro
 	return &file{parts: append(parts, wholeBytes(behind.Data()), h.proofPart(height, int64(len(proof))))}, nil
 }
 
-// proofPart is a block's proof of so many bytes. It is read again for each piece.
+// proofPart returns the part of a block's proof, of the given size. It reads the proof again for each piece.
 func (h *proofHandlers) proofPart(height types.Height, size int64) part {
 	return part{size, func(item uint32) ([]byte, uint32, error) {
 		proof, err := h.chain.Proof(height)
@@ -74,7 +74,7 @@ func (h *proofHandlers) proofPart(height types.Height, size int64) part {
 	}}
 }
 
-// accesses are the parts of bincode(Vec<Access>), a block's list.
+// accesses returns the parts of a block's access list, bincode(Vec<Access>).
 func (h *proofHandlers) accesses(block chain.MeasuredBlock) []part {
 	e := codec.NewEncoder(8)
 	e.U64(uint64(block.Accesses))
@@ -87,8 +87,9 @@ func (h *proofHandlers) accesses(block chain.MeasuredBlock) []part {
 	return parts
 }
 
-// rangeFile is the range of blocks that have a proof together. The blocks' lists, which it is made of and no longer
-// than, are counted as they are read: after each, others may have their turn. Their union is held until it is sent: no piece of it can be made by itself.
+// rangeFile returns a file with the proof of a range of blocks. The union of the blocks' access lists is never longer
+// than the lists, which are counted as they are read; after each of them, others may have their turn. The union is held
+// until it is sent, as no piece of it can be made separately.
 func (h *proofHandlers) rangeFile(from, to types.Height, probe bool, count counter) (*file, error) {
 	if head := h.chain.Head().Header.Height; to > head {
 		return nil, withData(api.ErrAboveHead, "param", "block", "max", head)
@@ -127,7 +128,7 @@ func (h *proofHandlers) serveAccesses(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// serveOfBlock serves what a block has, under its height; 404 where it has none, with the reason.
+// serveOfBlock serves the file that open returns for the height in the path, or 404 with the reason if there is none.
 func (h *proofHandlers) serveOfBlock(
 	w http.ResponseWriter, r *http.Request, open func(types.Height) (*file, error),
 ) {

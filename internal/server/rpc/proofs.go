@@ -16,7 +16,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Proofs are the blocks' proofs and what waits for one: a *proving.Queue.
+// Proofs gives access to the blocks' proofs and to the queue of unproven blocks: a *proving.Queue.
 type Proofs interface {
 	Bundle(types.Height) (blockproof.Bundle, error)
 	Range(span blockproof.Span, count func(bytes int) error) (blockproof.Range, error)
@@ -27,11 +27,11 @@ type Proofs interface {
 
 type proofHandlers struct {
 	files    *files
-	ranges   *files // one at a time: each joins up to thousands of lists
+	ranges   *files // serves one at a time: each joins up to thousands of lists
 	chain    proofStore
 	proofs   Proofs
 	circuit  types.Digest
-	verdicts *admission.Lane // on proofs of blocks
+	verdicts *admission.Lane // lane for verifying proofs
 }
 
 func newProofHandlers(c Config, f *files) *proofHandlers {
@@ -53,10 +53,10 @@ func (h *proofHandlers) methods(e *clientErrors) []method {
 	}
 }
 
-// leastProofBits is what a proof must have to be called one.
+// leastProofBits is the security in bits that a valid proof must have.
 const leastProofBits = 100
 
-// atOrBelowHead is the height of a block that is there, or was.
+// atOrBelowHead returns the height of a block, which must not be above the head.
 func (h *proofHandlers) atOrBelowHead(block api.BlockRef) (types.Height, error) {
 	head := h.chain.Head().Header.Height
 	height := block.Resolve(head)
@@ -95,7 +95,7 @@ func (h *proofHandlers) getProof(_ context.Context, p api.GetProofParams) (api.B
 	}, err
 }
 
-// bundle is the proof of a block that the chain has, or why there is none.
+// bundle returns a block's bundle, or the reason why there is no proof.
 func (h *proofHandlers) bundle(height types.Height) (blockproof.Bundle, error) {
 	bundle, err := h.proofs.Bundle(height)
 	if errors.Is(err, chain.ErrNotFound) || errors.Is(err, chain.ErrPruned) {
@@ -104,13 +104,13 @@ func (h *proofHandlers) bundle(height types.Height) (blockproof.Bundle, error) {
 	return bundle, err
 }
 
-// noProof says why there is no proof of a block.
+// noProof returns the reason why a block has no proof.
 func (h *proofHandlers) noProof(height types.Height) error {
 	state, position, err := h.proofs.Status(height)
 	switch {
 	case err != nil:
 		return err
-	case state == proving.NotStored || state == proving.Proven: // proven meanwhile, and gone again
+	case state == proving.NotStored || state == proving.Proven: // proven meanwhile, and removed again
 		stored, err := h.chain.Proofs()
 		if errors.Is(err, chain.ErrNotFound) {
 			return api.ErrProofNotStored
@@ -140,7 +140,7 @@ func (h *proofHandlers) verifyProof(_ context.Context, p api.VerifyProofParams) 
 	case errors.Is(err, chain.ErrNotFound):
 		verdict.Reason, err = new("there is nothing to prove of this block"), nil
 	case errors.Is(err, blockproof.ErrProof):
-		// What the verifier adds is for people: the byte, or the segment.
+		// The verifier's detail is for people: the byte or the segment.
 		_, detail, _ := strings.Cut(err.Error(), blockproof.ErrProof.Error())
 		verdict.Reason, err = new("the proof does not hold"+detail), nil
 	}
@@ -171,7 +171,7 @@ func (h *proofHandlers) getAccessList(_ context.Context, p api.GetAccessListPara
 	return list, nil
 }
 
-// withMessage is an error that says more.
+// withMessage returns a copy of e with a longer message.
 func withMessage(e *jsonrpc.Error, more string) *jsonrpc.Error {
 	said := *e
 	said.Message += ": " + more

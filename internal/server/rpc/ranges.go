@@ -10,8 +10,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// checkRange refuses a filter's range of heights that is not one of the chain: its answer would be taken for all that
-// there is. It may begin at the block that comes next, where who has all so far goes on.
+// checkRange rejects a filter's range of heights that is not in the chain: clients would take its answer for complete.
+// The range may begin at the next block, for a client that resumes after the head.
 func checkRange(blocks headers, from, to *types.Height) error {
 	head := blocks.Head().Header.Height
 	switch {
@@ -25,18 +25,18 @@ func checkRange(blocks headers, from, to *types.Height) error {
 	return nil
 }
 
-// endsFirst is the error of a range that ends before it begins, which is named by a member of a parameter.
+// endsFirst returns the error for a range that ends before it begins. A member of a parameter names its start.
 func endsFirst(param, member string, last types.Height) error {
 	e := withData(api.ErrOutOfRange, "param", param, "member", member, "min", 0, "max", last)
 	e.Message = "the range ends before it begins"
 	return e
 }
 
-// cursors are positions in the chain as a list of clients names them. Each knows its block, so that it is of no other
-// chain: height, index and the beginning of the block's hash, big-endian, in hex.
+// cursors translates between positions in the chain and clients' cursors. A cursor is a height, an index and the prefix
+// of the block's hash, big-endian, in hex; the hash ties it to one chain.
 type cursors struct {
 	chain   headers
-	reverts bool // blocks can be taken back here
+	reverts bool // blocks can be reverted on this chain
 }
 
 const cursorBytes = 8 + 4 + 4
@@ -46,7 +46,7 @@ func newCursor(p chain.Position, block types.BlockHash) string {
 	return hex.EncodeToString(append(binary.BigEndian.AppendUint32(b, p.Index), block[:4]...))
 }
 
-// parseCursor reads what newCursor gives; false for anything else.
+// parseCursor parses a cursor that newCursor returned; it returns false for any other text.
 func parseCursor(text string) (p chain.Position, block [4]byte, ok bool) {
 	b, err := hex.DecodeString(text[:min(len(text), 2*cursorBytes+1)])
 	if err != nil || len(b) != cursorBytes {
@@ -56,8 +56,8 @@ func parseCursor(text string) (p chain.Position, block [4]byte, ok bool) {
 	return p, [4]byte(b[12:]), true
 }
 
-// position is what a cursor in a member of a parameter stands for, if that is in the chain. Of a pruned block it is one
-// if nothing that follows is pruned.
+// position returns the position of a cursor, if that is in the chain. A cursor in a pruned block is valid if no block
+// after it is pruned. param and member name the cursor in errors.
 func (c *cursors) position(text, param, member string) (chain.Position, error) {
 	p, block, ok := parseCursor(text)
 	if !ok {

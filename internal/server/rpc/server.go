@@ -21,7 +21,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Config is what a Server answers from.
+// Config holds the dependencies and settings of a Server.
 type Config struct {
 	Chain     Chain
 	Ledger    Ledger
@@ -30,33 +30,34 @@ type Config struct {
 	Node      Node
 	Proofs    Proofs
 	Engines   Engines
-	Developer Developer // nil where the dev_ methods do not exist: on every chain but a development chain
-	Snapshots Snapshots // nil where none are offered
+	Developer Developer // nil except on a development chain: there are no dev_ methods
+	Snapshots Snapshots // nil: the node offers none
 	Admission *admission.Scheduler
 
 	About   About
-	Limits  jsonrpc.Options // of the transport; zero values are the defaults
-	ViewGas types.Gas       // execution gas of a call that is not sent; 0: [DefaultViewGas]
+	Limits  jsonrpc.Options // limits of the transport; zero values stand for defaults
+	ViewGas types.Gas       // execution gas of a simulated call; 0: [DefaultViewGas]
 }
 
-// Engines run what is not of a block, so that blocks find their own engine as they left it.
+// Engines execute contracts outside blocks, so that the engine for blocks keeps its caches.
 type Engines struct {
 	Views  vm.Engine
-	Trials vm.Engine // runs the code of deploys that are simulated, and keeps little of it
-	// Noting makes an engine that tells where calls stood that failed, as [wasm.Options].Stopped, and what closes it.
+	Trials vm.Engine // run the code of simulated deploys, and keep little of it
+	// Noting creates an engine that calls stopped with the place of each failed call, as [wasm.Options].Stopped. shut
+	// closes it.
 	Noting func(stopped func(types.CodeHash, []vm.Place)) (engine vm.Engine, shut func() error, err error)
 }
 
-// About is what svc_getNodeInfo tells of the program.
+// About holds the program's part of svc_getNodeInfo.
 type About struct {
 	Build        build.Info
-	Verification string        // api.VerificationStateless, or empty: every transaction is executed on the node's state
-	Override     *api.Override // what the node was started with, or nil
+	Verification string        // api.VerificationStateless, or empty: the node executes every transaction
+	Override     *api.Override // parameters that the node was started with, or nil
 }
 
-// Server answers the methods of package api over HTTP: JSON-RPC on POST / and the OpenRPC document on GET
-// /openrpc.json. It serves blocks on GET /blocks/FROM-TO, the bundle of a proof on GET /proof/HEIGHT and an access list
-// on GET /accesses/HEIGHT.
+// Server serves the methods of package api over HTTP: JSON-RPC on POST /, and the OpenRPC document on GET
+// /openrpc.json. It also serves blocks on GET /blocks/FROM-TO, the bundle of a proof on GET /proof/HEIGHT and an access
+// list on GET /accesses/HEIGHT.
 type Server struct {
 	errors     *clientErrors
 	executions *executions
@@ -66,7 +67,7 @@ type Server struct {
 	mux        *http.ServeMux
 }
 
-// New returns a server. The chain must have its genesis.
+// New returns a server. The chain must have its genesis block.
 func New(c Config) (*Server, error) {
 	genesis := c.Chain.Genesis()
 	if c.Developer != nil && genesis.ChainID != api.DevelopmentChainID {
@@ -101,8 +102,8 @@ func New(c Config) (*Server, error) {
 	return s, s.serveDocument(document.document)
 }
 
-// addGroups makes the groups of handlers, and the paths that they serve beside methods. A call has a turn in one lane,
-// that of its work, and none while it waits for a turn in another.
+// addGroups creates the groups of handlers and registers the paths that they serve besides methods. A call has a turn
+// in one lane at a time; it gives up its turn before it waits for a turn in another.
 func (s *Server) addGroups(c Config, genesis types.Genesis) {
 	files := &files{s.errors, c.Limits.Incident, c.Admission.Long()}
 	live := &liveness{c.Chain, c.Node}
@@ -197,7 +198,7 @@ func (s *Server) serveDocument(d api.Document) error {
 	return nil
 }
 
-// methods is the dispatch table.
+// methods returns the methods of all groups.
 func (s *Server) methods() (methods []method) {
 	for _, g := range s.groups {
 		methods = append(methods, g.methods(s.errors)...)
@@ -205,16 +206,16 @@ func (s *Server) methods() (methods []method) {
 	return methods
 }
 
-// Calls answers bodies of JSON-RPC.
+// Calls returns the server of JSON-RPC bodies.
 func (s *Server) Calls() *jsonrpc.Server { return s.rpc }
 
-// Feed renders what subscriptions send.
+// Feed returns the source of the subscriptions' content.
 func (s *Server) Feed() *Feed { return s.feed }
 
-// Stats says what the server executes beside blocks.
+// Stats returns the numbers of executions outside blocks.
 func (s *Server) Stats() Stats { return s.executions.stats() }
 
-// Public translates an error of the engine; others are returned as they are.
+// Public translates an error of the engine for clients. It returns other errors unchanged.
 func (s *Server) Public(err error) error { return s.errors.public(err) }
 
 // ServeHTTP implements http.Handler.

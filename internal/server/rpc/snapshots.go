@@ -10,15 +10,15 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Snapshots are those that a node offers the files of.
+// Snapshots gives access to a node's snapshot files.
 type Snapshots interface {
-	// Newest is the manifest of the newest one at or below a height, and whether there is one.
+	// Newest returns the manifest of the newest snapshot at or below a height, and whether there is one.
 	Newest(types.Height) (snapshot.Manifest, bool)
-	// Demand makes one of the head where that is done because it is asked for, and reports whether it is there.
+	// Demand makes a snapshot of the head if the node makes them on demand. It reports whether there is one.
 	Demand(context.Context) (snapshot.Manifest, bool, error)
 }
 
-// noSnapshots are those of a node without files.
+// noSnapshots is for a node without snapshot files.
 type noSnapshots struct{}
 
 func (noSnapshots) Newest(types.Height) (m snapshot.Manifest, ok bool) { return m, false }
@@ -48,13 +48,13 @@ func (h *snapshotHandlers) getStateSnapshot(
 		if err != nil {
 			return s, err
 		}
-		if ok && p.Block == api.Latest() { // a block may have come since
+		if ok && p.Block == api.Latest() { // a block may have arrived since
 			height = made.Height
 		}
 	}
 	m, err := h.stateAfter(height)
 	if offered, ok := h.snapshots.Newest(height); ok {
-		// The files of a state that is pruned are still there.
+		// The files of a pruned state still exist.
 		if offered.Height == height && (err != nil || offered.BlockHash == m.BlockHash) {
 			m, err = offered, nil
 		}
@@ -63,7 +63,7 @@ func (h *snapshotHandlers) getStateSnapshot(
 	return withManifest(s, m), aboveHead(err, head)
 }
 
-// stateAfter is what the chain says of the state after a block. It has no files.
+// stateAfter returns a manifest without files for the state after a block.
 func (h *snapshotHandlers) stateAfter(height types.Height) (m snapshot.Manifest, err error) {
 	st, err := h.chain.StateAt(height)
 	if err != nil {

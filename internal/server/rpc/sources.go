@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Chain is what is remembered: a *chain.Store. Each group of handlers has the part of it that it reads.
+// Chain is the node's store: a *chain.Store. Each group of handlers uses only the part that it reads.
 type Chain interface {
 	Genesis() types.Genesis
 	WaitHeight(context.Context, types.Height) error
@@ -28,7 +28,7 @@ type Chain interface {
 	paymentStore
 }
 
-// headers are those of the blocks that are kept.
+// headers gives access to the headers of stored blocks.
 type headers interface {
 	Head() types.SignedHeader
 	OldestHeight() types.Height
@@ -102,7 +102,7 @@ type paymentStore interface {
 
 // Ledger is the chain's tip: a *ledger.Ledger.
 type Ledger interface {
-	// Latest is the block that all methods know as soon as one of them shows anything of it.
+	// Latest returns the newest block. Once any method has shown part of a block, Latest is at least that block.
 	Latest() (*ledger.Tip, error)
 	Machine() exec.Machine
 	Prove(key []byte) (ledger.MerkleProof, error)
@@ -111,7 +111,7 @@ type Ledger interface {
 	Trace(p chain.Position, before, engine vm.Engine, tracer exec.Tracer, stop func() error) error
 }
 
-// Pool is what waits for a block: a *mempool.Pool.
+// Pool is the pool of pending transactions: a *mempool.Pool.
 type Pool interface {
 	Get(types.TxID) (*types.VerifiedTx, bool)
 	NextNonce(types.Account) (uint64, error)
@@ -122,53 +122,54 @@ type Pool interface {
 	Stats() mempool.Stats
 }
 
-// Sender takes the transactions that clients send: a *mempool.Pool, or what hands them on.
+// Sender accepts clients' transactions: a *mempool.Pool, or a forwarder to another node.
 type Sender interface {
-	// AddMany keeps encoded.
+	// AddMany retains encoded.
 	AddMany(ctx context.Context, encoded [][]byte, source string) []mempool.Result
 }
 
-// Node is what a node knows of itself while it runs.
+// Node reports on the running node.
 type Node interface {
-	// PeerCount is the number of replicas that sync from here.
+	// PeerCount returns the number of replicas that sync from this node.
 	PeerCount() uint64
-	// State is what the node is doing about new blocks; the reason says why it holds or has halted.
+	// State returns the node's activity regarding new blocks, and the reason why it holds or has halted.
 	State() (state api.SyncState, reason string)
-	// Mode is what the node is at present.
+	// Mode returns the node's present mode.
 	Mode() api.Mode
-	// Following is nil while the node makes the blocks itself.
+	// Following returns nil while the node makes the blocks itself.
 	Following() Following
-	// Cluster is what the node knows of the cluster that it is a member of, nil of none.
+	// Cluster returns the node's view of its cluster; nil if it is not a member of one.
 	Cluster() *api.Cluster
-	// ProducerKey is the key with which it makes them when it is the producer, false where it has none.
+	// ProducerKey returns the key with which the node signs blocks as the producer; false if it has none.
 	ProducerKey() (types.PublicKey, bool)
 }
 
-// Following is what a node that follows another knows beside that: a *replica.Replica.
+// Following reports on a node that follows another: a *replica.Replica.
 type Following interface {
-	// SyncStatus is how far the node is; its mode is not set.
+	// SyncStatus returns the sync status, without the mode.
 	SyncStatus() api.SyncStatus
-	// Primary is where blocks come from.
+	// Primary returns the address of the source of blocks.
 	Primary() string
-	// Halted is the cause for which the node takes no more blocks, a word in snake_case; empty while it does.
+	// Halted returns the cause for which the node accepts no more blocks, a word in snake_case; empty while it accepts
+	// them.
 	Halted() string
 }
 
-// Developer changes a development chain's time and blocks.
+// Developer controls a development chain's time and blocks.
 type Developer interface {
 	// Mine makes count blocks.
 	Mine(ctx context.Context, count uint64) error
 	// SetBlockTime sets the interval between blocks, sequencer.Instant or sequencer.Manual.
 	SetBlockTime(time.Duration)
-	// IncreaseTime moves the chain's time forward and returns how many seconds it is ahead of the clock in all.
+	// IncreaseTime moves the chain's time forward and returns its total lead over the clock, in seconds.
 	IncreaseTime(seconds uint64) (ahead int64, err error)
-	// SetNextBlockTime sets the next block's timestamp; sequencer.ErrTimeInPast before the head's.
+	// SetNextBlockTime sets the next block's timestamp. It returns sequencer.ErrTimeInPast for one before the head's.
 	SetNextBlockTime(unix uint64) error
-	// NextTime is the timestamp that a block made now would have.
+	// NextTime returns the timestamp that a block made now would have.
 	NextTime() uint64
-	// Snapshot remembers the present block.
+	// Snapshot records the present block.
 	Snapshot(ctx context.Context) (id uint64, err error)
-	// Revert takes the chain back to a snapshot; sequencer.ErrUnknownSnapshot where there is none.
+	// Revert reverts the chain to a snapshot. It returns sequencer.ErrUnknownSnapshot if there is no such snapshot.
 	Revert(ctx context.Context, id uint64) error
 	// Fund sends coins from the development treasury.
 	Fund(ctx context.Context, to types.Account, amount types.Amount) (types.TxID, error)

@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// receiptWait is how long svc_sendRawTransactionSync waits for a receipt.
+	// receiptWait bounds how long svc_sendRawTransactionSync waits for a receipt.
 	receiptWait = 30 * time.Second
-	// DefaultViewGas is the execution gas of a call that is not sent.
+	// DefaultViewGas is the default execution gas of a simulated call.
 	DefaultViewGas types.Gas = 200_000_000
 )
 
-// submitHandlers send transactions, and simulate them.
+// submitHandlers implements sending and simulating transactions.
 type submitHandlers struct {
 	*liveness
 	*simulator
@@ -37,7 +37,7 @@ type submitHandlers struct {
 	pool      Pool
 	fates     *fates
 	errors    *clientErrors
-	developer Developer // nil on every chain but a development chain
+	developer Developer // nil except on a development chain
 }
 
 func (h *submitHandlers) methods(e *clientErrors) []method {
@@ -49,7 +49,7 @@ func (h *submitHandlers) methods(e *clientErrors) []method {
 	}
 }
 
-// sendRawTransaction sends the transactions of consecutive calls: their signatures are verified together and they
+// sendRawTransaction sends the transactions of consecutive calls. Their signatures are verified together, and they
 // reach the pool's journal in one write.
 func (h *submitHandlers) sendRawTransaction(
 	ctx context.Context, calls []api.RawTransactionParams,
@@ -69,7 +69,7 @@ func (h *submitHandlers) sendRawTransaction(
 	return outcomes
 }
 
-// refusal is what a client is told of a transaction that was refused, nil if it was taken.
+// refusal returns the client's error for a refused transaction; nil if it was accepted.
 func (h *submitHandlers) refusal(r mempool.Result) error {
 	err := r.Err
 	if err == nil || r.Tx == nil {
@@ -86,7 +86,7 @@ func (h *submitHandlers) refusal(r mempool.Result) error {
 	}
 	var refused *jsonrpc.Error
 	if errors.As(err, &refused) {
-		return err // an upstream's answer, which has its values
+		return err // an upstream's answer already has the values
 	}
 	if err = h.errors.public(err); !errors.As(err, &refused) {
 		return err
@@ -94,7 +94,7 @@ func (h *submitHandlers) refusal(r mempool.Result) error {
 	return h.withValues(refused, &r.Tx.Signed().Transaction, id)
 }
 
-// withValues adds to a refusal the values that the transaction should have had.
+// withValues adds the values that the transaction should have had to a refusal.
 func (h *submitHandlers) withValues(e *jsonrpc.Error, tx *types.Transaction, id types.TxID) error {
 	tip, err := h.ledger.Latest()
 	if err != nil {
@@ -148,7 +148,8 @@ func (h *submitHandlers) sendRawTransactionSync(ctx context.Context, p api.RawTr
 		if err := h.displaced(ctx, head, sent.Tx); err != nil {
 			return api.Receipt{}, err
 		}
-		// One that was replaced is still waited for: a block may have it already, and if not it says what was in its place.
+		// A replaced transaction is still waited for: a block may already contain it, or else one with its replacement
+		// will.
 		if cause := h.fates.of(id); cause != "" && cause != mempool.Replaced {
 			return api.Receipt{}, withData(api.ErrDropped, "hash", id, "cause", cause)
 		}
@@ -163,7 +164,7 @@ func (h *submitHandlers) sendRawTransactionSync(ctx context.Context, p api.RawTr
 	}
 }
 
-// nextBlock waits for the block after a height, or until left is closed, if it is not nil.
+// nextBlock waits for the block after a height, or until left is closed, unless that is nil.
 func (h *submitHandlers) nextBlock(ctx context.Context, height types.Height, left <-chan struct{}) error {
 	waiting, stop := context.WithCancel(ctx)
 	defer stop()
@@ -181,7 +182,8 @@ func (h *submitHandlers) nextBlock(ctx context.Context, height types.Height, lef
 	return err
 }
 
-// displaced is [api.ErrDisplaced] of a transaction that no block up to a height has, if one has another with its nonce.
+// displaced returns [api.ErrDisplaced] if another transaction with the same sender and nonce is in a block up to a
+// height. The caller must have found that tx itself is in none.
 func (h *submitHandlers) displaced(ctx context.Context, height types.Height, tx *types.Tx) error {
 	sender, nonce := tx.Signed().Sender, tx.Signed().Nonce
 	record, err := h.chain.Account(height, sender)
@@ -198,7 +200,7 @@ func (h *submitHandlers) displaced(ctx context.Context, height types.Height, tx 
 	return withData(api.ErrDisplaced, "hash", tx.ID(), "by", other.Hash)
 }
 
-// simulation runs a transaction on the state and the time of the head, in the block after it.
+// simulation runs a transaction on the head's state, at the head's time, as part of the next block.
 type simulation struct {
 	parameters types.Parameters
 	state      *chain.State
@@ -209,7 +211,8 @@ type simulation struct {
 	request    *request.Request
 }
 
-// simulate decodes a transaction, signed or not, and opens the state that it runs on. The caller closes it.
+// simulate decodes a transaction, signed or not, and opens the state for its simulation. The caller must close the
+// state.
 func (h *submitHandlers) simulate(ctx context.Context, encoded []byte) (simulation, error) {
 	tx, err := decodeCall(encoded)
 	if err != nil {
@@ -239,8 +242,8 @@ func (h *submitHandlers) simulate(ctx context.Context, encoded []byte) (simulati
 	}, err
 }
 
-// timeAfter is the time at which transactions are simulated on a block: its own, and on a development chain, whose time
-// can be moved, the next block's.
+// timeAfter returns the time for simulations on a block: the block's own or, on a development chain, whose time can be
+// moved, the next block's.
 func (h *submitHandlers) timeAfter(head types.Header) uint64 {
 	if h.developer == nil {
 		return head.Timestamp
@@ -248,7 +251,7 @@ func (h *submitHandlers) timeAfter(head types.Header) uint64 {
 	return max(h.developer.NextTime(), head.Timestamp)
 }
 
-// decodeCall decodes bincode(Transaction) and the 0 or 64 bytes of a signature, which must be valid.
+// decodeCall decodes bincode(Transaction), with no signature or one of 64 bytes, which must be valid.
 func decodeCall(encoded []byte) (types.Transaction, error) {
 	if tx, err := types.DecodeTransaction(encoded); err == nil {
 		return tx, nil
@@ -263,8 +266,7 @@ func decodeCall(encoded []byte) (types.Transaction, error) {
 	return tx.Signed().Transaction, nil
 }
 
-// run runs the transaction as long as the request has gas left; the last run may take more than that. The tracer may be
-// nil.
+// run runs the transaction if the request has any gas left; it may use more than that. The tracer may be nil.
 func (m *simulation) run(
 	ctx context.Context, gasLimit types.Gas, tracer exec.Tracer,
 ) (outcome exec.Outcome, err error) {
@@ -301,8 +303,8 @@ func (h *submitHandlers) call(ctx context.Context, p api.RawTransactionParams) (
 	return outcome.Output, nil
 }
 
-// gasOf is the gas limit of a transaction that is tried, and whether it is less than the transaction's own, for what a
-// call may use that is not sent.
+// gasOf returns the gas limit for simulating a transaction. capped reports that it is less than the transaction's own,
+// because of the limit on simulated calls.
 func (h *submitHandlers) gasOf(m *simulation) (gas types.Gas, capped bool) {
 	most := min(m.parameters.GasLimit, fees.IntrinsicGas(m.tx.Payload)+h.gas)
 	switch gas := m.tx.GasLimit; {
@@ -323,7 +325,7 @@ func (h *submitHandlers) callRefusal(m *simulation, err error) error {
 	return h.withValues(refused, &m.tx, types.TxID{})
 }
 
-// failed is the error of an execution that failed.
+// failed returns the error for a failed execution.
 func failed(outcome exec.Outcome) error {
 	switch outcome.Reason {
 	case exec.NoSuchContract:

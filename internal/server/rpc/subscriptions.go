@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// subscriptionHandlers hand calls to the connection that they came over.
+// subscriptionHandlers forward calls to the connection that they arrived on.
 type subscriptionHandlers struct{}
 
 func (h subscriptionHandlers) methods(e *clientErrors) []method {
@@ -22,7 +22,7 @@ func (h subscriptionHandlers) methods(e *clientErrors) []method {
 	}
 }
 
-// subscribe and unsubscribe exist for messages of WebSocket connections only.
+// subscribe and unsubscribe exist only for messages on WebSocket connections.
 func (h subscriptionHandlers) subscribe(ctx context.Context, p api.SubscribeParams) (api.Quantity, error) {
 	to := request.Of(ctx).Subscriber
 	if to == nil {
@@ -43,7 +43,7 @@ func onlyOverWebSocket(method string) error {
 	return jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "the method exists over WebSocket only", "method", method)
 }
 
-// Feed renders what subscriptions send: a push.Source.
+// Feed renders the content of subscriptions. It implements push.Source.
 type Feed struct {
 	blocks   *blockReader
 	proofs   Proofs
@@ -52,27 +52,28 @@ type Feed struct {
 	events   *eventHandlers
 }
 
-// SyncStatus tells how far the node is.
+// SyncStatus returns the node's sync status.
 func (f *Feed) SyncStatus() api.SyncStatus { return f.chain.syncStatus() }
 
-// Block renders the block of a height with hashes; nil where there is none, chain.ErrPruned where it is no longer kept.
+// Block renders the block at a height with hashes. It returns nil if there is none, chain.ErrPruned if it is pruned.
 func (f *Feed) Block(height types.Height) (*api.Block, error) {
 	return f.blocks.block(context.Background(), height, hashes)
 }
 
-// BlockHeader renders the block of a height without its transactions; nil where there is none, chain.ErrPruned where it
-// is no longer kept.
+// BlockHeader renders the block at a height without its transactions. It returns nil if there is none, chain.ErrPruned
+// if it is pruned.
 func (f *Feed) BlockHeader(height types.Height) (*api.Block, error) {
 	return f.blocks.block(context.Background(), height, none)
 }
 
-// TransactionCount is how many transactions a block has: chain.ErrNotFound where there is none, chain.ErrPruned where it
-// is no longer kept.
+// TransactionCount returns the number of transactions in a block. It returns chain.ErrNotFound if there is no such
+// block, chain.ErrPruned if it is pruned.
 func (f *Feed) TransactionCount(height types.Height) (int, error) {
 	return f.blocks.chain.TransactionCount(height)
 }
 
-// Events are all events of a block in their order; nil where there is none, chain.ErrPruned where it is no longer kept.
+// Events returns all events of a block in order. It returns nil if there is no such block, chain.ErrPruned if it is
+// pruned.
 func (f *Feed) Events(height types.Height) ([]api.Event, error) {
 	header, err := f.blocks.chain.Header(height)
 	var receipts []types.Receipt
@@ -98,26 +99,26 @@ func (f *Feed) Events(height types.Height) ([]api.Event, error) {
 	return events, nil
 }
 
-// EventPiece reads a piece of the events that a filter asks for, after a position: at most so many bytes of JSON, but at
-// least one if there is one. The work is bounded too: a piece may be empty and not the last. It returns chain.ErrPruned
-// where what comes after the position is no longer kept.
+// EventPiece reads a piece of the events that match a filter, after a position. The piece has at most the given bytes
+// of JSON, but at least one event if there is one. The work is bounded too, so a piece may be empty without being the
+// last. It returns chain.ErrPruned if events after the position are pruned.
 func (f *Feed) EventPiece(
 	ctx context.Context, filter *api.SubscriptionFilter, after chain.Position, bytes int,
 ) ([]api.Event, chain.EventsEnd, error) {
 	return f.events.eventPiece(ctx, filter, after, bytes)
 }
 
-// EventPosition is what an event's cursor stands for, if that is in the chain.
+// EventPosition returns the position that an event's cursor stands for, if it is in the chain.
 func (f *Feed) EventPosition(text string) (chain.Position, error) {
 	return f.events.cursors.position(text, "filter", "cursor")
 }
 
-// EventProgress renders how far a subscription to events is, which was sent all of the block with a hash.
+// EventProgress renders the progress of a subscription that has received all events up to the given block.
 func (f *Feed) EventProgress(height types.Height, block types.BlockHash) api.EventProgress {
 	return api.EventProgress{BlockHeight: height, Cursor: newCursor(chain.EndOfEvents(height), block)}
 }
 
-// ProofNotice implements pusf.Source.
+// ProofNotice implements push.Source.
 func (f *Feed) ProofNotice(height types.Height) (*api.ProofNotice, bool, error) {
 	state, _, err := f.proofs.Status(height)
 	if err != nil || state == proving.Queued || state == proving.Proving {
@@ -127,20 +128,20 @@ func (f *Feed) ProofNotice(height types.Height) (*api.ProofNotice, bool, error) 
 		return nil, false, nil
 	}
 	bundle, err := f.proofs.Bundle(height)
-	if errors.Is(err, chain.ErrNotFound) || errors.Is(err, chain.ErrPruned) { // gone meanwhile
+	if errors.Is(err, chain.ErrNotFound) || errors.Is(err, chain.ErrPruned) { // removed meanwhile
 		return nil, false, nil
 	}
 	return &api.ProofNotice{Height: height, Statement: api.StatementS1, Size: uint64(len(bundle.Proof))}, false, err
 }
 
-// RangeProofs implements pusf.Source.
+// RangeProofs implements push.Source.
 func (f *Feed) RangeProofs() ([]api.RangeProofs, error) { return f.chain.rangeProofs() }
 
-// ProofsChanged implements pusf.Source.
+// ProofsChanged implements push.Source.
 func (f *Feed) ProofsChanged() <-chan struct{} { return f.proofs.Changed() }
 
-// PaymentFilter reads what a subscription to payments asks for, and the cursor that it goes on from, nil of none. The
-// errors are for the client.
+// PaymentFilter parses the filter of a subscription to payments and the cursor to resume from, nil for none. Its errors
+// are for the client.
 func (f *Feed) PaymentFilter(asked api.SubscriptionFilter) (chain.PaymentFilter, *chain.PaymentCursor, error) {
 	filter, err := f.payments.filter(asked.Accounts, asked.Direction, asked.Kinds)
 	if err != nil || asked.Cursor == "" {
@@ -151,18 +152,18 @@ func (f *Feed) PaymentFilter(asked api.SubscriptionFilter) (chain.PaymentFilter,
 		return filter, nil, err
 	}
 	in, nobody := chain.PaymentRange{After: after}, chain.PaymentFilter{Accounts: map[types.Account]struct{}{}}
-	_, _, err = f.payments.page(context.Background(), nobody, in, 1) // holds the cursor to the chain, and reads nothing
+	_, _, err = f.payments.page(context.Background(), nobody, in, 1) // checks the cursor and reads no payments
 	return filter, after, f.payments.refusal(err, in)
 }
 
-// Payments is a page of payments; the errors are those of chain.Store.Payments.
+// Payments returns a page of payments. Its errors are those that chain.Store.Payments returns.
 func (f *Feed) Payments(
 	ctx context.Context, filter chain.PaymentFilter, in chain.PaymentRange,
 ) (api.PaymentPage, chain.PaymentsEnd, error) {
 	return f.payments.page(ctx, filter, in, api.MaxPayments)
 }
 
-// Payment renders a payment of the block with a header and its hash.
+// Payment renders a payment of the block with the given header and hash.
 func (f *Feed) Payment(p *chain.Payment, h *types.Header, hash types.BlockHash) api.Payment {
 	return newPayment(p, h, hash)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// tokenHandlers make the view calls of NEP-20, and those of NEP-11 that are the same but for a parameter's name.
+// tokenHandlers makes the view calls of NEP-20, and those of NEP-11 that differ only in a parameter's name.
 type tokenHandlers struct {
 	*viewHandlers
 	codes   codeStore
@@ -51,13 +51,14 @@ func (h *tokenHandlers) getTokenBalance(
 	return api.TokenBalance{Balance: api.Quantity(units), Decimal: api.Decimal{Units: units, Places: uint32(decimals)}}, err
 }
 
-// What the standards call the account in balanceOf.
+// Names of the account parameter of balanceOf in the standards.
 const (
 	nep20Holder = "address"
 	nep11Holder = "owner"
 )
 
-// balance asks a token as NEP-20 has it, which takes no look at the code, and if that fails as the token's ABI does.
+// balance calls a token as NEP-20 defines it, which needs no look at the code, and if that fails, as the token's ABI
+// does.
 func (h *tokenHandlers) balance(
 	ctx context.Context, v *viewer, token types.ContractID, account types.Account,
 ) (uint64, error) {
@@ -75,7 +76,7 @@ func (h *tokenHandlers) balance(
 	return v.number(ctx, token, "balanceOf", balanceOf(parameter, account), 64)
 }
 
-// holderParameter is what a contract calls the account in balanceOf. What declares neither name follows NEP-20.
+// holderParameter returns a contract's name for the account parameter of balanceOf. The default is NEP-20's.
 func (h *tokenHandlers) holderParameter(st *chain.State, token types.ContractID) (string, error) {
 	record, err := contractRecord(st, token)
 	if err != nil {
@@ -96,12 +97,12 @@ func (h *tokenHandlers) holderParameter(st *chain.State, token types.ContractID)
 	return nep20Holder, nil
 }
 
-// balanceOf are the arguments of a token's balanceOf.
+// balanceOf returns the arguments of a token's balanceOf.
 func balanceOf(parameter string, account types.Account) []byte {
 	return fmt.Appendf(nil, `{%q:%q}`, parameter, account)
 }
 
-// number calls a function of a token that returns an integer.
+// number calls a function of a token that returns an integer of size bits.
 func (v *viewer) number(
 	ctx context.Context, token types.ContractID, function string, args []byte, size int,
 ) (uint64, error) {
@@ -112,7 +113,7 @@ func (v *viewer) number(
 	return tokenNumber(output, function, size)
 }
 
-// tokenNumber reads an integer as contracts return it: a JSON number, or a decimal string.
+// tokenNumber parses an integer as contracts return it: a JSON number or a decimal string.
 func tokenNumber(output []byte, function string, size int) (uint64, error) {
 	text := string(bytes.TrimSpace(output))
 	var quoted string
@@ -152,7 +153,7 @@ func (h *tokenHandlers) getTokenHolders(
 		return nil, err
 	}
 	holders = []api.TokenHolder{}
-	for len(holders) == 0 { // a page without any would be the end
+	for len(holders) == 0 { // an empty page would mean the end
 		found, err := v.state.Holders(p.Token, after, count)
 		if err != nil || len(found) == 0 {
 			return holders, err
@@ -165,7 +166,7 @@ func (h *tokenHandlers) getTokenHolders(
 	return holders, nil
 }
 
-// confirm asks the token for the balances of holders and leaves out those who have none.
+// confirm reads the balances of holders from the token and omits holders without any.
 func (v *viewer) confirm(
 	ctx context.Context, token types.ContractID, parameter string, found []chain.Holder,
 ) ([]api.TokenHolder, error) {
@@ -196,7 +197,7 @@ func (v *viewer) confirm(
 	slices.SortFunc(holders, func(a, b api.TokenHolder) int {
 		return cmp.Or(cmp.Compare(b.Balance, a.Balance), a.Address.Compare(b.Address))
 	})
-	if len(holders) > 0 { // the page goes on after the last one looked at, in whatever order the balances are
+	if len(holders) > 0 { // the next page begins after the last one looked at, whatever the order of balances
 		holders[len(holders)-1].Cursor = hex.EncodeToString(found[len(found)-1].Rank[:])
 	}
 	return holders, nil

@@ -18,7 +18,7 @@ type traceHandlers struct {
 	transactions *transactionReader
 	ledger       Ledger
 	engines      Engines
-	traces       *admission.Lane // each executes as much as a block
+	traces       *admission.Lane // lane of traces; each executes as much as a block
 	unsent       *submitHandlers
 }
 
@@ -29,7 +29,7 @@ func (h *traceHandlers) methods(e *clientErrors) []method {
 	}
 }
 
-// traceUnsent runs a transaction as svc_call does, or its call as svc_viewCall does, and tells what it did.
+// traceUnsent runs a transaction as svc_call does, or its call as svc_viewCall does, and returns a trace.
 func (h *traceHandlers) traceUnsent(ctx context.Context, p api.TraceUnsentParams) (_ *api.Trace, err error) {
 	m, err := h.unsent.simulate(ctx, p.Transaction)
 	if err != nil {
@@ -81,8 +81,8 @@ func (h *traceHandlers) traceTransaction(ctx context.Context, p api.TraceParams)
 	return t.Trace(found.receipt.GasUsed, found.reason), nil
 }
 
-// noting makes an engine for one transaction that tells a tracer where calls failed. It keeps no code beyond it. A
-// deploy brings its code in the form without notes, unless the engine knows it.
+// noting creates an engine for one transaction that reports to a tracer the places of failed calls. The engine's code
+// is discarded with it. A deploy's code is compiled without those notes unless noting loads it first.
 func (h *traceHandlers) noting(t *trace.Tracer, p types.Payload) (engine vm.Engine, shut func() error, err error) {
 	engine, shut, err = h.engines.Noting(t.Stopped)
 	deploy, ok := p.(types.Deploy)
@@ -90,7 +90,7 @@ func (h *traceHandlers) noting(t *trace.Tracer, p types.Payload) (engine vm.Engi
 		return engine, shut, err
 	}
 	_, err = engine.Module(sha256.Sum256(deploy.Code), func() ([]byte, error) { return deploy.Code, nil })
-	if refused := new(vm.Refused); err != nil && !errors.As(err, &refused) { // the trace says what is refused
+	if refused := new(vm.Refused); err != nil && !errors.As(err, &refused) { // the trace contains the refusal
 		return nil, nil, errors.Join(err, shut())
 	}
 	return engine, shut, nil

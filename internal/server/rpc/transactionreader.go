@@ -16,7 +16,7 @@ import (
 // transactionReader reads transactions of blocks.
 type transactionReader struct{ chain transactionStore }
 
-// foundTransaction is an included transaction.
+// foundTransaction is a transaction in a block.
 type foundTransaction struct {
 	tx      types.SignedTransaction
 	receipt types.Receipt
@@ -36,8 +36,8 @@ func (r *transactionReader) findIncluded(id types.TxID) (*foundTransaction, erro
 	return found, nil
 }
 
-// unknown is the error of a look-up that found nothing, where that may be in a block that this node does not keep; nil
-// where it has all blocks since genesis, which has no transactions.
+// unknown returns the error of a look-up without result: nil if the node has all blocks since genesis, which has no
+// transactions; otherwise an error that says that the result may be in a pruned block.
 func unknown(blocks headers) error {
 	oldest := blocks.OldestHeight()
 	if oldest <= 1 {
@@ -48,7 +48,7 @@ func unknown(blocks headers) error {
 	return e
 }
 
-// at reads the transaction at a position. Its block is that of neighbour where they share it.
+// at reads the transaction at a position. If neighbour is in the same block, it reuses that block's header.
 func (r *transactionReader) at(position chain.Position, neighbour *foundTransaction) (*foundTransaction, error) {
 	stored, err := r.chain.Transaction(position)
 	if err != nil {
@@ -68,7 +68,7 @@ func (r *transactionReader) at(position chain.Position, neighbour *foundTransact
 	return found, nil
 }
 
-// receipt renders the receipt of an included transaction. What it costs does not grow with the block.
+// receipt renders the receipt of an included transaction. Its cost does not depend on the size of the block.
 func (r *transactionReader) receipt(found *foundTransaction) (*api.Receipt, error) {
 	first := uint32(0)
 	if len(found.receipt.Logs) > 0 {
@@ -81,7 +81,7 @@ func (r *transactionReader) receipt(found *foundTransaction) (*api.Receipt, erro
 	return &receipt, nil
 }
 
-// newReceipt renders the receipt of a transaction. Its logs are numbered from first on.
+// newReceipt renders a transaction's receipt. Its logs are numbered from first.
 func newReceipt(found *foundTransaction, first uint32) api.Receipt {
 	to, _ := recipient(&found.tx.Transaction)
 	receipt := api.Receipt{
@@ -108,8 +108,8 @@ func newReceipt(found *foundTransaction, first uint32) api.Receipt {
 // receiptBytes bounds the JSON of a receipt without its logs and return data, in bytes.
 const receiptBytes = 1024
 
-// receipts renders at most limit receipts of the block with a header, from an index on, up to the size of a page but
-// at least one. It reads them one after the other, once.
+// receipts renders at most limit receipts of a block from an index on, up to the size of a page but at least one. It
+// reads each once, in order.
 func (r *transactionReader) receipts(
 	ctx context.Context, header types.Header, from uint32, limit int,
 ) ([]api.Receipt, error) {
@@ -140,11 +140,11 @@ func (r *transactionReader) receipts(
 	return receipts, cmp.Or(failed, err)
 }
 
-// transactionBytes bounds the JSON of a transaction without the arguments of its payload, in bytes.
+// transactionBytes bounds the JSON of a transaction without its payload's arguments, in bytes.
 const transactionBytes = 2048
 
-// list renders the transactions at positions up to the size of a page, but at least one. It ends early at one that is
-// not there any more.
+// list renders the transactions at positions up to the size of a page, but at least one. It ends early at a transaction
+// that no longer exists.
 func (r *transactionReader) list(ctx context.Context, positions []chain.Position) ([]api.Transaction, error) {
 	txs, size := make([]api.Transaction, 0, len(positions)), 0
 	var last *foundTransaction
@@ -170,11 +170,11 @@ func (r *transactionReader) list(ctx context.Context, positions []chain.Position
 	return txs, nil
 }
 
-// noncePage is how many rows of an account are read at a time in search of a nonce.
+// noncePage is how many rows of an account byNonce reads at a time.
 const noncePage = 500
 
-// byNonce looks through an account's transactions, newest first: its own have descending nonces. It is nil if none has
-// the nonce.
+// byNonce searches an account's transactions, newest first, for one that it sent with the given nonce; their nonces
+// descend. It returns nil if there is none.
 func (r *transactionReader) byNonce(ctx context.Context, account types.Account, nonce uint64) (*api.Transaction, error) {
 	var before chain.Position
 	var last *foundTransaction
@@ -206,7 +206,7 @@ func (r *transactionReader) byNonce(ctx context.Context, account types.Account, 
 	return nil, withData(api.ErrOutOfRange, "param", "nonce", "oldestHeight", last.header.Height)
 }
 
-// unusedNonce is the error of a nonce that no transaction which this node keeps used: nil where none used it at all.
+// unusedNonce returns the error for a nonce that no stored transaction used: nil if no transaction at all used it.
 func (r *transactionReader) unusedNonce(account types.Account, nonce uint64) error {
 	record, err := r.chain.Account(r.chain.Head().Header.Height, account)
 	if err != nil && !errors.Is(err, chain.ErrNoState) {

@@ -86,14 +86,14 @@ func (h *transactionHandlers) getTransactionStatus(
 	}, nil
 }
 
-// place is where a transaction was included.
+// place is the position of a transaction in the chain.
 type place struct {
 	header types.Header
 	hash   types.BlockHash
 	index  uint32
 }
 
-// find looks for a transaction in the chain and in the pool; at most one of the results is not nil.
+// find looks for a transaction in the chain and in the pool. At most one result is not nil.
 func (h *transactionHandlers) find(id types.TxID) (*foundTransaction, *types.VerifiedTx, error) {
 	found, err := h.findIncluded(id)
 	if found != nil || err != nil {
@@ -102,12 +102,12 @@ func (h *transactionHandlers) find(id types.TxID) (*foundTransaction, *types.Ver
 	if pending, ok := h.pool.Get(id); ok {
 		return nil, pending, nil
 	}
-	// It may have been included, and so left the pool, after the chain was asked.
+	// It may have left the pool for a block after the first look-up.
 	found, err = h.findIncluded(id)
 	return found, nil, err
 }
 
-// fates tells what became of transactions that left the pool without a block.
+// fates finds out why transactions left the pool without a block.
 type fates struct {
 	pool interface {
 		Fate(types.TxID) (mempool.Fate, bool)
@@ -115,8 +115,8 @@ type fates struct {
 	node interface{ Following() Following }
 }
 
-// of is why a transaction is neither pending nor, as far as the caller knows, in a block; empty where this node does not
-// know. One that follows another knows of its own pool's room alone: the producer's may still hold the transaction.
+// of returns the reason why a transaction is neither pending nor, as far as the caller knows, in a block; empty if
+// unknown. If a node that follows another has dropped it for lack of room, the producer's pool may still hold it.
 func (f *fates) of(id types.TxID) mempool.Cause {
 	fate, known := f.pool.Fate(id)
 	if !known || fate.Cause == mempool.NoRoom && f.node.Following() != nil {
@@ -125,7 +125,7 @@ func (f *fates) of(id types.TxID) mempool.Cause {
 	return fate.Cause
 }
 
-// absent drops the errors of what is not there, or not any more: pruned, or undone on a development chain.
+// absent returns nil for the error of an item that is missing, pruned or undone, and other errors unchanged.
 func absent(err error) error {
 	if errors.Is(err, chain.ErrNotFound) || errors.Is(err, chain.ErrPruned) {
 		return nil
@@ -133,7 +133,7 @@ func absent(err error) error {
 	return err
 }
 
-// newTransaction renders a transaction as it is in the pool.
+// newTransaction renders a pending transaction.
 func newTransaction(tx *types.SignedTransaction, id types.TxID) api.Transaction {
 	to, contract := recipient(&tx.Transaction)
 	return api.Transaction{
@@ -161,7 +161,7 @@ func included(tx *types.SignedTransaction, receipt types.Receipt, reason exec.Re
 	view.BlockHeight, view.BlockHash, view.TransactionIndex = &at.header.Height, &at.hash, &at.index
 	view.Status, view.Error = status(receipt), trace.Failure(reason)
 	used := api.Quantity(receipt.GasUsed)
-	view.GasUsed, view.Fee = &used, new(used*view.GasPrice) // no more than gas limit × max fee, which fits
+	view.GasUsed, view.Fee = &used, new(used*view.GasPrice) // at most gas limit × max fee, which fits
 	return view
 }
 
@@ -169,7 +169,7 @@ func effectivePrice(tx *types.SignedTransaction, header types.Header) api.Quanti
 	return api.Quantity(fees.Price(header.BaseFee, tx.MaxFeePerGas, tx.MaxPriorityFeePerGas))
 }
 
-// recipient is a transaction's to, and the contract that a deploy creates.
+// recipient returns a transaction's recipient, and the contract that a deploy creates.
 func recipient(tx *types.Transaction) (to types.Account, contract *types.ContractID) {
 	to, ok := tx.Recipient()
 	if !ok {
@@ -207,7 +207,7 @@ func status(receipt types.Receipt) api.Status {
 	return api.StatusFailed
 }
 
-// newLog renders a log: its first topic is the SHA-256 of its name.
+// newLog renders a log. Its first topic is the SHA-256 of its name.
 func newLog(log types.Log, height types.Height, index uint32) api.Log {
 	name := sha256.Sum256([]byte(log.Name))
 	topics := make([]api.Data, 0, 1+len(log.Topics))
@@ -290,7 +290,7 @@ func (h *transactionHandlers) getBlockTransactions(
 		return []api.Transaction{}, nil
 	}
 	if _, err := h.chain.Header(height); err != nil && !errors.Is(err, chain.ErrNotFound) {
-		return nil, err // no page of a block that is no longer kept looks like the end of the list
+		return nil, err // an empty page for a pruned block would look like the end of the list
 	}
 	positions := make([]chain.Position, 0, count)
 	for index := p.Page.From; index < p.Page.From+uint64(count) && index <= math.MaxUint32; index++ {

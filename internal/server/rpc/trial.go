@@ -8,32 +8,32 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// simulator executes what is not of a block.
+// simulator executes transactions and calls outside blocks.
 type simulator struct {
 	ledger     Ledger
 	engines    Engines
 	executions *executions
 	chainID    uint64
-	gas        types.Gas // execution gas of a call at most
+	gas        types.Gas // greatest execution gas of a call
 }
 
-// trial is an engine for a deploy that is simulated. Its code is run in an engine beside, because nobody has paid for
-// what the engine of other views keeps of it, on disk above all. The contracts that it calls are run in the engine of
-// other views.
+// trial is an engine for a simulated deploy. It runs the deploy's code in an engine of its own: nobody has paid for
+// caching that code, above all on disk, in the engine of views. It runs the contracts that the code calls in the engine
+// of views.
 type trial struct {
 	vm.Engine
 	beside vm.Engine
-	code   types.CodeHash // that is run beside
+	code   types.CodeHash // of the simulated deploy; runs in beside
 }
 
-// machine runs what is not of a block.
+// machine returns a machine for execution outside blocks.
 func (s *simulator) machine() exec.Machine {
 	machine := s.ledger.Machine()
 	machine.Engine = s.engines.Views
 	return machine
 }
 
-// machineFor is what simulates a transaction.
+// machineFor returns a machine for simulating a transaction.
 func (s *simulator) machineFor(tx types.Transaction) exec.Machine {
 	machine := s.machine()
 	if p, ok := tx.Payload.(types.Deploy); ok {

@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// viewProofHandlers prove what view calls read.
+// viewProofHandlers prove the state that view calls read.
 type viewProofHandlers struct {
 	*prover
 	views *viewHandlers
@@ -26,7 +26,7 @@ func (h *viewProofHandlers) methods(e *clientErrors) []method {
 	return []method{bind(e, api.GetViewProof, h.getViewProof).waiting().large()}
 }
 
-// recorder notes which keys of a state are read, within the limits of a view's proof.
+// recorder records the keys of a state that are read, within the limits of a view proof.
 type recorder struct {
 	state  state.Reader
 	keys   map[string]struct{}
@@ -50,7 +50,7 @@ func (r *recorder) Get(key []byte) ([]byte, error) {
 	return value, r.err
 }
 
-// sorted are the keys, ascending.
+// sorted returns the recorded keys in ascending order.
 func (r *recorder) sorted() [][]byte {
 	keys := make([][]byte, 0, len(r.keys))
 	for key := range r.keys {
@@ -60,14 +60,14 @@ func (r *recorder) sorted() [][]byte {
 	return keys
 }
 
-// viewed is a view call that was made: what its proof is of.
+// viewed is a completed view call with everything that its proof must cover.
 type viewed struct {
 	header types.SignedHeader
 	keys   [][]byte
 	codes  []types.CodeHash
 }
 
-// make makes a view call, and notes what it reads.
+// make makes a view call and records its reads.
 func (h *viewProofHandlers) make(ctx context.Context, p api.GetViewProofParams) (made viewed, err error) {
 	v, err := h.views.view(p.Block)
 	if err != nil {
@@ -90,7 +90,7 @@ func (h *viewProofHandlers) make(ctx context.Context, p api.GetViewProofParams) 
 	return made, err
 }
 
-// getViewProof makes the call in a turn of views, and the proof in one of proofs.
+// getViewProof makes the call in a turn of the lane of views, and the proof in a turn of the lane of proofs.
 func (h *viewProofHandlers) getViewProof(
 	ctx context.Context, p api.GetViewProofParams,
 ) (proof api.ViewProof, err error) {
@@ -135,8 +135,8 @@ func newViewValues(reads []tree.KeyValue) []api.ViewValue {
 	return values
 }
 
-// proveAll proves keys after a block, as [prover.prove] does one. If the next block comes in between, a read has to
-// undo that one.
+// proveAll proves keys after a block, as [prover.prove] proves one. If the next block arrives meanwhile, reading has to
+// undo it.
 func (p *prover) proveAll(ctx context.Context, h types.Height, keys [][]byte) (reads ledger.Reads, err error) {
 	lane := p.undoing
 	if p.chain.Head().Header.Height == h {

@@ -19,13 +19,13 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// maxExecutions bounds what executions that have begun take together: 16 MiB of memory, 18 MiB of stacks each. One
-// client may have half of them.
+// maxExecutions bounds the executions in progress, each of which takes 16 MiB of memory and 18 MiB of stacks. A client
+// may have half of them.
 const maxExecutions = 8
 
-// executions counts executions of contracts that are not of a block, and what became of them.
+// executions runs and counts executions of contracts outside blocks.
 type executions struct {
-	lane           *admission.Lane // of the requests that execute
+	lane           *admission.Lane // lane of the requests that execute
 	ended, stopped atomic.Uint64
 	took           atomic.Int64 // nanoseconds
 }
@@ -34,7 +34,8 @@ func newExecutions(s *admission.Scheduler) *executions {
 	return &executions{lane: s.Short().Kind(maxExecutions, maxExecutions/2)}
 }
 
-// run calls f, which executes for a request, with what tells it to end. It does not if that is so already.
+// run calls f, which executes contracts for a request, with a function that reports whether to stop. If the request
+// must stop already, run does not call f.
 func (e *executions) run(ctx context.Context, r *request.Request, f func(stop func() error)) error {
 	if err := r.Stop(ctx); err != nil {
 		return err
@@ -52,12 +53,12 @@ func (e *executions) run(ctx context.Context, r *request.Request, f func(stop fu
 	return nil
 }
 
-// Stats are the executions that are not of a block: of svc_viewCall, svc_batchViewCall, svc_call and svc_estimateGas.
+// Stats counts executions outside blocks, by svc_viewCall, svc_batchViewCall, svc_call and svc_estimateGas.
 type Stats struct {
-	Running int           // requests that execute now
-	Ended   uint64        // since the start, one for each run of an estimate
-	Stopped uint64        // of these, because their time was up or nobody waited
-	Took    time.Duration // all that ended together
+	Running int           // requests executing now
+	Ended   uint64        // executions since the start; each run of an estimate counts
+	Stopped uint64        // executions stopped because their time was up or nobody waited
+	Took    time.Duration // total time of ended executions
 }
 
 func (e *executions) stats() Stats {
@@ -66,7 +67,7 @@ func (e *executions) stats() Stats {
 	}
 }
 
-// viewHandlers make view calls.
+// viewHandlers implements view calls.
 type viewHandlers struct {
 	*liveness
 	*simulator
@@ -89,7 +90,7 @@ type viewer struct {
 	parameters types.Parameters
 }
 
-// view opens the state after a block for view calls. The caller closes it.
+// view opens the state after a block for view calls. The caller must close it.
 func (h *viewHandlers) view(block api.BlockRef) (*viewer, error) {
 	if err := h.live(block); err != nil {
 		return nil, err
@@ -112,7 +113,7 @@ func (h *viewHandlers) view(block api.BlockRef) (*viewer, error) {
 	return v, nil
 }
 
-// aboveHead tells a client of a block parameter above the head.
+// aboveHead converts a chain.ErrAboveHead into the client's error for a block parameter.
 func aboveHead(err error, head types.Height) error {
 	if errors.Is(err, chain.ErrAboveHead) {
 		return withData(api.ErrAboveHead, "param", "block", "max", head)
@@ -122,7 +123,7 @@ func aboveHead(err error, head types.Height) error {
 
 func (v *viewer) close() error { return v.state.Close() }
 
-// call makes one view call.
+// call makes a view call.
 func (v *viewer) call(ctx context.Context, contract types.ContractID, function string, args []byte) ([]byte, error) {
 	outcome, err := v.run(ctx, v.state, types.Call{Contract: contract, Function: function, Args: args})
 	switch {
@@ -135,8 +136,8 @@ func (v *viewer) call(ctx context.Context, contract types.ContractID, function s
 	}
 }
 
-// run executes a call in view context on the viewer's state as it is read by reads. The outcome is not
-// [exec.OutOfGas], as what a view may use is no rule of the chain.
+// run executes a call in view context; reads gives access to the viewer's state. The outcome is never [exec.OutOfGas]:
+// the gas limit of a view is not a rule of the chain, so exceeding it is an error.
 func (v *viewer) run(ctx context.Context, reads state.Reader, payload types.Call) (exec.Outcome, error) {
 	r := request.Of(ctx)
 	intrinsic := fees.IntrinsicGas(payload)
@@ -191,8 +192,8 @@ func (h *viewHandlers) batchViewCall(
 	return viewAll(ctx, v, p.Calls)
 }
 
-// viewAll makes view calls: in the turn that its caller has, and beside that in those that can begin now. What fails a
-// call is in its result; the error is of the node.
+// viewAll makes view calls in parallel: in the caller's turn, and in as many others as can begin at once. A call that
+// fails has its error in its result; the returned error is the node's.
 func viewAll(ctx context.Context, v *viewer, calls []api.ViewCallItem) ([]api.ViewResult, error) {
 	results, faults := make([]api.ViewResult, len(calls)), make([]error, len(calls))
 	var next atomic.Int64
