@@ -7,8 +7,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/transcript"
 )
 
-// Bits is how many bits a proof says that it has, without a look at whether it holds: the least of its segments. It
-// returns an error that wraps ErrProof for what is no proof.
+// Bits returns the number of bits that a proof claims, the minimum over its segments, without verifying the proof. It
+// returns an error that wraps ErrProof if proof cannot be decoded.
 func Bits(proof []byte) (int, error) {
 	segments, err := decodeProof(proof)
 	if err != nil {

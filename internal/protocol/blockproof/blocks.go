@@ -2,15 +2,14 @@ package blockproof
 
 import "github.com/cairn-chain/cairn/internal/proof/field"
 
-// blockRows is the number of rows that the table's permutations are computed for at a time: few enough for the block's
-// values to stay in the processor's cache.
+// blockRows is the number of rows whose permutations are computed at a time: few enough for the block's values to stay
+// in the processor's cache.
 const blockRows = 256
 
-// partials is how many partial rounds there are.
+// partials is the number of partial rounds.
 const partials = firstEnding - firstPartial
 
-// form is an affine form of what a linear layer begins with: the state's lanes, the s-boxes of the partial rounds, and
-// 1.
+// form is an affine form in the inputs of a linear layer: the state's lanes, the s-boxes of the partial rounds, and 1.
 type form [width + partials + 1]field.Element
 
 // affine is the arithmetic of forms.
@@ -42,12 +41,12 @@ func (affine) offset(x form, k field.Element) form {
 	return x
 }
 
-// forms are those of the permutation's linear layers.
+// forms holds the forms of the permutation's linear layers. Each comment ends with the inputs of the forms.
 var forms = func() (f struct {
-	matrix  []formGroup     // of the lanes
-	lanes   []formGroup     // what the s-boxes of partial rounds take, of the state before them and of the groups' before
-	within  []field.Weights // of each s-box, in the lanes of its own group
-	partial []formGroup     // the state after the partial rounds, of that before them and of the s-boxes
+	matrix  []formGroup     // the matrix, in the lanes
+	lanes   []formGroup     // s-box inputs of the partial rounds, in the state before them and earlier s-boxes
+	within  []field.Weights // weight of each s-box in the lanes of its own group
+	partial []formGroup     // state after the partial rounds, in the state before them and the s-boxes
 }) {
 	var identity [width]form
 	for i := range identity {
@@ -72,13 +71,13 @@ var forms = func() (f struct {
 	return f
 }()
 
-// formGroup is as many forms as are computed at once.
+// formGroup is a group of forms that are computed at once.
 type formGroup struct {
-	weights   field.Weights // of each of what they are forms of
+	weights   field.Weights // for each input of the forms
 	constants [field.Degree]field.Element
 }
 
-// newFormGroup is of at most field.Degree forms, in n of what they are forms of, from the first on.
+// newFormGroup returns a group of at most field.Degree forms, restricted to n inputs from first on.
 func newFormGroup(forms []form, first, n int) (g formGroup) {
 	weights := make([]field.Ext, n)
 	for k := range weights {
@@ -95,7 +94,7 @@ func newFormGroup(forms []form, first, n int) (g formGroup) {
 	return g
 }
 
-// formGroups is all of the forms, in the first n of what they are forms of.
+// formGroups returns groups of all the forms, restricted to the first n inputs.
 func formGroups(forms []form, n int) (all []formGroup) {
 	for len(forms) > 0 {
 		now := min(field.Degree, len(forms))
@@ -104,19 +103,19 @@ func formGroups(forms []form, n int) (all []formGroup) {
 	return all
 }
 
-// blocks computes permutations of blocks of rows of a table.
+// blocks computes permutations for blocks of rows of a table.
 type blocks struct {
-	columns   []field.Vector // of the permutation, in order
-	low, high int            // the rows
-	made      int            // columns so far
+	columns   []field.Vector // columns of the permutation, in order
+	low, high int            // range of rows
+	made      int            // number of columns computed so far
 
-	// Room for vectors of the block:
+	// Buffers for vectors of the block:
 	boxes, state, lanes, unused []field.Vector
 	zeros, spare                field.Vector
-	all                         []field.Vector // these
+	all                         []field.Vector // all buffers
 }
 
-// newBlocks is of the permutation's columns.
+// newBlocks returns blocks for the permutation's columns.
 func newBlocks(columns []field.Vector) *blocks {
 	const n = 2*width + 2*field.Degree + 2
 	b, room := &blocks{columns: columns, all: make([]field.Vector, n)}, make(field.Vector, n*blockRows)
@@ -126,7 +125,7 @@ func newBlocks(columns []field.Vector) *blocks {
 	return b
 }
 
-// next turns to the rows low to high, at most blockRows.
+// next moves to the rows low to high, at most blockRows.
 func (b *blocks) next(low, high int) {
 	b.low, b.high, b.made = low, high, 0
 	for i := range b.all {
@@ -152,7 +151,7 @@ func (b *blocks) take(n int) []field.Vector {
 	return v
 }
 
-// sum sets dst to the first of the forms of sources.
+// sum sets dst to the first len(dst) forms of sources.
 func (b *blocks) sum(dst []field.Vector, all []formGroup, sources []field.Vector) {
 	for i := range all {
 		n := min(field.Degree, len(dst))
@@ -168,7 +167,7 @@ func (b *blocks) sum(dst []field.Vector, all []formGroup, sources []field.Vector
 
 // add adds to dst the sources, each times its weights.
 func (b *blocks) add(dst []field.Vector, weights field.Weights, sources []field.Vector) {
-	to := field.Planar(b.unused) // for sums that are none
+	to := field.Planar(b.unused) // receives sums that are not needed
 	copy(to[:], dst)
 	field.Combine(&to, sources, weights)
 }
@@ -179,7 +178,7 @@ func (b *blocks) cube(dst, x field.Vector) {
 	dst.Mul(b.spare, x)
 }
 
-// fullRound sets dst to the first lanes of what the round makes of x.
+// fullRound sets dst to the first lanes of the result of a full round on x.
 func (b *blocks) fullRound(round int, dst, x []field.Vector) {
 	for i, box := range b.boxes {
 		field.AddScalar(box, x[i], roundConstant(round, i))
@@ -188,7 +187,7 @@ func (b *blocks) fullRound(round int, dst, x []field.Vector) {
 	b.sum(dst, forms.matrix, b.boxes)
 }
 
-// partialRounds sets b.state to what the partial rounds make of x.
+// partialRounds sets b.state to the result of the partial rounds on x.
 func (b *blocks) partialRounds(x []field.Vector) {
 	known := append(make([]field.Vector, 0, width+partials), x...)
 	for first := 0; first < partials; first += field.Degree {

@@ -9,19 +9,19 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Bundle is a block's proof with what it is about: whoever trusts the header's block hash needs nothing else.
+// Bundle is a block's proof with its statement. A verifier who trusts the header's block hash needs nothing else.
 type Bundle struct {
-	Parent   types.SignedHeader // of height 0 with a signature of zeros: genesis
+	Parent   types.SignedHeader // genesis if its height is 0 and its signature is zero
 	Header   types.SignedHeader
 	Accesses []types.Access
 	Proof    []byte
 }
 
-// MaxBundleBytes bounds an encoded bundle.
+// MaxBundleBytes bounds the size of an encoded bundle.
 const MaxBundleBytes = 1 << 30
 
-// MostBundleBytes bounds the bundle of a block that used so much gas. An entry bounds 2·248 + 1 rows and has two other
-// leaves at most, and all segments but the last have 2^17 rows at least.
+// MostBundleBytes bounds the size of the bundle of a block that used gasUsed. An entry takes at most 2·248 + 1 rows and
+// has at most two other leaves, and every segment except the last has at least 2^17 rows.
 func MostBundleBytes(gasUsed types.Gas) int64 {
 	entries := int64(params.MostAccesses(gasUsed))
 	segments := 1 + entries*(2*pathBits+1)>>stark.MaxQuickLogRows
@@ -30,7 +30,7 @@ func MostBundleBytes(gasUsed types.Gas) int64 {
 	return min(MaxBundleBytes, 2*types.SignedHeaderBytes+int64(params.MostListBytes(gasUsed))+8+proof)
 }
 
-// Encode is bincode(Bundle).
+// Encode returns bincode(Bundle).
 func (b Bundle) Encode() []byte {
 	e := codec.NewEncoder(2*types.SignedHeaderBytes + types.AccessesBytes(b.Accesses) + 8 + len(b.Proof))
 	e.Fixed(b.Parent.Encode())
@@ -40,8 +40,8 @@ func (b Bundle) Encode() []byte {
 	return e.Data()
 }
 
-// DecodeBundle decodes what [Bundle.Encode] gives. The list is bounded by the gas that the bundle's header says was
-// used. Byte fields alias b.
+// DecodeBundle decodes the output of [Bundle.Encode]. The gas used in the bundle's header bounds the access list. Byte
+// fields alias b.
 func DecodeBundle(b []byte) (Bundle, error) {
 	d, err := newBundleDecoder(b)
 	if err != nil {
@@ -50,8 +50,8 @@ func DecodeBundle(b []byte) (Bundle, error) {
 	return d.finish(d.bundle.Header.Header.GasUsed)
 }
 
-// DecodeBundleOf is [DecodeBundle] for a block that is known: its gas bounds the list, and the bundle's headers count
-// for nothing.
+// DecodeBundleOf is [DecodeBundle] for a known block. The gas used in header bounds the access list; the headers in the
+// bundle are ignored.
 func DecodeBundleOf(b []byte, parent, header types.SignedHeader) (Bundle, error) {
 	d, err := newBundleDecoder(b)
 	if err != nil {
@@ -61,7 +61,8 @@ func DecodeBundleOf(b []byte, parent, header types.SignedHeader) (Bundle, error)
 	return d.finish(header.Header.GasUsed)
 }
 
-// ProofIn is the proof in an encoded bundle, which it aliases. Headers are decoded, of the list the lengths are judged.
+// ProofIn returns the proof in an encoded bundle; it aliases b. The headers are decoded, but only the lengths in the
+// access list are checked.
 func ProofIn(b []byte) ([]byte, error) {
 	d, err := newBundleDecoder(b)
 	if err != nil {
@@ -72,7 +73,7 @@ func ProofIn(b []byte) ([]byte, error) {
 	return proof, d.end()
 }
 
-// bundleDecoder has decoded a bundle's headers.
+// bundleDecoder is a decoder that has decoded a bundle's headers.
 type bundleDecoder struct {
 	*codec.Decoder
 	bundle Bundle
@@ -96,7 +97,7 @@ func newBundleDecoder(b []byte) (d *bundleDecoder, err error) {
 	return d, nil
 }
 
-// finish decodes the rest of the bundle of a block that used so much gas.
+// finish decodes the rest of the bundle of a block that used gasUsed.
 func (d *bundleDecoder) finish(gasUsed types.Gas) (Bundle, error) {
 	d.bundle.Accesses = types.ReadAccesses(d.Decoder, params.MostAccesses(gasUsed), params.MostListBytes(gasUsed))
 	d.bundle.Proof = d.Bytes(MaxBundleBytes)
@@ -113,9 +114,10 @@ func (d *bundleDecoder) end() error {
 	return nil
 }
 
-// Verify checks the bundle, with a proof of at least so many bits. The headers must be signed by their producers and
-// follow each other, the accesses' writes must be the header's, and the proof must hold. It returns the bits proven,
-// and errors as [VerifyProof] does. That the header is the chain's is for the caller to know.
+// Verify checks the bundle, with a proof of at least the given number of bits. The headers must be signed by their
+// producers and follow each other, the writes among the accesses must match the header, and the proof must hold. Verify
+// returns the number of bits proven, and errors as [VerifyProof] does. The caller must check that the header belongs to
+// the chain.
 func (b *Bundle) Verify(bits int, parallel Parallel) (int, error) {
 	genesis := b.Parent.Header.Height == 0 && b.Parent.Signature == types.Signature{}
 	if !genesis && !b.Parent.VerifySignature() || !b.Header.VerifySignature() {

@@ -5,33 +5,33 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/field"
 )
 
-// pathElements is the number of elements in a path, pathBits of bits, elementBits of bits in an element.
+// Sizes of a path: its elements, the bits in an element, and its bits.
 const (
 	pathElements = digestSize
 	elementBits  = 31
 	pathBits     = pathElements * elementBits
 )
 
-// The columns, each a row's. A row puts together the two halves, left and right, of a position in the tree. A position
-// that the segment does not change has one row, a same row. A position that it changes has two: before the segment (the
-// changed row) and after it (the next row). Level, prefix and step are those of the position, on its first row.
+// Columns of the table. A row combines the two halves, left and right, of a position in the tree. A position that the
+// segment does not change has one row, a same row. A position that it changes has two: the state before the segment
+// (the changed row) and after it (the next row). Level, prefix and step describe the position, on its first row.
 const (
 	colChanged = 0                        // 1 on a changed row
 	colSame    = 1                        // 1 on a same row
 	colLevel   = 2                        // depth of the position
-	colPrefix  = 3                        // where it is: a path with zeros in the bits from level on
-	colStep    = colPrefix + pathElements // the path whose only 1 is the bit at level
-	colEmpty   = colStep + pathElements   // of left and right: 1 if it is empty
-	colLeaf    = colEmpty + 2             // of left and right: 1 if it is a leaf
-	// of left and right: 1 if it is a position of its own, with rows or on the public side
+	colPrefix  = 3                        // depth of the position
+	colStep    = colPrefix + pathElements // the position's prefix: a path with zeros in the bits from level on
+	colEmpty   = colStep + pathElements   // left and right: 1 if empty
+	colLeaf    = colEmpty + 2             // left and right: 1 if a leaf
+	// left and right: 1 if it is a position of its own, with rows or on the public side
 	colOpen    = colLeaf + 2
-	colKept    = colOpen + 2            // of left and right, on a changed row: 1 if it is neither open nor empty
-	colTurn    = colKept + 2            // 0 where right must not be open
+	colKept    = colOpen + 2            // left and right, on a changed row: 1 if neither open nor empty
+	colTurn    = colKept + 2            // 0 if right must not be open
 	colIsEmpty = colTurn + 1            // 1 if both are empty
 	colIsLeaf  = colIsEmpty + 1         // 1 if one is empty and the other a leaf
-	colDigest  = colIsLeaf + 1          // of the two together
-	colInput   = colDigest + digestSize // of the permutation: left ‖ right
-	colPermute = colInput + width       // as permute makes them
+	colDigest  = colIsLeaf + 1          // digest of both halves together
+	colInput   = colDigest + digestSize // input of the permutation: left ‖ right
+	colPermute = colInput + width       // columns of the permutation, in the order of permute
 	columns    = colPermute + permutationColumns
 )
 
@@ -42,20 +42,20 @@ const (
 	stepArity     = 1 + pathElements
 )
 
-// circuit is S1's, with its buses.
+// circuit is the circuit of statement S1; positions and steps are its buses.
 var circuit, positions, steps = newCircuit()
 
-// Circuit is the circuit of statement S1. Its public inputs are the state root before and after the segment, eight
-// elements each.
+// Circuit returns the circuit of statement S1. Its public inputs are the state roots before and after the segment,
+// eight elements each.
 func Circuit() *air.Circuit { return circuit }
 
-// half is one of the two subtrees that a row puts together.
+// half is one of the two subtrees that a row combines.
 type half struct {
 	empty, leaf, open, kept air.Expr
 	digest                  []air.Expr
 }
 
-// row is the columns of a row, as expressions.
+// row holds the columns of a row as expressions.
 type row struct {
 	b                      *air.Builder
 	changed, same          air.Expr
@@ -64,8 +64,8 @@ type row struct {
 	halves                 [2]half
 	turn, isEmpty, isLeaf  air.Expr
 	digest                 []air.Expr
-	hashed                 []air.Expr // first half of the permutation's result
-	before, after          []air.Expr // public: the roots
+	hashed                 []air.Expr // first half of the permutation's output
+	before, after          []air.Expr // public inputs: the roots
 	positionsBus, stepsBus air.Bus
 }
 
@@ -99,13 +99,13 @@ func newRow(b *air.Builder) *row {
 	return r
 }
 
-// side names the halves.
+// side holds the names of the halves.
 var side = [2]string{"left", "right"}
 
 func (r *row) bit(name string, e air.Expr) { r.b.Constrain(name+" is a bit", e.Mul(e.Not())) }
 
-// constrainKinds says what two halves are together. They are nothing if both are empty. They are a leaf, with its
-// digest, if one is empty and the other a leaf. Else they are a node, with the hash of both.
+// constrainKinds constrains the combination of two halves. It is empty if both are empty. It is a leaf, with the leaf's
+// digest, if one is empty and the other is a leaf. Otherwise it is a node, whose digest is the hash of both.
 func (r *row) constrainKinds() {
 	left, right := &r.halves[0], &r.halves[1]
 	for s, h := range r.halves {
@@ -123,9 +123,9 @@ func (r *row) constrainKinds() {
 	}
 }
 
-// constrainPlace says that a row with an open right half has, in the element of the path that its level lies in, not
-// the prefix p − 1. Then no prefix ever passes p − 1, which has zeros in its last 24 bits. The next 1 among them would
-// make an element of p or more, which as a field element is another path's.
+// constrainPlace requires that in a row with an open right half the prefix is not p − 1 in the path element that
+// contains the level. Then no prefix ever exceeds p − 1, whose last 24 bits are zeros: the next 1 among them would make
+// an element of p or more, which as a field element belongs to another path.
 func (r *row) constrainPlace() {
 	right := &r.halves[1]
 	sum := r.b.Const(field.Element{})
@@ -135,8 +135,8 @@ func (r *row) constrainPlace() {
 	r.b.Constrain("canonical path", right.open.Sub(r.turn.Mul(sum)))
 }
 
-// constrainClosed says what holds of a half that is not open: no access lies in it, so it is the same before and
-// after. It may not pass for a leaf; unless it is empty, it counts as a node.
+// constrainClosed constrains a half that is not open: no access is in it, so it is the same before and after. It must
+// not count as a leaf; unless it is empty, it counts as a node.
 func (r *row) constrainClosed() {
 	position := r.changed.Add(r.same)
 	for s, h := range r.halves {
@@ -153,9 +153,10 @@ func (r *row) constrainClosed() {
 			)
 		}
 		r.b.Constrain(name+" kept", changedClosed.Mul(h.empty.Not()).Sub(h.kept))
-		// A node stays where it is when the other half is emptied, a leaf moves up: which of them it is must be shown.
+		// When the other half is emptied, a node stays in place but a leaf moves up, so the half must be opened.
 		r.b.Constrain(name+" kept: the other is not emptied", h.kept.Mul(other.empty.Not()).Mul(other.empty.Next()))
-		// The next row's prefix (for left) or step (for right) has no other use: it shows that the digest is not zero.
+		// The next row's prefix (for left) or step (for right) is otherwise unused: it shows that the digest is not
+		// zero.
 		witness := [2][]air.Expr{r.prefix, r.step}[s]
 		product := r.b.Const(field.Element{})
 		for i := range h.digest {
@@ -165,7 +166,7 @@ func (r *row) constrainClosed() {
 	}
 }
 
-// constrainRoot says that the first row is the root's.
+// constrainRoot requires that the first row belongs to the root.
 func (r *row) constrainRoot() {
 	first := r.b.First()
 	r.bit("changed", r.changed)
@@ -183,8 +184,8 @@ func (r *row) constrainRoot() {
 	}
 }
 
-// interact says that each position except the root is received from the row above it. Each open half is sent to where
-// it belongs: to its own rows or to the public side. A position's step is looked up by its level.
+// interact requires that each position except the root is received from the row above it. Each open half is sent to its
+// destination: its own rows or the public side. A position's step is looked up by its level.
 func (r *row) interact() {
 	below := r.b.First().Not()
 	next := func(e air.Expr) air.Expr { return e.Next() }
@@ -207,7 +208,8 @@ func (r *row) interact() {
 	r.stepsBus.Send(r.changed.Add(r.same), append([]air.Expr{r.level}, r.step...)...)
 }
 
-// positionTuple is the tuple of a position, whose columns after the segment are those before it as after gives them.
+// positionTuple returns the tuple of a position. Function after maps a column before the segment to the column after
+// it.
 func positionTuple(
 	level air.Expr, prefix []air.Expr, empty, leaf air.Expr, digest []air.Expr, after func(air.Expr) air.Expr,
 ) []air.Expr {

@@ -10,30 +10,31 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ErrAccesses is returned for an access list that is none: keys do not ascend, or two have one path.
+// ErrAccesses is returned for an invalid access list: keys do not ascend, or two keys have the same path.
 var ErrAccesses = errors.New("blockproof: not an access list")
 
-// Parallel calls f(0) to f(n−1), each once, in any order, on any goroutines, and returns when all have returned.
+// Parallel calls f(0) to f(n−1), each once, in any order and on any goroutines, and returns when all have returned.
 type Parallel = func(n int, f func(i int))
 
-// entry is an access as the tree sees it.
+// entry is an access in the form that the tree uses.
 type entry struct {
 	path   poseidon.Digest
-	leaves [2]poseidon.Digest  // before and after; zero for no value
-	hashes *[2]poseidon.Digest // of the values before and after, meaningless for no value; a verifier keeps none
+	leaves [2]poseidon.Digest  // leaf digests before and after; zero if there is no value
+	hashes *[2]poseidon.Digest // value hashes before and after, meaningless if there is no value; a verifier keeps none
 }
 
 func (e *entry) changed() bool { return e.leaves[0] != e.leaves[1] }
 
 const (
-	// accessesPerPiece is how many accesses are hashed at a time, and at least in one call through Parallel.
+	// accessesPerPiece is the number of accesses that are hashed at a time, and the minimum per call through Parallel.
 	accessesPerPiece = 256
-	// mostCalls is how many calls through Parallel there are at most: each takes memory, for all of its pieces.
+	// mostCalls is the maximum number of calls through Parallel: each takes memory, which it reuses for all of its
+	// pieces.
 	mostCalls = 256
 )
 
-// newEntries hashes accesses and sorts them by path; a prover keeps the values' hashes. It returns an error that wraps
-// ErrAccesses for keys that do not ascend or have one path.
+// newEntries hashes accesses and sorts them by path; a prover keeps the value hashes. It returns an error that wraps
+// ErrAccesses if keys do not ascend or two keys have the same path.
 func newEntries(accesses []types.Access, keepHashes bool, parallel Parallel) ([]entry, error) {
 	for i := range accesses {
 		if i > 0 && string(accesses[i-1].Key) >= string(accesses[i].Key) {
@@ -64,12 +65,12 @@ func newEntries(accesses []types.Access, keepHashes bool, parallel Parallel) ([]
 	return entries, nil
 }
 
-// hasher hashes a piece of a list after the other, in the same memory.
+// hasher hashes pieces of a list one after the other, reusing its memory.
 type hasher struct {
 	keys, values [][]byte
-	hashes       []poseidon.Digest    // of values, then leaves
-	pairs        [][2]poseidon.Digest // of leaves: path and value hash
-	leaves       []*poseidon.Digest   // where they go
+	hashes       []poseidon.Digest    // value hashes, then leaf digests
+	pairs        [][2]poseidon.Digest // preimages of leaf digests: path and value hash
+	leaves       []*poseidon.Digest   // destinations of the leaf digests
 }
 
 func (h *hasher) hash(entries []entry, accesses []types.Access) {
@@ -107,7 +108,7 @@ func (h *hasher) hash(entries []entry, accesses []types.Access) {
 	}
 }
 
-// add takes the next of the values' hashes for the value before an access, 0, or after it, 1.
+// add takes the next value hash, for the value before an access (version 0) or after it (version 1).
 func (h *hasher) add(e *entry, version int) {
 	hash := h.hashes[len(h.pairs)]
 	if e.hashes != nil {
@@ -117,7 +118,8 @@ func (h *hasher) add(e *entry, version int) {
 	h.leaves = append(h.leaves, &e.leaves[version])
 }
 
-// toHash is an access' value before, 0, or after, 1, if that is another; empty for absence.
+// toHash returns the value of an access before it (version 0), or after it (version 1) if it differs; empty for
+// absence.
 func toHash(a *types.Access, version int) []byte {
 	switch {
 	case version == 0:
@@ -128,15 +130,15 @@ func toHash(a *types.Access, version int) []byte {
 	return nil
 }
 
-// comparePaths orders paths by their bits: −1, 0 or 1.
+// comparePaths compares paths by their bits: −1, 0 or 1.
 func comparePaths(a, b *poseidon.Digest) int { return slices.Compare(a[:], b[:]) }
 
-// bit is bit i of a path, the most significant of the first element first.
+// bit returns bit i of a path, from the most significant bit of the first element on.
 func bit(path *poseidon.Digest, i int) int {
 	return int(path[i/elementBits]>>(elementBits-1-i%elementBits)) & 1
 }
 
-// prefix is path with zeros in the bits from level on.
+// prefix returns path with zeros in the bits from level on.
 func prefix(path *poseidon.Digest, level int) (p poseidon.Digest) {
 	full := level / elementBits
 	copy(p[:full], path[:full])
@@ -146,7 +148,7 @@ func prefix(path *poseidon.Digest, level int) (p poseidon.Digest) {
 	return p
 }
 
-// step is the path whose only 1 is the bit at level, below pathBits.
+// step returns the path whose only 1 is the bit at level, which is below pathBits.
 func step(level int) (p poseidon.Digest) {
 	p[level/elementBits] = 1 << (elementBits - 1 - level%elementBits)
 	return p

@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 )
 
-// linear is what the linear layers of the permutation are computed in.
+// linear is an arithmetic for the linear layers of the permutation.
 type linear[T any] interface {
 	add(x, y T) T
 	sub(x, y T) T
@@ -16,12 +16,12 @@ type linear[T any] interface {
 	offset(x T, k field.Element) T
 }
 
-// arithmetic is what the permutation is computed in: expressions of the circuit, or elements. What fills the table
-// takes its linear forms from the same code (forms).
+// arithmetic is an arithmetic for the whole permutation: expressions of the circuit, or elements. The code that fills
+// the table derives its linear forms from the same code (see forms).
 type arithmetic[T any] interface {
 	linear[T]
 	mul(x, y T) T
-	column(value T) T // takes value as the next column
+	column(value T) T // adds value as the next column
 }
 
 const (
@@ -31,12 +31,12 @@ const (
 	firstEnding  = 24 // index of the first full round after the partial ones
 	rounds       = 28
 
-	// permutationColumns are the states after each full round but the last, lane 0 after the s-box of each partial
+	// permutationColumns counts the states after each full round but the last, lane 0 after the s-box of each partial
 	// round, and the first eight lanes of the result.
 	permutationColumns = 7*width + firstEnding - firstPartial + digestSize
 )
 
-// permute takes the state x through the permutation of package poseidon and returns the result's first eight lanes,
+// permute applies the permutation of package poseidon to the state x and returns the first eight lanes of the result,
 // which are columns. Every column's value has degree 3 in the columns before it.
 func permute[T any](a arithmetic[T], x [width]T) (out [digestSize]T) {
 	for r := range firstPartial {
@@ -80,9 +80,9 @@ func matrix[T any](a linear[T], x [width]T) [width]T {
 
 func cube[T any](a arithmetic[T], x T) T { return a.mul(a.mul(x, x), x) }
 
-// partialRounds does the partial rounds in the basis where the circulant matrix is diagonal. There a change of lane 0
-// is the same change of every coordinate, and lane 0 is a sixteenth of their sum. What the constants add is known
-// beforehand and kept apart.
+// partialRounds applies the partial rounds in the basis in which the circulant matrix is diagonal. In it, a change of
+// lane 0 is the same change of every coordinate, and lane 0 is a sixteenth of the coordinates' sum. The contributions
+// of the constants are known beforehand and tracked separately.
 func partialRounds[T any](a linear[T], x [width]T, sbox func(lane T) T) [width]T {
 	y := toEigenbasis(a, x)
 	var known [width]field.Element
@@ -115,7 +115,7 @@ func partialRounds[T any](a linear[T], x [width]T, sbox func(lane T) T) [width]T
 }
 
 // eigen describes the matrix M[i][j] = r[(j − i) mod 16]: coordinate k of x is Σ x_j·w^(−jk), with w a 16th root of
-// unity, and M multiplies it by Σ r_m·w^(mk). Coordinates stand in bit-reversed order.
+// unity, and M multiplies it by Σ r_m·w^(mk). Coordinates are in bit-reversed order.
 var eigen = func() (e struct {
 	roots, inverse [width]field.Element // powers of w and of 1/w
 	values, scaled [width]field.Element // eigenvalues, and a sixteenth of them
@@ -157,7 +157,7 @@ func toEigenbasis[T any](a linear[T], x [width]T) [width]T {
 	return x
 }
 
-// fromEigenbasis undoes toEigenbasis, but for a factor of 16.
+// fromEigenbasis is the inverse of toEigenbasis times 16.
 func fromEigenbasis[T any](a linear[T], x [width]T) [width]T {
 	for half := 1; half < width; half *= 2 {
 		for i := range x {
@@ -181,7 +181,7 @@ func (e elements) scale(x, k field.Element) field.Element  { return e.mul(x, k) 
 func (e elements) offset(x, k field.Element) field.Element { return e.add(x, k) }
 func (elements) column(value field.Element) field.Element  { return value }
 
-// expressions is the arithmetic of a circuit: a column is a new one, constrained to the value.
+// expressions is the arithmetic of a circuit: column adds a new column that is constrained to the value.
 type expressions struct {
 	b    *air.Builder
 	made *int

@@ -9,28 +9,28 @@ import (
 // position is a position of the tree. Each access has one of its own, with nothing else below it. Blocks have millions.
 type position struct {
 	now       subtree
-	low, high int32    // the entries below it
-	halves    [2]int32 // positions; both 0: it is a leaf, empty, opaque or closed
-	site      int32    // of a leaf or node that has no entries below it; 0: none
-	next      int32    // in trie.next, where a change is going on; 0: nothing changes there
+	low, high int32    // entries below it
+	halves    [2]int32 // positions; both 0 if it is a leaf, empty, opaque or closed
+	site      int32    // index of the site of a leaf or node without entries below it; 0 for none
+	next      int32    // index in trie.next if the change in progress affects it; 0 otherwise
 	level     uint8
-	closed    bool // a unit whose positions below are not there
+	closed    bool // a unit without the positions below it
 }
 
 func (p *position) hasHalves() bool { return p.halves != [2]int32{} }
 
-// site is where a leaf is that no access has the path of, or a path that leads to a node.
+// site is the path of a leaf whose path no access has, or a path that leads to a node.
 type site struct {
 	path, valueHash poseidon.Digest
 }
 
-// positionsPerChunk is how many positions are allocated at a time.
+// positionsPerChunk is the number of positions that are allocated at a time.
 const positionsPerChunk = 1 << 9
 
 // slab holds positions and sites. Positions keep their addresses until it is emptied.
 type slab struct {
 	chunks [][]position
-	size   int // of positions
+	size   int // number of positions
 	sites  []site
 }
 
@@ -46,20 +46,20 @@ func (s *slab) add(p position) int32 {
 	return i
 }
 
-// empty keeps the memory.
+// empty removes all positions and sites but keeps the memory.
 func (s *slab) empty() { s.size, s.sites = 0, s.sites[:0] }
 
 // inUnits marks the index of a position or site below a unit.
 const inUnits = 1 << 30
 
-// unit is a position with few entries below it, above which there are more. All below it can be made again from the
-// witness, so it is there while a segment needs it, and closed to make room for others.
+// unit is a maximal position with few entries below it. The positions below it can be read again from the witness, so
+// they are present only while a segment needs them: the unit is closed to make room for others.
 type unit struct {
 	position int32
-	read     func() // makes it and what is below it
+	read     func() // reads the position and those below it
 }
 
-// at is position i. Its address stays the same, that of a position below a unit until the unit is closed.
+// at returns position i. Its address is stable; for a position below a unit, until the unit is closed.
 func (t *trie) at(i int32) *position {
 	if i&inUnits != 0 {
 		return t.opened.at(i &^ inUnits)
@@ -74,7 +74,8 @@ func (t *trie) siteOf(p *position) *site {
 	return &t.kept.sites[p.site]
 }
 
-// add adds a position with the given entries below it; the first that is read of a unit is its own.
+// add adds a position with the given entries below it. The first position that is read for a unit replaces the unit's
+// own.
 func (t *trie) add(level, low, high int) int32 {
 	p, own := position{level: uint8(level), low: int32(low), high: int32(high)}, t.own
 	switch {
@@ -87,7 +88,7 @@ func (t *trie) add(level, low, high int) int32 {
 	return own
 }
 
-// addSite notes where a position without entries is.
+// addSite records the site of a position without entries.
 func (t *trie) addSite(p int32, s site) {
 	in, mark := &t.kept, int32(0)
 	if t.inUnit {
@@ -97,7 +98,7 @@ func (t *trie) addSite(p int32, s site) {
 	in.sites = append(in.sites, s)
 }
 
-// setHalves gives a position halves.
+// setHalves sets the halves of a position.
 func (t *trie) setHalves(i int32, halves [2]int32) {
 	p, unhashed := t.at(i), &t.unhashed
 	p.halves = halves
@@ -107,12 +108,12 @@ func (t *trie) setHalves(i int32, halves [2]int32) {
 	unhashed.nodes[p.level] = append(unhashed.nodes[p.level], i)
 }
 
-// isUnit reports whether a position that is read now, with these entries below it, becomes a unit.
+// isUnit reports whether the position being read, with these entries below it, becomes a unit.
 func (t *trie) isUnit(low, high int) bool {
 	return !t.inUnit && low < high && high-low <= t.most.unit
 }
 
-// newUnit makes the position at level with these entries below it a unit; read reads it.
+// newUnit adds a unit at level with these entries below it. read reads the unit.
 func (t *trie) newUnit(level, low, high int, read func()) int32 {
 	if t.err != nil {
 		return 0
@@ -128,14 +129,14 @@ func (t *trie) newUnit(level, low, high int, read func()) int32 {
 	return i
 }
 
-// read reads a unit; what it makes is still to be hashed.
+// read reads a unit. The caller must hash the positions afterwards.
 func (t *trie) read(u *unit) {
 	t.inUnit, t.own = true, u.position
 	u.read()
 	t.inUnit, t.own = false, 0
 }
 
-// open makes what is below the units that have some of the entries low to high.
+// open reads the positions below the units that contain any of the entries low to high.
 func (t *trie) open(low, high int) {
 	first := sort.Search(len(t.units), func(i int) bool { return int(t.at(t.units[i].position).high) > low })
 	for i := first; i < len(t.units) && int(t.at(t.units[i].position).low) < high; i++ {
@@ -155,13 +156,13 @@ func (t *trie) close() {
 	t.opened.empty()
 }
 
-// unhashed are positions that stand where the hashes are still to be computed.
+// unhashed holds the positions whose digests are not computed yet.
 type unhashed struct {
-	leaves []int32               // of sites
+	leaves []int32               // positions with sites
 	nodes  [pathBits + 1][]int32 // positions with halves, by level
 }
 
-// hash computes what stands at positions now.
+// hash computes the current subtrees of positions.
 func (t *trie) hash(u *unhashed) {
 	t.inPieces(u.leaves, t.hashLeaves)
 	u.leaves = u.leaves[:0]

@@ -11,37 +11,37 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ErrProof is returned for a proof that does not hold, or is none.
+// ErrProof is returned for a proof that does not hold or cannot be decoded.
 var ErrProof = errors.New("blockproof: the proof does not hold")
 
-// ErrWeak is returned, as an ErrProof, for a proof of fewer bits than asked for: it may hold for what it is.
+// ErrWeak is returned, wrapped with ErrProof, for a proof of fewer bits than required. The proof itself may hold.
 var ErrWeak = verifier.ErrLevel
 
 // version is the first byte of a proof.
 const version = 1
 
-// Limits of decoding: what no honest proof passes. There are at most 2^24 accesses, and each adds at most 2·248 + 1 to
-// a segment's rowBounds. So each segment of 2^17 rows or more has at least 262, except the last.
+// Limits of decoding, which no honest proof exceeds. There are at most 2^24 accesses, and each adds at most 2·248 + 1
+// to a segment's rowBounds. So each segment of 2^17 rows or more has at least 262 accesses, except the last segment.
 const (
 	maxSegments     = 1 << 16
 	maxEntries      = 1 << maxLogRows
 	maxOthers       = 1 << maxLogRows
-	maxPositions    = 1<<maxLogRows + 1 // of entries and other leaves: a row has two halves, and one of all is the root's
+	maxPositions    = 1<<maxLogRows + 1 // entries and other leaves: a row has two halves; all but the root are halves
 	bytesPerOther   = 1 + 32 + 32
-	othersPerEntry  = 2 // on the way to an entry one is shown at most, and beside the first and the last another
+	othersPerEntry  = 2 // at most one is shown on the way to an entry, and others beside the first and the last entry
 	minSegmentBytes = 8 + 8 + 8 + 32 + 8
 )
 
-// maxArgument is how many bytes an argument has at most.
+// maxArgument is the maximum size of an argument in bytes.
 var maxArgument = verifier.MostBytes(circuit)
 
-// Proven is a segment's part of a proof.
+// Proven is a segment's share of a proof.
 type Proven struct {
 	part
 	argument []byte
 }
 
-// EncodeProof puts the segments' parts together, in the order of segments.
+// EncodeProof encodes a proof from the shares of its segments, in order.
 func EncodeProof(segments []Proven) []byte {
 	size := 1 + 8
 	for i := range segments {
@@ -58,7 +58,7 @@ func EncodeProof(segments []Proven) []byte {
 	return e.Data()
 }
 
-// decodeProof decodes what EncodeProof gives. It returns an error that wraps ErrProof.
+// decodeProof decodes the output of EncodeProof. It returns an error that wraps ErrProof.
 func decodeProof(b []byte) ([]Proven, error) {
 	d := codec.NewDecoder(b)
 	if v := d.U8(); v != version {
@@ -80,8 +80,8 @@ func decodeProof(b []byte) ([]Proven, error) {
 	return segments, nil
 }
 
-// decode reads what encode writes. Levels are 1 to pathBits, steps end with one that is looked up, and the other leaves
-// ascend by path.
+// decode decodes the output of encode. Levels must be 1 to pathBits, the last step must be looked up, and the other
+// leaves must ascend by path.
 func (p *part) decode(d *codec.Decoder) {
 	p.levels = d.Bytes(maxEntries)
 	for _, level := range p.levels {
@@ -129,14 +129,14 @@ func digest(d *codec.Decoder) poseidon.Digest {
 }
 
 const (
-	// segmentsAtOnce is how many arguments are checked at most before a look at whether they hold.
+	// segmentsAtOnce is the maximum number of arguments that are checked before their results are examined.
 	segmentsAtOnce = 8
-	// positionsAtOnce is how many entries and other leaves several segments have that are checked at once. Each takes
+	// positionsAtOnce bounds the entries and other leaves of several segments that are checked at once. Each takes
 	// about 300 bytes of memory.
 	positionsAtOnce = 1 << 16
 )
 
-// checkedAtOnce is how many of the segments are checked at once.
+// checkedAtOnce returns the number of segments to check at once.
 func checkedAtOnce(segments []Proven) int {
 	n, positions := 0, 0
 	for n < min(segmentsAtOnce, len(segments)) {
@@ -149,9 +149,9 @@ func checkedAtOnce(segments []Proven) int {
 	return n
 }
 
-// VerifyProof checks that the statement holds, with a proof of at least so many bits. It returns the bits proven, and
-// an error that wraps ErrStatement, ErrAccesses or ErrProof. What runs through parallel is the hashing of the list and
-// the segments' arguments.
+// VerifyProof checks that the statement holds, with a proof of at least the given number of bits. It returns the number
+// of bits proven, or an error that wraps ErrStatement, ErrAccesses or ErrProof. It uses parallel to hash the list and
+// to check the segments' arguments.
 func VerifyProof(s Statement, accesses []types.Access, proof []byte, bits int, parallel Parallel) (int, error) {
 	if err := s.check(accesses); err != nil {
 		return 0, err
@@ -159,8 +159,8 @@ func VerifyProof(s Statement, accesses []types.Access, proof []byte, bits int, p
 	return s.verify(accesses, proof, bits, parallel)
 }
 
-// verify checks the proof of a statement that is about these accesses. What costs little comes first: what is no proof
-// of these accesses, or a weak one, is refused before a path is hashed.
+// verify checks the proof of a statement about these accesses. Cheap checks come first: a proof that cannot be for
+// these accesses, or that is too weak, is refused before any path is hashed.
 func (s *Statement) verify(accesses []types.Access, proof []byte, bits int, parallel Parallel) (int, error) {
 	if len(accesses) == 0 && s.PreRoot != s.PostRoot {
 		return 0, fmt.Errorf("%w: the root changes without an access", ErrStatement)
@@ -210,8 +210,8 @@ func (s *Statement) verify(accesses []types.Access, proof []byte, bits int, para
 	return least, nil
 }
 
-// cover checks that the segments, each of which begins where the one before it ends, cover the list and end with the
-// root after. It returns the root before.
+// cover checks that the segments, each of which begins at the end of the previous one, cover the list, and that the
+// last ends with the root after. It returns the root before.
 func (s *Statement) cover(accesses []types.Access, segments []Proven) (poseidon.Digest, error) {
 	before, err := poseidon.ParseDigest(s.PreRoot)
 	if err != nil {
@@ -234,7 +234,7 @@ func (s *Statement) cover(accesses []types.Access, segments []Proven) (poseidon.
 	return before, nil
 }
 
-// InOrder is the Parallel of one goroutine.
+// InOrder is a sequential [Parallel].
 func InOrder(n int, f func(i int)) {
 	for i := range n {
 		f(i)

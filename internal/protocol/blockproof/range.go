@@ -12,28 +12,29 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// MaxRange is the most blocks that one proof is about, MaxRangeGas the most gas that they used together: about as much
-// as a full block of the default gas limit. It bounds list, proof and what both take to be made.
+// Bounds of a range: the number of its blocks, and the gas that they used together, about as much as a full block of
+// the default gas limit. They bound the list, the proof, and the cost of making both.
 const (
 	MaxRange    = 4096
 	MaxRangeGas = types.Gas(1 << 30)
 )
 
-// rangeMagic begins a range. No bundle of a block begins so: its first four bytes are a header's version.
+// rangeMagic is the prefix of an encoded range. No bundle of a block has it, as a bundle's first four bytes are a
+// header's version.
 const rangeMagic = "cairn/R1"
 
-// Range is the proof of several blocks, one after the other, as one change of the state.
+// Range is the proof of several consecutive blocks as one change of the state.
 type Range struct {
-	// Headers are the blocks', ascending, after that of the block before them; that of height 0 with a signature of
-	// zeros is genesis.
+	// Headers are the headers of the blocks, ascending, after the header of the block before them. The latter is
+	// genesis if its height is 0 and its signature is zero.
 	Headers []types.SignedHeader
-	// Accesses are the blocks' lists as one: of each key the value before the first block, and after the last.
+	// Accesses are the union of the blocks' lists: for each key the value before the first block and after the last.
 	Accesses []types.Access
 	Proof    []byte
 }
 
-// UnionAccesses makes one list of those of blocks that follow each other. It returns an error that wraps ErrAccesses if
-// a value before is not the one that the key was left with. So it does for more accesses than a range has.
+// UnionAccesses returns the union of the lists of consecutive blocks. It returns an error that wraps ErrAccesses if an
+// old value differs from the one that the key was left with, or if there are more accesses than a range can have.
 func UnionAccesses(lists [][]types.Access) ([]types.Access, error) {
 	n := 0
 	for _, list := range lists {
@@ -59,8 +60,9 @@ func UnionAccesses(lists [][]types.Access) ([]types.Access, error) {
 	return slices.Clip(union), nil
 }
 
-// NewRangeStatement is the statement about the blocks of headers[1:], which follow headers[0], and the union of their
-// accesses. It returns an error that wraps ErrStatement if a header does not follow the one before it.
+// NewRangeStatement returns the statement about the blocks of headers[1:], which follow headers[0], and the union of
+// their accesses. It returns an error that wraps ErrStatement if a header does not follow the previous one or the range
+// exceeds a bound.
 func NewRangeStatement(headers []types.SignedHeader, union []types.Access) (Statement, error) {
 	if len(headers) < 2 || len(headers)-1 > MaxRange {
 		return Statement{}, fmt.Errorf("%w: a range of %d blocks", ErrStatement, len(headers)-1)
@@ -85,7 +87,7 @@ func NewRangeStatement(headers []types.SignedHeader, union []types.Access) (Stat
 	}, nil
 }
 
-// FitsRange tells that the blocks with these headers used at most [MaxRangeGas] together.
+// FitsRange reports whether the blocks with these headers used at most [MaxRangeGas] together.
 func FitsRange(headers []types.SignedHeader) bool {
 	used := types.Gas(0)
 	for i := range headers {
@@ -98,8 +100,8 @@ func FitsRange(headers []types.SignedHeader) bool {
 	return true
 }
 
-// MostRangeBytes bounds the range of blocks with these headers, which fit. Each block may list some accesses for which
-// it pays no gas.
+// MostRangeBytes bounds the size of a range of blocks with these headers, which must fit. Each block may list some
+// accesses without paying gas for them.
 func MostRangeBytes(headers []types.SignedHeader) int64 {
 	used, unpaid := types.Gas(0), types.Gas(params.MostAccesses(0))*params.Schedule1.StorageRead
 	for i := range headers {
@@ -109,7 +111,7 @@ func MostRangeBytes(headers []types.SignedHeader) int64 {
 	return min(MaxBundleBytes, MostBundleBytes(used)+more)
 }
 
-// rangeList bounds the list of a range of blocks with these headers: its entries, and their bytes.
+// rangeList bounds the list of a range of blocks with these headers: the number of entries, and their size in bytes.
 func rangeList(headers []types.SignedHeader) (entries, size int) {
 	for i := range headers {
 		gas := headers[i].Header.GasUsed
@@ -119,18 +121,18 @@ func rangeList(headers []types.SignedHeader) (entries, size int) {
 	return entries, size
 }
 
-// since is the block before a range.
+// since identifies the block before a range.
 type since struct {
 	height types.Height
 	hash   types.BlockHash
 }
 
-// follows tells that a header is of the block after parent's.
+// follows reports whether header is the header of the block after parent.
 func follows(parent, header *types.Header) bool {
 	return header.Height == parent.Height+1 && header.Parent == parent.Hash() && header.ChainID == parent.ChainID
 }
 
-// Encode is the magic, and bincode { headers: Vec<SignedHeader>, accesses: Vec<Access>, proof: Vec<u8> }.
+// Encode returns the magic and bincode { headers: Vec<SignedHeader>, accesses: Vec<Access>, proof: Vec<u8> }.
 func (r *Range) Encode() []byte {
 	size := types.AccessesBytes(r.Accesses)
 	e := codec.NewEncoder(len(rangeMagic) + 8 + len(r.Headers)*types.SignedHeaderBytes + size + 8 + len(r.Proof))
@@ -144,13 +146,13 @@ func (r *Range) Encode() []byte {
 	return e.Data()
 }
 
-// IsRange tells an encoded range from the bundle of a block.
+// IsRange reports whether b is an encoded range rather than the bundle of a block.
 func IsRange(b []byte) bool {
 	return len(b) >= len(rangeMagic) && string(b[:len(rangeMagic)]) == rangeMagic
 }
 
-// DecodeRange decodes what [Range.Encode] gives. The list is bounded by the gas that the headers say was used. Byte
-// fields alias b.
+// DecodeRange decodes the output of [Range.Encode]. The gas used in the headers bounds the access list. Byte fields
+// alias b.
 func DecodeRange(b []byte) (Range, error) {
 	d, headers, err := newRangeDecoder(b)
 	if err != nil {
@@ -159,8 +161,8 @@ func DecodeRange(b []byte) (Range, error) {
 	return finishRange(d, headers)
 }
 
-// DecodeRangeOf is [DecodeRange] for blocks that are known, with the header before them: their gas bounds the list, and
-// the headers that b has count for nothing.
+// DecodeRangeOf is [DecodeRange] for known blocks, with the header before them. Their gas bounds the access list; the
+// headers in b are ignored.
 func DecodeRangeOf(b []byte, headers []types.SignedHeader) (Range, error) {
 	d, _, err := newRangeDecoder(b)
 	if err != nil {
@@ -169,8 +171,8 @@ func DecodeRangeOf(b []byte, headers []types.SignedHeader) (Range, error) {
 	return finishRange(d, headers)
 }
 
-// ProofInRange is the proof in an encoded range, which it aliases. Headers are decoded, of the list the lengths are
-// judged.
+// ProofInRange returns the proof in an encoded range; it aliases b. The headers are decoded, but only the lengths in
+// the access list are checked.
 func ProofInRange(b []byte) ([]byte, error) {
 	d, _, err := newRangeDecoder(b)
 	if err != nil {
@@ -217,10 +219,10 @@ func finishRange(d *codec.Decoder, headers []types.SignedHeader) (Range, error) 
 	return r, nil
 }
 
-// Verify checks the range, with a proof of at least so many bits: that the headers are signed by their producers and
-// follow each other, and the proof. It returns the bits proven, and errors as [VerifyProof] does. That the last header
-// is the chain's is for the caller to know; the others are, if that is. Roots in between are not shown, nor which block
-// wrote what: executing the blocks on the list shows the latter.
+// Verify checks the range, with a proof of at least the given number of bits: the signatures of the headers, that they
+// follow each other, and the proof. It returns the number of bits proven, and errors as [VerifyProof] does. The caller
+// must check that the last header belongs to the chain; the others then do too. Verify checks neither the state roots
+// in between nor which block wrote what: executing the blocks on the list shows the latter.
 func (r *Range) Verify(bits int, parallel Parallel) (int, error) {
 	s, err := NewRangeStatement(r.Headers, r.Accesses)
 	if err != nil {

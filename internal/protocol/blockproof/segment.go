@@ -11,28 +11,28 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// maxLogRows bounds a segment's rows to 2^18, so that proving one takes less than a gigabyte and a half; minLogRows is
-// what the proof system asks for.
+// maxLogRows bounds a segment's rows to 2^18, so that proving one takes less than one and a half gigabytes. minLogRows
+// is the minimum of the proof system.
 const minLogRows, maxLogRows = stark.MinLogRows, stark.MaxLogRows
 
-// errUnopened: a segment empties a half whose neighbour the witness does not open.
+// errUnopened is returned if a segment empties a half and the witness does not open its sibling.
 var errUnopened = fmt.Errorf("%w: a half beside what is emptied is not opened", ErrWitness)
 
-// Segment is a part of a block's proof: it proves a run of the access list, in the order of paths. Its argument is a
-// proof of Instance from the table that Columns makes.
+// Segment is a part of a block's proof, for a run of the access list in the order of paths. Its argument is a proof of
+// Instance from the table that Columns returns.
 type Segment struct {
 	Instance stark.Statement
 	part     part
 	rows     []tableRow
 }
 
-// Rows is how many rows of the table are used, each of which proves a hash.
+// Rows returns the number of rows in use. Each proves a hash.
 func (s *Segment) Rows() int { return len(s.rows) }
 
-// Proven is a segment's part of a block's proof, with the argument for it.
+// Proven returns the segment's share of a block's proof, with its argument.
 func (s *Segment) Proven(argument []byte) Proven { return Proven{s.part, argument} }
 
-// tableRow is a row of the table before it is spread over columns.
+// tableRow is a row of the table in compact form.
 type tableRow struct {
 	phase  phase
 	level  uint8
@@ -44,20 +44,20 @@ type tableRow struct {
 type phase uint8
 
 const (
-	same    phase = iota // of a position that the segment does not change
-	changed              // of one that it changes, before
-	after                // the row after that
+	same    phase = iota // the only row of a position that the segment does not change
+	changed              // the row of a changed position before the segment
+	after                // the row after a changed row
 )
 
-// Trace makes the segments of a proof from a block's accesses and their witness in the tree before, one after the
-// other. None is kept, so the memory is that of the witness, the accesses and one segment. It ends with the first
-// error, which wraps ErrAccesses or ErrWitness. ErrWitness is also that of a witness that does not lead from s.PreRoot
-// to s.PostRoot. A block's own accesses and witness always make segments.
+// Trace yields the segments of a proof from a block's accesses and their witness in the tree before the block. It
+// retains no segment, so the memory is bounded by the witness, the accesses and one segment. It ends with the first
+// error, which wraps ErrAccesses or ErrWitness. ErrWitness is also returned for a witness that does not lead from
+// s.PreRoot to s.PostRoot. A block's own accesses and witness always yield segments.
 func Trace(s Statement, accesses []types.Access, w tree.Witness, parallel Parallel) iter.Seq2[*Segment, error] {
 	return trace(s, accesses, w, largest, parallel)
 }
 
-// QuickTrace is Trace with smaller segments, for stark.QuickLevelOf: the proof takes less time, and is larger.
+// QuickTrace is [Trace] with smaller segments, for stark.QuickLevelOf: the proof takes less time and is larger.
 func QuickTrace(
 	s Statement, accesses []types.Access, w tree.Witness, parallel Parallel,
 ) iter.Seq2[*Segment, error] {
@@ -66,17 +66,18 @@ func QuickTrace(
 	return trace(s, accesses, w, most, parallel)
 }
 
-// size is how much is there at a time.
+// size holds limits on segments and memory.
 type size struct {
-	rows, entries int // of a segment, at most; one of 4·pathBits + 1 rows has room for any entry
-	unit          int // entries of a unit, at most
-	open          int // positions below units from which on units are closed before others are opened
+	rows, entries int // maximum per segment; 4·pathBits + 1 rows suffice for any entry
+	unit          int // maximum number of entries in a unit
+	open          int // number of positions below units from which on units are closed before others are opened
 }
 
-// largest: 2^20 positions take 64 MiB. Of smaller units fewer positions would be made twice, and more kept.
+// largest holds the limits for the largest segments. 2^20 positions take 64 MiB. With smaller units, fewer positions
+// would be read twice, and more kept.
 var largest = size{rows: 1 << maxLogRows, entries: maxEntries, unit: 1 << 8, open: 1 << 20}
 
-// trace is Trace with segments of another size.
+// trace is [Trace] with other limits.
 func trace(
 	s Statement, accesses []types.Access, w tree.Witness, most size, parallel Parallel,
 ) iter.Seq2[*Segment, error] {
@@ -95,7 +96,7 @@ func trace(
 	}
 }
 
-// segments yields segments of at most the given size; there is at least one entry.
+// segments yields segments within the limits. There is at least one entry.
 func (s *Statement) segments(
 	entries []entry, w tree.Witness, most size, parallel Parallel, yield func(*Segment) bool,
 ) error {
@@ -126,7 +127,7 @@ func (s *Statement) segments(
 	return nil
 }
 
-// cuts is where segments begin, and after them where the last ends.
+// cuts returns the starts of the segments, followed by the end of the last one.
 func (t *trie) cuts() []int {
 	cuts := []int{0}
 	for low := 0; low < len(t.entries); {
@@ -136,13 +137,14 @@ func (t *trie) cuts() []int {
 	return cuts
 }
 
-// fitting is where the longest segment from entry low on ends that surely has at most the size that it may have.
+// fitting returns the end of the longest segment from entry low on that is certainly within the limits.
 func (t *trie) fitting(low int) int {
 	entries := min(len(t.entries)-low, t.most.entries)
 	return low + sort.Search(entries-1, func(i int) bool { return t.bounds.rows(low, low+i+2) > t.most.rows }) + 1
 }
 
-// emit makes the segment with the entries low to high, before which all are carried out, and carries them out.
+// emit applies the entries low to high and returns an emitter with the rows of their segment. All entries before low
+// must already be applied.
 func (t *trie) emit(low, high int) *emitter {
 	if t.opened.size >= t.most.open {
 		t.close()
@@ -170,7 +172,7 @@ func (t *trie) emit(low, high int) *emitter {
 	return e
 }
 
-// version is which of an entry's values stands in the tree now.
+// version returns the version of an entry's value that is currently in the tree: 0 before, 1 after.
 func (t *trie) version(entry int) int {
 	if entry < t.carried {
 		return 1
@@ -178,7 +180,7 @@ func (t *trie) version(entry int) int {
 	return 0
 }
 
-// change computes what stands at positions next, when the entries low to high have their leaves after.
+// change computes the next subtrees of positions, with the entries low to high applied.
 func (t *trie) change(low, high int) {
 	var levels [pathBits + 1][]int32 // positions with halves
 	t.gather(1, low, high, &levels)
@@ -187,7 +189,7 @@ func (t *trie) change(low, high int) {
 	}
 }
 
-// gather gives position i and those below it a next, if the entries low to high change them, and leaves theirs.
+// gather sets next of position i, and of those below it, if the entries low to high change them. It sets their leaves.
 func (t *trie) gather(i int32, low, high int, levels *[pathBits + 1][]int32) {
 	p := t.at(i)
 	low, high = max(low, int(p.low)), min(high, int(p.high))
@@ -206,7 +208,7 @@ func (t *trie) gather(i int32, low, high int, levels *[pathBits + 1][]int32) {
 	}
 }
 
-// after is what stands at a position next.
+// after returns the next subtree of a position.
 func (t *trie) after(p *position) *subtree {
 	if p.next == 0 {
 		return &p.now
@@ -214,7 +216,7 @@ func (t *trie) after(p *position) *subtree {
 	return &t.next[p.next].subtree
 }
 
-// commit makes what stands at positions next stand there now: the entries before carried are carried out.
+// commit makes the next subtrees current. The entries before carried are then applied.
 func (t *trie) commit(carried int) {
 	for _, n := range t.next[1:] {
 		p := t.at(n.position)
@@ -223,7 +225,7 @@ func (t *trie) commit(carried int) {
 	t.next, t.carried = t.next[:1], carried
 }
 
-// emitter makes the rows of the segment with the entries low to high. After an error all that it makes is void.
+// emitter makes the rows of the segment with the entries low to high. After an error its output is invalid.
 type emitter struct {
 	t         *trie
 	low, high int
@@ -267,14 +269,14 @@ func (e *emitter) touched(i int32) {
 	}
 }
 
-// mustOpen reports whether the half h, which the segment does not touch, cannot stay closed. If the other half is empty
-// before or after, it matters whether h is a leaf. If the other half is emptied, it matters that h is none.
+// mustOpen reports whether the half h, which the segment does not touch, must be opened. If the other half is empty
+// before or after, it matters whether h is a leaf. If the other half is emptied, it must be shown that h is not a leaf.
 func (e *emitter) mustOpen(h, other *position) bool {
 	before, next := other.now.kind == empty, e.t.after(other).kind == empty
 	return h.now.kind == leaf && (before || next) || h.now.kind > leaf && !before && next
 }
 
-// shown makes the rows of position i, which the segment does not touch, so that they show whether it is a leaf.
+// shown makes the rows of position i, which the segment does not touch, to show whether it is a leaf.
 func (e *emitter) shown(i int32) {
 	p := e.t.at(i)
 	if p.closed {

@@ -1,10 +1,10 @@
-// Package blockproof is statement S1 of block proofs: a block's access list, every key that its execution read or
-// wrote with the value before and after, is exactly right. Each old value or absence stood under the state root before
-// the block, and changing just these gives the state root after it. docs/proofs.md describes statement, circuit and
-// format.
+// Package blockproof implements statement S1 of block proofs: a block's access list, which has every key that its
+// execution read or wrote with the value before and after, is exactly right. Each old value, or absence, is under the
+// state root before the block, and changing exactly these values gives the state root after it. docs/proofs.md
+// describes the statement, the circuit and the format.
 //
-// [Trace] makes what a prover needs, [EncodeProof] puts proofs of the segments together, and [VerifyProof] and
-// [Bundle.Verify] check them.
+// [Trace] makes the input of a prover, [EncodeProof] encodes the proofs of the segments as one, and [VerifyProof] and
+// [Bundle.Verify] check proofs.
 package blockproof
 
 import (
@@ -22,19 +22,18 @@ import (
 // ErrStatement is returned for a statement that does not fit its accesses or headers.
 var ErrStatement = errors.New("blockproof: the statement does not hold")
 
-// Statement is what a proof is about.
+// Statement is the statement of a proof.
 type Statement struct {
 	ChainID           uint64
 	Height            types.Height
 	BlockHash         types.BlockHash
 	PreRoot, PostRoot types.StateRoot
 	AccessesDigest    types.Digest // types.DigestAccesses
-	since             *since       // where a range begins; nil is a block's
+	since             *since       // start of a range; nil for a block
 }
 
-// NewStatement is the statement about the block of header, which follows parent, and its accesses. It returns an error
-// that wraps ErrStatement where they contradict each other: header must follow parent, and the writes among accesses
-// must be those of header.
+// NewStatement returns the statement about the block of header, which follows parent, and its accesses. It returns an
+// error that wraps ErrStatement if header does not follow parent, or if the writes among accesses do not match header.
 func NewStatement(parent, header *types.Header, accesses []types.Access) (Statement, error) {
 	switch {
 	case !follows(parent, header):
@@ -52,7 +51,7 @@ func NewStatement(parent, header *types.Header, accesses []types.Access) (Statem
 	}, nil
 }
 
-// check holds the statement to its accesses.
+// check checks that the statement is about these accesses.
 func (s *Statement) check(accesses []types.Access) error {
 	if types.DigestAccesses(accesses) != s.AccessesDigest {
 		return fmt.Errorf("%w: the accesses have another digest", ErrStatement)
@@ -60,29 +59,29 @@ func (s *Statement) check(accesses []types.Access) error {
 	return nil
 }
 
-// part is what a proof says about a segment beside the argument itself.
+// part is the data of a segment in a proof, besides the argument.
 type part struct {
-	levels []uint8         // where each of its entries stands, in the order of paths
-	others []other         // leaves that no access of the segment has the path of, ascending by path
-	steps  []uint32        // how many rows look up the step of each level from 0 on; the last is not 0
-	after  poseidon.Digest // the root after it
+	levels []uint8         // level of each entry's position, in the order of paths
+	others []other         // leaves whose paths no access of the segment has, ascending by path
+	steps  []uint32        // number of rows that look up the step of each level from 0 on; the last is not 0
+	after  poseidon.Digest // root after the segment
 }
 
-// other is a leaf that a segment shows where it stands.
+// other is a leaf that a segment shows at its position.
 type other struct {
 	level           uint8
 	path, valueHash poseidon.Digest
 }
 
-// chain is the place of a segment in its chain.
+// chain is the place of a segment in the chain of segments.
 type chain struct {
 	index, segments int
-	accesses, low   int             // of the whole list, and of those before the segment
-	before          poseidon.Digest // the root before the segment
+	accesses, low   int             // number in the whole list, and number before the segment
+	before          poseidon.Digest // root before the segment
 }
 
-// instance is what the segment's argument is about; the public inputs are the roots before and after. entries are the
-// segment's.
+// instance returns the statement of the segment's argument. Its public inputs are the roots before and after. entries
+// are the segment's.
 func (s *Statement) instance(c chain, entries []entry, p *part) stark.Statement {
 	e := codec.NewEncoder(256 + len(p.levels) + 65*len(p.others) + 4*len(p.steps))
 	if s.since == nil {
@@ -109,7 +108,7 @@ func (s *Statement) instance(c chain, entries []entry, p *part) stark.Statement 
 	}
 }
 
-// elementsOf returns the eight elements of each of the digests.
+// elementsOf returns the eight elements of each digest.
 func elementsOf(digests ...*poseidon.Digest) field.Vector {
 	words := make([]uint32, 0, digestSize*len(digests))
 	for _, d := range digests {
@@ -118,7 +117,7 @@ func elementsOf(digests ...*poseidon.Digest) field.Vector {
 	return field.Integers(words)
 }
 
-// terms is the public side: it receives the positions of entries and other leaves, and the steps.
+// terms returns the public side: it receives the positions of entries and other leaves, and the steps.
 func terms(entries []entry, p *part) []air.Term {
 	r := receiver{
 		terms: make([]air.Term, 0, len(entries)+len(p.others)+len(p.steps)),
@@ -148,21 +147,21 @@ func terms(entries []entry, p *part) []air.Term {
 	return r.terms
 }
 
-// receiver gathers a public side.
+// receiver collects the terms of a public side.
 type receiver struct {
-	terms []air.Term // without their tuples
+	terms []air.Term // terms without their tuples
 	words []uint32   // the tuples, one after the other
 }
 
-// receive receives the tuple that was put at the end of words.
+// receive receives the tuple that was appended to words.
 func (r *receiver) receive(bus air.Bus, times uint64) {
 	m := field.New(times)
 	m.Neg(&m)
 	r.terms = append(r.terms, air.Term{Bus: bus, Multiplicity: m})
 }
 
-// receivePosition receives the position at level on the way of path, with just the given leaves before and after the
-// segment; a zero digest is none.
+// receivePosition receives the position at level on the way of path, with exactly the given leaves before and after the
+// segment; a zero digest means that there is none.
 func (r *receiver) receivePosition(level uint8, path *poseidon.Digest, leaves *[2]poseidon.Digest) {
 	at := prefix(path, int(level))
 	r.words = append(append(r.words, uint32(level)), at[:]...)
@@ -177,7 +176,7 @@ func (r *receiver) receivePosition(level uint8, path *poseidon.Digest, leaves *[
 	r.receive(positions, 1)
 }
 
-// encode writes the part: the entries' levels, the other leaves, the steps and the root after.
+// encode encodes the part: the entries' levels, the other leaves, the steps and the root after.
 func (p *part) encode(e *codec.Encoder) {
 	e.Bytes(p.levels)
 	e.U64(uint64(len(p.others)))

@@ -8,16 +8,17 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 )
 
-// Scratch is memory for the columns of one segment after the other. The zero value is ready to use.
+// Scratch is memory for the columns of one segment at a time. The zero value is ready to use.
 type Scratch struct {
 	all field.Vector
 }
 
-// columns returns columns of so many rows, of any content, in place of those that it returned before.
+// columns returns columns with the given number of rows and undefined contents. It invalidates the columns that it
+// returned before.
 func (r *Scratch) columns(rows int) []field.Vector {
 	stride := rows + field.Gap
 	if len(r.all) < columns*stride {
-		r.all = nil // before the larger one is there
+		r.all = nil // free it before the larger one is allocated
 		r.all = make(field.Vector, columns*stride)
 	}
 	table := make([]field.Vector, columns)
@@ -27,8 +28,8 @@ func (r *Scratch) columns(rows int) []field.Vector {
 	return table
 }
 
-// Columns makes the table that satisfies the circuit: columns of a power of two of rows. They lie in scratch, until it
-// is used again.
+// Columns returns the table that satisfies the circuit. Its columns have a power of two of rows. They are in scratch
+// and valid until scratch is used again.
 func (s *Segment) Columns(scratch *Scratch, parallel Parallel) []field.Vector {
 	all := s.rows
 	rows := 1 << max(minLogRows, bits.Len(uint(len(all)-1)))
@@ -37,7 +38,7 @@ func (s *Segment) Columns(scratch *Scratch, parallel Parallel) []field.Vector {
 		low, high := i*rowsPerPiece, min((i+1)*rowsPerPiece, rows)
 		used := max(low, min(high, len(all)))
 		for k, column := range table {
-			if k < colPermute { // the permutation sets its own
+			if k < colPermute { // the permutation sets its own columns
 				clear(column[low:used])
 			}
 			for r := used; r < high; r++ {
@@ -54,7 +55,7 @@ func (s *Segment) Columns(scratch *Scratch, parallel Parallel) []field.Vector {
 	return table
 }
 
-// paddingRow is a row of a permutation of zeros, as all are beyond those that prove something.
+// paddingRow returns the row of a permutation of zeros, which follows the rows in use.
 func paddingRow() (row [columns]field.Element) {
 	table := new(Scratch).columns(1)
 	finish(table, 0, 1)
@@ -76,11 +77,11 @@ func invert(elements []*field.Element) {
 	}
 }
 
-// rowsPerPiece is how many rows are made in one call through Parallel.
+// rowsPerPiece is the number of rows that are made in one call through Parallel.
 const rowsPerPiece = 1 << 10
 
-// fill sets what is known of the row, which is number r, beforehand. It adds to inverses what is to be replaced by its
-// inverse.
+// fill sets the columns of row r that are known without the permutation. It appends to inverses the elements that must
+// be replaced by their inverses.
 func (row *tableRow) fill(table []field.Vector, r int, inverses []*field.Element) []*field.Element {
 	one := field.New(1)
 	set := func(column int, digest *poseidon.Digest) {
@@ -130,15 +131,15 @@ func (row *tableRow) fill(table []field.Vector, r int, inverses []*field.Element
 	return inverses
 }
 
-// showNotZero sets the eight columns so that their product with digest, which is not zero, is 1, but for the inversion
-// of the element that it returns.
+// showNotZero sets the eight columns so that their product with digest, which is not zero, is 1 after the returned
+// element is inverted.
 func showNotZero(table []field.Vector, column, r int, digest *poseidon.Digest) *field.Element {
 	i := slices.IndexFunc(digest[:], func(v uint32) bool { return v != 0 })
 	table[column+i][r] = field.New(uint64(digest[i]))
 	return &table[column+i][r]
 }
 
-// finish computes the rest of rows low to high.
+// finish computes the remaining columns of rows low to high.
 func finish(table []field.Vector, low, high int) {
 	b := newBlocks(table[colPermute:])
 	inputs := make([]field.Vector, width)
@@ -152,7 +153,8 @@ func finish(table []field.Vector, low, high int) {
 	}
 }
 
-// combine computes what the rows of b are, whose permutations are there: empty, a leaf or a node, and its digest.
+// combine computes, for the rows of b, whether the halves together are empty, a leaf or a node, and the digest. The
+// permutations must be computed.
 func combine(b *blocks, table []field.Vector) {
 	low, high := b.low, b.high
 	half := func(column int) [2]field.Vector {

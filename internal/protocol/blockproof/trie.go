@@ -13,17 +13,17 @@ import (
 // ErrWitness is returned by Trace for a witness that does not belong to the accesses and roots.
 var ErrWitness = errors.New("blockproof: the witness does not hold")
 
-// kind says what a subtree is.
+// kind is the kind of a subtree.
 type kind uint8
 
 const (
 	empty  kind = iota
 	leaf        // one leaf
 	node        // more leaves
-	opaque      // at least one leaf; the witness does not say whether there are more
+	opaque      // at least one leaf; the witness does not show whether there are more
 )
 
-// subtree is what stands at a position of the tree at some time.
+// subtree is the content of a position of the tree at some time.
 type subtree struct {
 	kind   kind
 	digest poseidon.Digest
@@ -36,34 +36,34 @@ func leafOrEmpty(digest poseidon.Digest) subtree {
 	return subtree{leaf, digest}
 }
 
-// next is what stands at a position after a change.
+// next is the content of a position after a change.
 type next struct {
 	position int32
 	subtree
 }
 
-// trie is the part of the tree that the accesses and the witness describe, when the first so many entries are carried
-// out. Position 1 is the root, and 0 any that is empty and has no entries below it.
+// trie is the part of the tree that the accesses and the witness describe, with the first carried entries applied.
+// Position 1 is the root. Position 0 stands for every position that is empty and has no entries below it.
 type trie struct {
 	entries  []entry
 	most     size
 	carried  int
-	kept     slab   // positions with many entries below them, what is beside those, and units
+	kept     slab   // positions with many entries below them, their siblings, and units
 	opened   slab   // positions below units
 	units    []unit // ascending by entries
-	next     []next // of the change that is going on; the first means nothing
+	next     []next // contents after the change in progress; the first is unused
 	bounds   rowBounds
 	parallel Parallel
 	reading
 }
 
-// reading is how far the witness, or the part of a unit, is read.
+// reading is the state of reading the witness, or the part of a unit.
 type reading struct {
-	rest                      tree.Witness // what is not read yet
+	rest                      tree.Witness // the rest of the witness
 	inUnit                    bool
-	own                       int32 // the unit's position, until it is made
+	own                       int32 // the unit's position, until it is read
 	unhashed, unhashedInUnits unhashed
-	err                       error // all that is read after it is void
+	err                       error // anything read afterwards is invalid
 }
 
 // newTrie reads the witness.
@@ -109,7 +109,7 @@ func (r *reading) fail(format string, args ...any) {
 	}
 }
 
-// shape takes the witness' next shape.
+// shape reads the next shape of the witness.
 func (r *reading) shape() tree.Shape {
 	if len(r.rest.Shapes) == 0 {
 		r.fail("it ends early")
@@ -120,7 +120,7 @@ func (r *reading) shape() tree.Shape {
 	return s
 }
 
-// digest takes the witness' next digest.
+// digest reads the next digest of the witness.
 func (r *reading) digest() (d poseidon.Digest) {
 	if len(r.rest.Digests) == 0 {
 		r.fail("it has too few digests")
@@ -135,7 +135,7 @@ func (r *reading) digest() (d poseidon.Digest) {
 	return d
 }
 
-// path is one that leads to a position with entries or a site.
+// path returns a path that leads to a position with entries or a site.
 func (t *trie) path(p *position) *poseidon.Digest {
 	if p.site != 0 {
 		return &t.siteOf(p).path
@@ -143,15 +143,15 @@ func (t *trie) path(p *position) *poseidon.Digest {
 	return &t.entries[p.low].path
 }
 
-// middle is the index of the first of entries low to high that lies right of the position at level.
+// middle returns the index of the first of entries low to high in the right half of the position at level.
 func (t *trie) middle(low, high, level int) int {
 	return low + sort.Search(high-low, func(i int) bool { return bit(&t.entries[low+i].path, level) == 1 })
 }
 
-// prefix is where a position with entries or a site is.
+// prefix returns the prefix of a position with entries or a site.
 func (t *trie) prefix(p *position) poseidon.Digest { return prefix(t.path(p), int(p.level)) }
 
-// touched reads a position at level with entries low to high below it; there is at least one.
+// touched reads a position at level with entries low to high below it, at least one.
 func (t *trie) touched(low, high, level int) int32 {
 	if t.isUnit(low, high) {
 		rest := t.rest
@@ -209,7 +209,7 @@ func (t *trie) branch(low, high, level int) int32 {
 	return p
 }
 
-// below is the prefix of half s of the position at level on the way of path.
+// below returns the prefix of half s of the position at level on the way of path.
 func below(path *poseidon.Digest, level, s int) poseidon.Digest {
 	p := prefix(path, level)
 	if s == 1 {
@@ -218,7 +218,7 @@ func below(path *poseidon.Digest, level, s int) poseidon.Digest {
 	return p
 }
 
-// addOther adds a leaf that no access has the path of.
+// addOther adds a leaf whose path no access has.
 func (t *trie) addOther(level int, other site) int32 {
 	p := t.add(level, 0, 0)
 	t.addSite(p, other)
@@ -266,8 +266,8 @@ func (t *trie) untouched(level int, place poseidon.Digest) int32 {
 	}
 }
 
-// spread makes positions where the tree before has nothing but other, or one leaf of an entry, so that each entry,
-// and other, has one of its own. The root always has halves.
+// spread adds positions where the tree before the block has only other, or the leaf of one entry, so that each entry,
+// and other, has a position of its own. The root always has halves.
 func (t *trie) spread(low, high, level int, other *site) int32 {
 	switch leaves := high - low; {
 	case t.isUnit(low, high):
@@ -294,21 +294,21 @@ func (t *trie) spread(low, high, level int, other *site) int32 {
 	return p
 }
 
-// positionsPerPiece is how many positions are joined in one call through Parallel.
+// positionsPerPiece is the number of positions that are joined in one call through Parallel.
 const positionsPerPiece = 1 << 10
 
-// inPieces works on pieces of positions, side by side.
+// inPieces calls work for pieces of positions in parallel.
 func (t *trie) inPieces(positions []int32, work func(piece []int32)) {
 	pieces := slices.Collect(slices.Chunk(positions, positionsPerPiece))
 	t.parallel(len(pieces), func(i int) { work(pieces[i]) })
 }
 
-// join sets what stands at positions of one level, now or next as at chooses, from their halves.
+// join computes the contents of positions of one level from their halves. at selects the contents, current or next.
 func (t *trie) join(positions []int32, at func(*position) *subtree) {
 	t.inPieces(positions, func(piece []int32) { t.joinPiece(piece, at) })
 }
 
-// joinPiece does what join does: the definition of the tree.
+// joinPiece joins one piece, by the definition of the tree.
 func (t *trie) joinPiece(positions []int32, at func(*position) *subtree) {
 	pairs := make([][2]poseidon.Digest, 0, len(positions))
 	nodes := make([]*subtree, 0, len(positions))

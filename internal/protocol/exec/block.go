@@ -17,7 +17,7 @@ func ReadParameters(r state.Reader) (types.Parameters, error) {
 	return types.DecodeParameters(record)
 }
 
-// CheckHeader names the first field of a block's header that differs from the derived one; the error is [ErrHeader].
+// CheckHeader returns an [ErrHeader] that names the first field in which a block's header differs from the derived one.
 func CheckHeader(got, derived types.Header) error {
 	if got == derived {
 		return nil

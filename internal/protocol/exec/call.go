@@ -5,17 +5,17 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Simulation is how [Call] executes a transaction.
+// Simulation holds the options of [Call].
 type Simulation struct {
 	Machine
-	View   bool   // in view context: what would change the state traps
-	Tracer Tracer // nil for none
-	// Stop is asked while contracts run, at least once in vm.MaxSlice of gas and a host function; its error ends the
-	// simulation. nil for none.
+	View   bool   // view context: a write to the state traps
+	Tracer Tracer // may be nil
+	// Stop is called while contracts run, at least once per vm.MaxSlice of gas and per host function. If it returns an
+	// error, the simulation ends with that error. Stop may be nil.
 	Stop func() error
 }
 
-// Call executes a transaction on a state and drops what it wrote, as [Rehearsal.Play]: for calls, views, estimates and
+// Call executes a transaction as [Rehearsal.Play] does and discards its writes. It serves calls, views, estimates and
 // traces.
 func Call(
 	p types.Parameters, parent state.Reader, seed types.Header, tx types.Transaction, s Simulation,

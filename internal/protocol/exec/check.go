@@ -10,25 +10,25 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Env is what judges the transactions of a block: everything of it comes from the parent.
+// Env is the environment in which a block's transactions are checked. It depends only on the parent.
 type Env struct {
 	ChainID    uint64
 	Parameters types.Parameters // in the parent's state
-	BaseFee    types.Amount     // of the block
+	BaseFee    types.Amount     // the block's base fee
 }
 
-// NewEnv gives the environment of the block after parent; p are the parameters in the state after parent.
+// NewEnv returns the environment of the block after parent; p are the parameters in the state after parent.
 func NewEnv(parent types.Header, p types.Parameters) Env {
 	return Env{ChainID: parent.ChainID, Parameters: p, BaseFee: fees.NextBaseFee(parent, p)}
 }
 
-// Sender is what [CheckAt] asks of a transaction's sender.
+// Sender is the part of a transaction's sender that [CheckAt] needs.
 type Sender struct {
 	state.Account
 	IsContract bool
 }
 
-// ReadSender reads what [CheckAt] needs from a committed state.
+// ReadSender reads a sender from a committed state.
 func ReadSender(r state.Reader, a types.Account) (Sender, error) {
 	record, err := r.Get(state.AccountKey(a))
 	if err != nil {
@@ -41,7 +41,7 @@ func ReadSender(r state.Reader, a types.Account) (Sender, error) {
 	return newSender(record, contract)
 }
 
-// peekSender is ReadSender from a block in progress, without listing what was read.
+// peekSender is [ReadSender] on a block in progress. It does not record the keys that it reads.
 func peekSender(o *state.Overlay, a types.Account) (Sender, error) {
 	record, err := o.Peek(state.AccountKey(a))
 	if err != nil {
@@ -59,8 +59,8 @@ func newSender(record, contract []byte) (Sender, error) {
 	return Sender{Account: account, IsContract: len(contract) > 0}, err
 }
 
-// CheckStatic checks every rule of validity that needs no account: version, chain, sizes, gas, fees, and a Configure's
-// sender and parameters.
+// CheckStatic checks every validity rule that needs no account: version, chain, sizes, gas, fees, and the sender and
+// parameters of a Configure.
 func CheckStatic(env Env, tx *types.SignedTransaction) error {
 	switch {
 	case tx.Version != types.TransactionVersion:
@@ -120,8 +120,8 @@ func checkSizes(payload types.Payload) error {
 	}
 }
 
-// CheckAt checks the rules of validity that ask the sender's account: it has no code, the nonce is the next one, the
-// balance covers the transaction's cost.
+// CheckAt checks the validity rules that depend on the sender's account: it has no code, the nonce is the next one, and
+// the balance covers the transaction's cost.
 func CheckAt(_ Env, sender Sender, tx *types.SignedTransaction) error {
 	switch {
 	case sender.IsContract:

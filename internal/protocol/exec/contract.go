@@ -9,11 +9,11 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Limits of execution beside those in types (docs/protocol.md, "Calls").
+// Limits of execution, in addition to those in types (docs/protocol.md, "Calls").
 const (
 	maxCallDepth = 32
-	maxLivePages = 256     // of the instances on the call stack together
-	maxDebug     = 1 << 10 // bytes of a message
+	maxLivePages = 256     // sum over the instances on the call stack
+	maxDebug     = 1 << 10 // bytes of a debug message
 )
 
 var schedule = &params.Schedule1
@@ -25,11 +25,11 @@ type execution struct {
 	logs       []types.Log
 	logBytes   int
 	loaded     loads
-	frames     []*frame // of the calls that are active, the outermost first
-	pages      uint32   // of their memories together
+	frames     []*frame // active calls, the outermost first
+	pages      uint32   // sum over the memories of the active calls
 }
 
-// frame is an active call of a contract. It is the host of its instance.
+// frame is an active call of a contract, and the [vm.Host] of its instance.
 type frame struct {
 	*execution
 	id     types.ContractID
@@ -37,14 +37,14 @@ type frame struct {
 	value  types.Amount
 	args   []byte
 	view   bool
-	wrote  bool   // tried to change the state in view context, which traps
-	pages  uint32 // of the instance's memory
-	told   uint64 // of its gas, by host functions and the calls below; kept for a tracer
-	output []byte // of return_data or revert
-	result []byte // of the last call that it made
+	wrote  bool   // the call tried to change the state in view context, which traps
+	pages  uint32 // size of the instance's memory
+	told   uint64 // gas charged by host functions and nested calls, which the tracer already knows; kept only for a tracer
+	output []byte // set by return_data or revert
+	result []byte // result of the last nested call
 }
 
-// checkpoint is what a failure goes back to.
+// checkpoint is a point that a failed call rolls back to.
 type checkpoint struct {
 	state          int
 	logs, logBytes int
@@ -59,7 +59,7 @@ func (x *execution) rollback(c checkpoint) {
 	x.logs, x.logBytes = x.logs[:c.logs], c.logBytes
 }
 
-// deploy is the payload Deploy; the ID's record is listed.
+// deploy executes a Deploy. The record of the new contract's ID is in the access list.
 func (x *execution) deploy(gas *vm.Gas, tx *types.Transaction, p types.Deploy) (Outcome, error) {
 	r := x.derivation
 	id := types.NewContractID(tx.Sender, tx.Nonce)
@@ -97,7 +97,7 @@ func (x *execution) deploy(gas *vm.Gas, tx *types.Transaction, p types.Deploy) (
 	return outcome, err
 }
 
-// brought checks the code that a deploy brings, takes its price and has it compiled.
+// brought checks the code that a deploy brings, takes its price and compiles it.
 func (x *execution) brought(gas *vm.Gas, p types.Deploy) (types.CodeHash, *vm.Module, Outcome, error) {
 	hash, r := types.CodeHash(sha256.Sum256(p.Code)), x.derivation
 	module, err := vm.Check(p.Code)
@@ -114,14 +114,14 @@ func (x *execution) brought(gas *vm.Gas, p types.Deploy) (types.CodeHash, *vm.Mo
 	return hash, module, Outcome{}, r.machine.Engine.Compile(hash, module)
 }
 
-// copied finds the code of the contract that a deploy names; that contract's record is listed. Its price is all in the
-// intrinsic gas: nothing is compiled.
+// copied finds the code of the contract that a deploy copies; the record of that contract is in the access list. The
+// intrinsic gas is the whole price, as nothing is compiled.
 func (x *execution) copied(source types.ContractID, p types.Deploy) (types.CodeHash, *vm.Module, Outcome, error) {
 	found, ok, err := x.derivation.lookUp(source)
 	if err != nil || !ok {
 		return found.hash, nil, Outcome{Reason: NoSuchContract}, err
 	}
-	module, _, err := x.load(found) // the first that the transaction loads
+	module, _, err := x.load(found) // never refused: it is the first code that the transaction loads
 	if err == nil && len(p.InitArgs) > 0 && !module.HasInit() {
 		return found.hash, nil, Outcome{Reason: ModuleRefused, Detail: refusal(nil)}, nil
 	}
@@ -135,7 +135,7 @@ func refusal(err error) string {
 	return err.Error()
 }
 
-// call is the payload Call; the contract's record is listed.
+// call executes a Call. The contract's record is in the access list.
 func (x *execution) call(gas *vm.Gas, sender types.Account, p types.Call) (Outcome, error) {
 	r := x.derivation
 	if !r.take(gas, CallPrice, callPrice(len(p.Args))) {
@@ -145,14 +145,14 @@ func (x *execution) call(gas *vm.Gas, sender types.Account, p types.Call) (Outco
 	if err != nil || !ok {
 		return Outcome{Reason: NoSuchContract}, err
 	}
-	module, _, err := x.load(callee) // the first that the transaction loads
+	module, _, err := x.load(callee) // never refused: it is the first code that the transaction loads
 	if err != nil {
 		return Outcome{}, err
 	}
 	if !module.Callable(p.Function) {
 		return Outcome{Reason: NoSuchFunction}, nil
 	}
-	if p.Amount > 0 { // listed whether or not the instance can be paid
+	if p.Amount > 0 { // listed even if the gas for the instance is missing
 		if _, err := r.state.Get(state.AccountKey(types.Account(p.Contract))); err != nil {
 			return Outcome{}, err
 		}
@@ -180,18 +180,19 @@ func callPrice(args int) uint64 {
 	return uint64(schedule.ContractCall) + uint64(schedule.ContractCallArgByte)*uint64(args)
 }
 
-// instancePrice is what a new instance of a module takes in a transaction's call.
+// instancePrice returns the price of a new instance of a module in a transaction's call.
 func instancePrice(m *vm.Module) uint64 {
 	return uint64(schedule.MemoryPage)*uint64(m.Pages()) + uint64(schedule.InstanceItem)*m.InstanceItems()
 }
 
-// nestedInstancePrice is the same in a nested call.
+// nestedInstancePrice returns the price of a new instance of a module in a nested call.
 func nestedInstancePrice(m *vm.Module) uint64 {
 	return uint64(schedule.MemoryGrowPage)*uint64(m.Pages()) +
 		uint64(schedule.NestedTimes*schedule.InstanceItem)*m.InstanceItems()
 }
 
-// enter runs a function of a contract whose price is paid, with all the gas, and says how it ended.
+// enter runs a function of a contract with all of gas and returns the outcome. The caller has paid for the call and the
+// instance.
 func (f *frame) enter(c contract, module *vm.Module, function string, gas *vm.Gas) (Reason, vm.Cause, []byte, error) {
 	x := f.execution
 	before := gas.Left

@@ -11,46 +11,46 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Derivation is a block in progress: transactions are applied to it one after the other.
+// Derivation is a block in progress. Transactions are applied to it one after the other.
 type Derivation struct {
 	env     Env
 	header  types.Header
 	state   *state.Overlay
 	machine Machine
 	applied
-	stop      func() error // nil for nobody; see [Derivation.StopWith]
+	stop      func() error // may be nil; see [Derivation.StopWith]
 	spareLoad bool         // see [Derivation.SpareLoad]
 
-	// Of simulations:
-	tracer Tracer // nil for none
+	// Only simulations set these.
+	tracer Tracer // may be nil
 	view   bool   // the call is in view context
 }
 
-// applied is what the transactions that were applied have come to.
+// applied holds the results of the applied transactions.
 type applied struct {
 	txs      []*types.Tx
 	receipts []types.Receipt
 	reasons  []Reason
 	bytes    int
 	burned   types.Amount
-	codes    map[types.CodeHash][]byte // of the contracts that the block deployed
+	codes    map[types.CodeHash][]byte // codes that the block's deploys brought
 	loaded   loads
 }
 
-// Result is what executing a block gives. Header is complete but for the state root, which the state tree derives from
+// Result is the result of executing a block. Its Header lacks only the state root, which the state tree derives from
 // Accesses.
 type Result struct {
 	Header       types.Header
-	Transactions []*types.Tx // in their order; their signatures are valid
+	Transactions []*types.Tx // in the block's order; their signatures are valid
 	Receipts     []types.Receipt
-	Reasons      []Reason                  // of failed transactions; Success for the others
+	Reasons      []Reason                  // reasons of failed transactions; Success for the others
 	Accesses     []types.Access            // every key that was read or written, ascending
-	Codes        map[types.CodeHash][]byte // of the contracts that the block made; nil if it made none
-	Loaded       []types.CodeHash          // the codes from before it that its transactions loaded, in that order
+	Codes        map[types.CodeHash][]byte // codes of the contracts that the block created; nil if there are none
+	Loaded       []types.CodeHash          // older codes that the block's transactions loaded, in the order of loading
 }
 
-// Seed is the part of the header after parent that is known before execution. p are the parameters in the state after
-// parent. Errors: [ErrTimestamp], [ErrUnknownVersion].
+// Seed returns the part of the header after parent that is known before execution. p are the parameters in the state
+// after parent. The errors are [ErrTimestamp] and [ErrUnknownVersion].
 func Seed(parent types.Header, p types.Parameters, timestamp uint64) (types.Header, error) {
 	if timestamp < parent.Timestamp {
 		return types.Header{}, fmt.Errorf("%w: %d, parent has %d", ErrTimestamp, timestamp, parent.Timestamp)
@@ -70,46 +70,46 @@ func Seed(parent types.Header, p types.Parameters, timestamp uint64) (types.Head
 	}, nil
 }
 
-// Begin starts the block of a seed ([Seed]) on the parent's state; p are the parameters in that state, and machine runs
-// the contracts in it.
+// Begin starts a block with the header of seed (see [Seed]) on the parent's state. p are the parameters in that state;
+// machine runs the contracts.
 func Begin(p types.Parameters, parent state.Reader, seed types.Header, machine Machine) *Derivation {
 	env := Env{ChainID: seed.ChainID, Parameters: p, BaseFee: seed.BaseFee}
 	return &Derivation{env: env, header: seed, state: state.NewOverlay(parent), machine: machine}
 }
 
-// Trace tells a tracer, nil for none, of the transactions that are applied from now on.
+// Trace sets the tracer of the transactions that are applied from now on; nil disables tracing.
 func (d *Derivation) Trace(t Tracer) { d.tracer = t }
 
-// RunIn has an engine run the contracts from now on.
+// RunIn sets the engine that runs contracts from now on.
 func (d *Derivation) RunIn(engine vm.Engine) { d.machine.Engine = engine }
 
-// StopWith asks stop, nil for nobody, before code is loaded and at least once in vm.MaxSlice of gas and a host
-// function: an error of it ends [Derivation.Apply]. It is for what only this node waits for: a block that is there is
-// executed to its end.
+// StopWith sets a function that is called before code is loaded and at least once per vm.MaxSlice of gas and per host
+// function; nil removes it. An error from it ends [Derivation.Apply]. Only work that no other node waits for may be
+// stopped: an existing block is executed to its end.
 func (d *Derivation) StopWith(stop func() error) { d.stop = stop }
 
-// Override writes the parameters that the derivation was begun with into the state, before the first transaction. It is
-// a hard fork that every node agreed on outside the chain, for a producer's key that was lost.
+// Override writes the derivation's parameters into the state; it must precede the first transaction. It implements a
+// hard fork that all nodes agreed on outside the chain, to replace a producer's key that was lost.
 func (d *Derivation) Override() error {
 	return d.state.Set(state.ParametersKey(), d.env.Parameters.Encode())
 }
 
-// Reserve makes room for n transactions, about as many as are expected. The result does not depend on it.
+// Reserve allocates room for n transactions. The result does not depend on n, which may be an estimate.
 func (d *Derivation) Reserve(n int) {
 	d.txs = slices.Grow(d.txs, n)
 	d.receipts = slices.Grow(d.receipts, n)
 	d.reasons = slices.Grow(d.reasons, n)
 }
 
-// GasLeft is the gas that the block has left for further transactions.
+// GasLeft returns the gas that the block has left for further transactions.
 func (d *Derivation) GasLeft() types.Gas { return d.header.GasLimit - d.header.GasUsed }
 
 // Full reports whether no further transaction can fit: each costs at least a transfer's gas.
 func (d *Derivation) Full() bool { return d.GasLeft() < params.Schedule1.IntrinsicTransfer }
 
-// Apply executes a transaction. An error for which [IsInvalid] holds leaves the derivation as it was: a builder skips
-// the transaction, an importer rejects the block. So do an error of [Derivation.StopWith] and a [*vm.Fault]: the
-// transaction was never there. Any other error is a fault of the node, and the derivation is of no use any more.
+// Apply executes a transaction. If [IsInvalid] holds for the error, the derivation is unchanged: a builder skips the
+// transaction, an importer rejects the block. An error from the function of [Derivation.StopWith] and a [*vm.Fault]
+// also leave it unchanged. Any other error is a fault of the node, and the derivation must not be used any more.
 func (d *Derivation) Apply(tx *types.VerifiedTx) (types.Receipt, error) {
 	signed := tx.Signed()
 	if err := CheckStatic(d.env, signed); err != nil {
@@ -143,7 +143,7 @@ func (d *Derivation) Apply(tx *types.VerifiedTx) (types.Receipt, error) {
 	return receipt, nil
 }
 
-// execute is "Applying one" of docs/protocol.md; the transaction is valid.
+// execute applies a valid transaction as specified in docs/protocol.md, "Applying one".
 func (d *Derivation) execute(tx *types.Transaction) (Outcome, error) {
 	price := fees.Price(d.env.BaseFee, tx.MaxFeePerGas, tx.MaxPriorityFeePerGas)
 	if err := d.listAccesses(tx); err != nil {
@@ -162,7 +162,8 @@ func (d *Derivation) execute(tx *types.Transaction) (Outcome, error) {
 	return outcome, d.settle(tx, price, outcome.GasUsed)
 }
 
-// listAccesses records the keys that a block with transactions, and each transaction, lists whatever its gas allows.
+// listAccesses records the keys that every block with transactions, and every transaction, has in the access list
+// regardless of gas.
 func (d *Derivation) listAccesses(tx *types.Transaction) error {
 	var err error
 	list := func(key []byte) {
@@ -197,7 +198,8 @@ func (d *Derivation) listAccesses(tx *types.Transaction) error {
 	return err
 }
 
-// charge takes the whole gas from the sender and uses the nonce. Nothing that follows can undo it.
+// charge takes the price of the whole gas limit from the sender and increments the nonce. A failure of the payload does
+// not undo it.
 func (d *Derivation) charge(tx *types.Transaction, price types.Amount) error {
 	sender, err := d.state.Account(tx.Sender)
 	if err != nil {
@@ -214,7 +216,7 @@ func (d *Derivation) charge(tx *types.Transaction, price types.Amount) error {
 	return d.state.SetAccount(tx.Sender, sender)
 }
 
-// settle gives back what was not used, burns the base fee's part and credits the rest to the fee recipient.
+// settle refunds the unused gas, burns the base fee's share and credits the rest to the fee recipient.
 func (d *Derivation) settle(tx *types.Transaction, price types.Amount, used types.Gas) error {
 	refund, err := (tx.GasLimit - used).Cost(price)
 	if err != nil {
@@ -237,7 +239,7 @@ func (d *Derivation) settle(tx *types.Transaction, price types.Amount, used type
 	return d.credit(d.env.Parameters.FeeRecipient, tip)
 }
 
-// credit adds to a balance; a credit of 0 does nothing.
+// credit adds amount to an account's balance. It does nothing if amount is 0.
 func (d *Derivation) credit(to types.Account, amount types.Amount) error {
 	if amount == 0 {
 		return nil
@@ -263,12 +265,12 @@ func (d *Derivation) debit(from types.Account, amount types.Amount) error {
 	return d.state.SetAccount(from, account)
 }
 
-// Finish completes the header but for its state root. The derivation is of no use afterwards.
+// Finish completes the header except for the state root. The derivation must not be used afterwards.
 func (d *Derivation) Finish() (Result, error) {
 	return d.FinishWith(types.TransactionsRoot(types.IDs(d.txs)))
 }
 
-// FinishWith is Finish for who knows the root over the IDs of the applied transactions, in order.
+// FinishWith is [Derivation.Finish] for callers that know the Merkle root of the applied transactions' IDs, in order.
 func (d *Derivation) FinishWith(root types.MerkleRoot) (Result, error) {
 	if d.burned > 0 {
 		if err := d.burn(); err != nil {
@@ -312,7 +314,7 @@ func (d *Derivation) burn() error {
 	return d.state.Set(state.SupplyKey(), supply.Encode())
 }
 
-// checkSupply checks that balances and the burned amount changed by the same sum in opposite directions.
+// checkSupply checks that the sum of the balances and the burned amount is unchanged.
 func checkSupply(accesses []types.Access) error {
 	var before, after sum128
 	for _, a := range accesses {

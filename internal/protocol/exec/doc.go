@@ -1,6 +1,6 @@
-// Package exec is the state transition: what makes a transaction and a block valid, what applying one does, and what
-// the block's header says of it (docs/protocol.md). It is a function of values: no clock, no disk, no goroutine.
+// Package exec is the state transition (docs/protocol.md): the validity of transactions and blocks, the effects of a
+// transaction, and the block header that results. It is a function of values: it uses no clock, disk or goroutine.
 //
-// The admission rule exists once, in two halves: [CheckStatic] and [CheckAt]. The pool, the builder of blocks and the
-// importer of others' blocks all ask these.
+// The admission rule exists once, in two halves: [CheckStatic] and [CheckAt]. The pool, the block builder and the
+// importer all use them.
 package exec

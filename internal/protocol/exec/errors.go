@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Why a transaction is not valid for inclusion. A block that holds one is invalid. Every error that [CheckStatic],
-// [CheckAt] and [Derivation.Apply] give for a transaction wraps one of these; any other error of theirs is a fault of
-// the node, not of the transaction.
+// Reasons why a transaction is not valid for inclusion. A block that contains such a transaction is invalid. Every
+// error that [CheckStatic], [CheckAt] and [Derivation.Apply] return for a transaction wraps one of these; any other
+// error is a fault of the node, not of the transaction.
 var (
 	ErrBadVersion       = errors.New("unknown transaction version")
 	ErrWrongChain       = errors.New("transaction is for another chain")
@@ -44,7 +44,7 @@ func IsInvalid(err error) bool {
 	return false
 }
 
-// SizeError is an [ErrFieldTooLong] or [ErrCodeTooLong] with the field.
+// SizeError is an [ErrFieldTooLong] or [ErrCodeTooLong] that names the field.
 type SizeError struct {
 	Err         error
 	Field       string // name, code, init_args, function or args
@@ -56,10 +56,10 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("%v: %s has %d bytes, at most %d", e.Err, e.Field, e.Size, e.Limit)
 }
 
-// Unwrap is which of both it is.
+// Unwrap returns [ErrFieldTooLong] or [ErrCodeTooLong].
 func (e *SizeError) Unwrap() error { return e.Err }
 
-// Why a block or a genesis is not valid, beyond its transactions.
+// Reasons why a block or a genesis is not valid, besides invalid transactions.
 var (
 	ErrTimestamp      = errors.New("timestamp is before the parent's")
 	ErrUnknownVersion = errors.New("this node does not know the active protocol version")
@@ -67,13 +67,13 @@ var (
 	ErrGenesis        = errors.New("genesis is not valid")
 )
 
-// ErrSupply is the fault of a block whose balances and burned amount do not add up to the supply before it.
+// ErrSupply is returned for a block that changes the sum of the balances and the burned amount.
 var ErrSupply = errors.New("supply is not conserved")
 
-// Reason says why an included transaction failed. It is not part of consensus.
+// Reason is the reason why an included transaction failed. It is not part of consensus.
 type Reason string
 
-// The reasons of failure. The empty reason is success.
+// Reasons of failure. Success is the empty reason.
 const (
 	Success        Reason = ""
 	OutOfGas       Reason = "out_of_gas"
@@ -83,9 +83,9 @@ const (
 	ModuleRefused  Reason = "module_refused"
 	NoSuchContract Reason = "no_such_contract"
 	NoSuchFunction Reason = "no_such_function"
-	// InsufficientBalance is a simulation's: an included transaction can pay its value.
+	// InsufficientBalance occurs only in simulations: the sender of an included transaction can pay its value.
 	InsufficientBalance Reason = "insufficient_balance"
-	// ViewWroteState is the trap of a call in view context that would change the state: of a simulation, or of a nested
-	// call in a trace.
+	// ViewWroteState is a trap because a call in view context tried to change the state. It occurs in simulations, and
+	// for nested calls in traces.
 	ViewWroteState Reason = "view_wrote_state"
 )

@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// CheckGenesis reports why a genesis is not valid ([ErrGenesis]), or nil.
+// CheckGenesis returns an [ErrGenesis] if g is not valid.
 func CheckGenesis(g types.Genesis) error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %w", ErrGenesis, fmt.Errorf(format, args...))
@@ -41,8 +41,8 @@ func CheckGenesis(g types.Genesis) error {
 	return nil
 }
 
-// Genesis executes a genesis: its result's accesses are the writes from nothing that make the first state, and its
-// header is that of block 0 but for the state root.
+// Genesis executes a genesis. The accesses of the result are the writes that create the first state; its header is the
+// header of block 0 without the state root.
 func Genesis(g types.Genesis) (Result, error) {
 	if err := CheckGenesis(g); err != nil {
 		return Result{}, err
@@ -76,7 +76,7 @@ func Genesis(g types.Genesis) (Result, error) {
 	}}, nil
 }
 
-// nothing is the state before genesis.
+// nothing is the empty state before genesis.
 type nothing struct{}
 
 func (nothing) Get([]byte) ([]byte, error) { return nil, nil }

@@ -7,8 +7,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// invocation is a host function that runs: a frame with what the engine gave it. Each function takes its whole price
-// first, then checks ranges, lengths, names and view, then looks at the state, which lists the key.
+// invocation is a running host function: a frame and the engine's arguments. Each function first takes its whole price,
+// then checks ranges, lengths, names and view context, and only then reads the state, which records the key.
 type invocation struct {
 	*frame
 	memory vm.Memory
@@ -121,16 +121,16 @@ func (i *invocation) dispatch(function vm.Function) (vm.Exit, error) {
 	}
 }
 
-// refusesWrite reports whether the call is in view context, for a function that would change the state.
+// refusesWrite reports whether the call is in view context. Functions that change the state call it and trap if it is.
 func (i *invocation) refusesWrite() bool {
 	i.wrote = i.view
 	return i.view
 }
 
-// u32 is an argument that is an i32.
+// u32 returns argument n, which is an i32.
 func (i *invocation) u32(n int) uint32 { return uint32(i.stack[n]) }
 
-// copies is the price of reading from and writing to the guest's memory so many bytes.
+// copies returns the price of copying n bytes from or to the guest's memory.
 func copies(n uint64) uint64 {
 	per := uint64(schedule.CopyBytesPerGas)
 	return (n + per - 1) / per
@@ -158,26 +158,26 @@ func (i *invocation) give(price uint64, b []byte, out uint32) (vm.Exit, error) {
 	return vm.Returned, nil
 }
 
-// account is 32 bytes of the guest's memory.
+// account reads 32 bytes from the guest's memory.
 func (i *invocation) account(pointer uint32) (a types.Account, ok bool) {
 	b, ok := i.within(pointer, uint32(len(a)))
 	copy(a[:], b)
 	return a, ok
 }
 
-// refuse says why a host function is about to trap.
+// refuse records the cause of a trap. It returns false.
 func (i *invocation) refuse(cause vm.Cause) bool {
 	i.gas.Cause = cause
 	return false
 }
 
-// within is a range of the guest's memory. If it is not ok, the host function traps.
+// within returns a range of the guest's memory. If ok is false, the host function must trap.
 func (i *invocation) within(pointer, n uint32) ([]byte, bool) {
 	b, ok := i.memory.Range(pointer, n)
 	return b, ok || i.refuse(vm.OutOfBounds)
 }
 
-// What a host function takes of limited length, and how long it may be in bytes.
+// Causes of traps for operands over their size limits, with the limits in bytes.
 var (
 	resultSize    = vm.Cause{Name: "result_size", Limit: types.MaxArgsBytes}
 	argumentsSize = vm.Cause{Name: "arguments_size", Limit: types.MaxArgsBytes}
@@ -189,7 +189,7 @@ var (
 	debugSize     = vm.Cause{Name: "debug_size", Limit: maxDebug}
 )
 
-// bounded is a range of the guest's memory that is within it and within a limit.
+// bounded returns a range of the guest's memory that is at most limit.Limit bytes long.
 func (i *invocation) bounded(pointer, n uint32, limit vm.Cause) ([]byte, bool) {
 	if n > limit.Limit {
 		return nil, i.refuse(limit)
@@ -197,13 +197,13 @@ func (i *invocation) bounded(pointer, n uint32, limit vm.Cause) ([]byte, bool) {
 	return i.within(pointer, n)
 }
 
-// name is a bounded range that is UTF-8.
+// name returns a bounded range that must be valid UTF-8.
 func (i *invocation) name(pointer, n uint32, limit vm.Cause) (string, bool) {
 	b, ok := i.bounded(pointer, n, limit)
 	return string(b), ok && (utf8.Valid(b) || i.refuse(vm.InvalidUTF8))
 }
 
-// setOutput is return_data and revert.
+// setOutput implements return_data and revert.
 func (i *invocation) setOutput(price uint64, exit vm.Exit) (vm.Exit, error) {
 	pointer, n := i.u32(0), i.u32(1)
 	if !i.gas.Take(price + uint64(schedule.OutputByte)*uint64(n) + copies(uint64(n))) {
@@ -245,11 +245,12 @@ func (i *invocation) emit(price uint64) (vm.Exit, error) {
 	return exit, nil
 }
 
-// tooManyLogs is what a call reverts with whose log finds no room. No contract can know how many logs others of the
-// transaction made, so it is no trap: what was not used comes back.
+// tooManyLogs is the output of a call that reverts because its log exceeds a limit of the transaction. It is a revert,
+// not a trap, so that unused gas is refunded: no contract can know how many logs the transaction's other contracts
+// emitted.
 const tooManyLogs = "too many logs"
 
-// log adds a log unless the transaction has too many or too large ones.
+// log adds a log, or reverts if the transaction's logs would exceed their count or size limit.
 func (f *frame) log(log types.Log) vm.Exit {
 	bytes := len(log.Name) + 32*len(log.Topics) + len(log.Data)
 	if len(f.logs) == types.MaxTransactionLogs || f.logBytes+bytes > types.MaxTransactionLogData {

@@ -6,15 +6,15 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// nestedCall is the arguments of host functions call and call_view.
+// nestedCall holds the arguments of host functions call and call_view.
 type nestedCall struct {
 	contract, function, functionLen, args, argsLen uint32
 	value                                          types.Amount
 	gas                                            uint64
-	view                                           bool // of the callee and all below it
+	view                                           bool // applies to the callee and all calls below it
 }
 
-// call is host functions call and call_view; the steps are numbered as in docs/protocol.md, "Host functions".
+// call implements host functions call and call_view. The steps are numbered as in docs/protocol.md, "Host functions".
 func (i *invocation) call(n nestedCall) (vm.Exit, error) {
 	price := uint64(schedule.NestedTimes*schedule.ContractCall) + uint64(schedule.ContractCallArgByte)*uint64(n.argsLen) +
 		copies(32+uint64(n.functionLen)+uint64(n.argsLen))
@@ -42,7 +42,7 @@ func (i *invocation) call(n nestedCall) (vm.Exit, error) {
 	return i.enterNested(callee, function, n.gas)
 }
 
-// enterNested is a nested call from its second step on.
+// enterNested executes a nested call from step 2 on.
 func (i *invocation) enterNested(callee *frame, function string, limit uint64) (vm.Exit, error) {
 	if len(i.frames) >= maxCallDepth { // 2
 		return i.code(codeLimits)
@@ -122,7 +122,7 @@ func (x *execution) active(id types.ContractID) bool {
 	return false
 }
 
-// code answers a call.
+// code returns a result code to the guest.
 func (i *invocation) code(code uint64) (vm.Exit, error) {
 	i.stack[0] = code
 	return vm.Returned, nil

@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 )
 
-// cryptography is the host functions that compute hashes and verify signatures.
+// cryptography dispatches the host functions that compute hashes and verify signatures.
 func (i *invocation) cryptography(function vm.Function, price uint64) (vm.Exit, error) {
 	switch function {
 	case vm.SHA256:

@@ -7,10 +7,10 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// none is −1 as an i32.
+// none is −1 as an i32. storage_read returns it if the key has no value.
 const none = 1<<32 - 1
 
-// Answers of transfer and call other than 0.
+// Result codes of transfer and call; 0 is success.
 const (
 	codeReverted       = 1
 	codeFailed         = 2 // trap, out of gas, stack overflow
@@ -21,7 +21,7 @@ const (
 	codeLimits         = 7 // depth, load, memory
 )
 
-// storageKey is the state key of a name in the guest's memory.
+// storageKey returns the state key of a storage key in the guest's memory.
 func (i *invocation) storageKey(pointer, n uint32) ([]byte, bool) {
 	name, ok := i.bounded(pointer, n, keySize)
 	if !ok {
@@ -82,7 +82,7 @@ func (i *invocation) storageWrite() (vm.Exit, error) {
 	return i.store(key, old, append([]byte(nil), value...))
 }
 
-// store writes a value that is paid for.
+// store writes a value. The caller has charged for it.
 func (i *invocation) store(key, old, value []byte) (vm.Exit, error) {
 	if i.derivation.tracer != nil {
 		i.derivation.tracer.Storage(key[1+len(i.id):], old, value)
@@ -90,7 +90,8 @@ func (i *invocation) store(key, old, value []byte) (vm.Exit, error) {
 	return vm.Returned, i.derivation.state.Set(key, value)
 }
 
-// storageDelete deletes a value; valueOK is false where it is a write of an empty value from outside the memory.
+// storageDelete deletes a value. valueOK is false if the call is a write of an empty value whose pointer is outside the
+// memory.
 func (i *invocation) storageDelete(pointer, n uint32, valueOK bool) (vm.Exit, error) {
 	price := uint64(schedule.StorageWrite) + uint64(schedule.StorageWriteKeyByte)*uint64(n) + copies(uint64(n))
 	if !i.gas.Take(price) || !i.gas.Holds(uint64(schedule.StorageReserve)) {
@@ -108,7 +109,8 @@ func (i *invocation) storageDelete(pointer, n uint32, valueOK bool) (vm.Exit, er
 	return i.store(key, old, nil)
 }
 
-// lookedUp is what a stored value takes that was looked up: with its copy at most the reserve, which was there.
+// lookedUp returns the price of a stored value that was looked up. With the price of its copy it is at most
+// StorageReserve, which was checked before the look-up.
 func lookedUp(perByte types.Gas, value []byte) uint64 {
 	price := uint64(perByte) * uint64(len(value))
 	if len(value) > params.LongValue {
@@ -169,7 +171,8 @@ func (i *invocation) transfer(price uint64) (vm.Exit, error) {
 	return i.pay(i.gas, to, amount)
 }
 
-// pay moves an amount that the contract has, logs it, and takes the price of an account that it makes.
+// pay transfers an amount that the contract has, logs the payment and takes the price of a new account if it creates
+// one.
 func (i *invocation) pay(gas *vm.Gas, to types.Account, amount types.Amount) (vm.Exit, error) {
 	if amount == 0 {
 		return vm.Returned, nil

@@ -9,11 +9,10 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// loads are codes that were loaded, each counted once. What loading costs beyond a call's price depends on what a node
-// has in memory, so it is bounded instead of priced. Of a transaction it is bounded while it runs, of a block by a rule
-// of validity.
+// loads is a set of loaded codes. The cost of loading beyond a call's price depends on the node's caches, so it is
+// bounded instead of priced: per transaction while it runs, per block by a validity rule.
 type loads struct {
-	codes []loadedCode // in the order of loading; a block has a thousand of an ordinary token's size
+	codes []loadedCode // in the order of loading; a block fits a thousand codes of an ordinary token's size
 	known map[types.CodeHash]struct{}
 	sum   params.Load
 }
@@ -31,7 +30,7 @@ func (l *loads) has(hash types.CodeHash) bool {
 	return slices.ContainsFunc(l.codes, func(c loadedCode) bool { return c.hash == hash })
 }
 
-// fewCodes is how many codes are searched one by one: nearly every transaction loads one or two.
+// fewCodes is the number of codes up to which has searches linearly. Nearly every transaction loads one or two.
 const fewCodes = 8
 
 func (l *loads) add(hash types.CodeHash, load params.Load) {
@@ -51,8 +50,8 @@ func (l *loads) add(hash types.CodeHash, load params.Load) {
 	}
 }
 
-// loadedBefore are the codes that were loaded and that the block itself does not bring, in a deploy that failed
-// neither.
+// loadedBefore returns the hashes of the loaded codes except those that the block itself brings, even in a failed
+// deploy.
 func (d *Derivation) loadedBefore() (hashes []types.CodeHash) {
 	for _, c := range d.loaded.codes {
 		if _, brought := d.codes[c.hash]; !brought {
@@ -62,7 +61,7 @@ func (d *Derivation) loadedBefore() (hashes []types.CodeHash) {
 	return hashes
 }
 
-// load loads a contract's code; ok is false where the transaction may load no further one.
+// load loads a contract's code. ok is false if the transaction has reached its load limit.
 func (x *execution) load(c contract) (_ *vm.Module, ok bool, err error) {
 	if x.derivation.machine.Engine == nil {
 		return nil, false, errNoMachine
@@ -70,7 +69,7 @@ func (x *execution) load(c contract) (_ *vm.Module, ok bool, err error) {
 	if x.loaded.sum > params.LoadToStop && !x.loaded.has(c.hash) {
 		return nil, false, nil
 	}
-	if err := x.derivation.mayContinue(); err != nil { // code that is not in memory takes time beyond the price
+	if err := x.derivation.mayContinue(); err != nil { // loading code that is not in memory takes time beyond the price
 		return nil, false, err
 	}
 	module, err := x.derivation.module(c.hash)
@@ -81,15 +80,16 @@ func (x *execution) load(c contract) (_ *vm.Module, ok bool, err error) {
 	return module, true, nil
 }
 
-// leastCheapLoad is room for any one transaction.
+// leastCheapLoad is enough for any one transaction.
 const leastCheapLoad params.Load = 1 << 21
 
-// SpareLoad makes [Derivation.Apply] keep seven eighths of the block's load for transactions that use at least two gas
-// for each unit of load that they add. Others find no room there. It is for a builder: loading is not paid by the unit,
-// so little gas could fill it and leave no room for calls that pay. A token's transfer uses some five gas a unit.
+// SpareLoad makes [Derivation.Apply] reserve seven eighths of the block's load for transactions that use at least two
+// gas for each unit of load that they add; others get [ErrLoadFull]. It is for builders: loading is not priced by the
+// unit, so transactions with little gas could exhaust the load and exclude calls that pay. A token's transfer uses
+// about five gas per unit.
 func (d *Derivation) SpareLoad() { d.spareLoad = true }
 
-// addLoad counts what a transaction loaded. The error is [ErrLoadFull].
+// addLoad adds the codes that a transaction loaded to the block's. It returns [ErrLoadFull] if they exceed the limit.
 func (d *Derivation) addLoad(o Outcome) error {
 	var added params.Load
 	for _, c := range o.loaded.codes {

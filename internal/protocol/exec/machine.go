@@ -10,40 +10,39 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Codes are the codes of the contracts in the parent's state, by hash. An error is a fault of the node.
+// Codes provides the codes of the contracts in the parent's state, by hash. An error is a fault of the node.
 type Codes interface {
 	Code(types.CodeHash) ([]byte, error)
 }
 
-// Machine is what runs contracts: an engine and the codes that it has not loaded yet.
+// Machine runs contracts: an engine, and the source of codes that the engine has not loaded yet.
 type Machine struct {
 	Engine vm.Engine
 	Codes  Codes
 }
 
-// Tracer is told what a simulated transaction does. It must not keep the slices that it is given.
+// Tracer receives the events of a simulated transaction. It must not retain the slices passed to it.
 type Tracer interface {
 	// Enter begins a call; calls end in the reverse order.
 	Enter(c CallInfo)
-	// Exit ends the call that was entered last and has not ended. used is the gas of the call, calls below it included,
-	// and cause says more about a trap.
+	// Exit ends the innermost open call. used is the call's gas, including nested calls; cause gives details of a trap.
 	Exit(reason Reason, cause vm.Cause, output []byte, used types.Gas)
-	// Charge tells where gas went: of the call that was entered last and has not ended, or of the transaction itself
-	// where there is none. The parts of a call and what the calls below it used are what it used; those of the
-	// transaction and what its call used are the receipt's gas.
+	// Charge attributes gas to a part of the innermost open call or, if no call is open, of the transaction. The gas of
+	// a call is the sum of its parts, its host functions and its nested calls. The receipt's gas is the sum of the
+	// transaction's parts and its call.
 	Charge(part Part, gas types.Gas)
-	// Host is Charge for a host function, whether or not it had its effect, without what other parts and the call
-	// below have of it.
+	// Host attributes gas to a host function, whether or not the function succeeded. took excludes gas that is
+	// attributed to parts or to a nested call.
 	Host(function vm.Function, took types.Gas)
-	// Storage is a write to the storage of the contract that runs; nothing is absence.
+	// Storage reports a write to the storage of the running contract. An empty old or new value means absence.
 	Storage(key, old, new []byte)
-	// Event is an event of the contract that runs.
+	// Event reports an event of the running contract.
 	Event(log types.Log)
-	// Debug is what a contract says with the host function debug.
+	// Debug reports a message that a contract passed to host function debug.
 	Debug(message []byte)
 }
 
-// CallInfo is a call of a contract.
+// CallInfo describes a call of a contract.
 type CallInfo struct {
 	Contract types.ContractID
 	Code     types.CodeHash
@@ -51,17 +50,17 @@ type CallInfo struct {
 	Function string
 	Args     []byte
 	Value    types.Amount
-	Gas      types.Gas // what the call may use
+	Gas      types.Gas // limit of the call
 	View     bool
 }
 
-// contract is a contract as a call finds it.
+// contract identifies a contract and its code.
 type contract struct {
 	id   types.ContractID
 	hash types.CodeHash
 }
 
-// lookUp finds a contract and lists its record; ok is false where there is none.
+// lookUp finds a contract and records its key. ok is false if there is no such contract.
 func (d *Derivation) lookUp(id types.ContractID) (c contract, ok bool, err error) {
 	record, err := d.state.Get(state.ContractKey(id))
 	if err != nil || len(record) == 0 {
@@ -71,7 +70,7 @@ func (d *Derivation) lookUp(id types.ContractID) (c contract, ok bool, err error
 	return contract{id: id, hash: decoded.CodeHash}, err == nil, err
 }
 
-// module loads a contract's code. The code was checked when it was deployed: a refusal is a fault.
+// module loads a contract's code. The code was checked when it was deployed, so a refusal is a fault of the node.
 func (d *Derivation) module(hash types.CodeHash) (*vm.Module, error) {
 	return d.machine.Engine.Module(hash, func() ([]byte, error) {
 		if code, ok := d.codes[hash]; ok {
@@ -85,7 +84,7 @@ func (d *Derivation) module(hash types.CodeHash) (*vm.Module, error) {
 	})
 }
 
-// newCodes are the codes that the block brought, of the contracts that it made, by hash.
+// newCodes returns the codes of the contracts that the block created, except copies of older codes.
 func (d *Derivation) newCodes(accesses []types.Access) (map[types.CodeHash][]byte, error) {
 	var codes map[types.CodeHash][]byte
 	for _, a := range accesses {
@@ -97,7 +96,7 @@ func (d *Derivation) newCodes(accesses []types.Access) (map[types.CodeHash][]byt
 			return nil, err
 		}
 		code, brought := d.codes[made.CodeHash]
-		if !brought { // a copy of a contract from before the block
+		if !brought { // a copy of a contract that is older than the block
 			continue
 		}
 		if codes == nil {
@@ -108,7 +107,7 @@ func (d *Derivation) newCodes(accesses []types.Access) (map[types.CodeHash][]byt
 	return codes, nil
 }
 
-// keepCode holds the code of a contract that the block deploys: it is visible to the rest of the block.
+// keepCode keeps the code that a deploy brings, for the rest of the block.
 func (d *Derivation) keepCode(hash types.CodeHash, code []byte) {
 	if d.codes == nil {
 		d.codes = make(map[types.CodeHash][]byte)
@@ -116,5 +115,5 @@ func (d *Derivation) keepCode(hash types.CodeHash, code []byte) {
 	d.codes[hash] = code
 }
 
-// errNoMachine is the fault of a derivation without a machine that meets a contract.
+// errNoMachine is returned when a derivation without an engine meets a contract.
 var errNoMachine = errors.New("a contract is deployed or called, and nothing is there to run it")

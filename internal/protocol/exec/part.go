@@ -5,21 +5,21 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Part is what gas went to, beside host functions.
+// Part is a category of gas use other than host functions.
 type Part uint8
 
-// The parts. A transaction has Intrinsic, Code, CallPrice and Instance, which are paid before its call is entered. A
-// call has Instructions, Memory and, for the instances of the calls that it makes, Instance.
+// Parts. A transaction has Intrinsic, Code, CallPrice and Instance, which are charged before its call is entered. A
+// call has Instructions, Memory and, for the instances of its nested calls, Instance.
 const (
-	Intrinsic    Part = iota // before a transaction is executed
-	Code                     // of a deploy
-	CallPrice                // of the transaction's call; a nested one is paid by the host function
-	Instance                 // its memory and its items
-	NewAccount               // that a value made
-	Instructions             // with a block that it had too little for
+	Intrinsic    Part = iota // charged before execution
+	Code                     // code of a deploy
+	CallPrice                // a transaction's call; a nested call is charged to the host function
+	Instance                 // an instance's memory and items
+	NewAccount               // account created by a payment
+	Instructions             // includes the metered block for which the gas did not suffice
 	Memory                   // memory.grow
-	Forfeited                // what was left when a price could not be paid or the code trapped: it bought nothing
-	Parts                    // how many there are
+	Forfeited                // gas lost when a price could not be paid or the code trapped
+	Parts                    // number of parts
 )
 
 var partNames = [Parts]string{
@@ -33,17 +33,17 @@ var partNames = [Parts]string{
 	Forfeited:    "forfeited",
 }
 
-// String is the part's name in snake_case.
+// String returns the part's name in snake_case.
 func (p Part) String() string { return partNames[p] }
 
-// tell tells the tracer of a part.
+// tell reports a charge to the tracer.
 func (d *Derivation) tell(part Part, gas uint64) {
 	if d.tracer != nil && gas > 0 {
 		d.tracer.Charge(part, types.Gas(gas))
 	}
 }
 
-// take takes a price and tells the tracer of it.
+// take takes a price and reports it to the tracer.
 func (d *Derivation) take(gas *vm.Gas, part Part, price uint64) bool {
 	ok := gas.Take(price)
 	if ok {

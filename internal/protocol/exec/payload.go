@@ -9,23 +9,23 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Outcome is how the execution of a transaction ended.
+// Outcome is the result of executing a transaction.
 type Outcome struct {
-	Reason  Reason // Success, or why it failed
+	Reason  Reason // Success or the reason of failure
 	GasUsed types.Gas
 	Output  []byte
 	Logs    []types.Log
-	// Contract is the ID that a successful deploy created.
+	// Contract is the ID of the contract that a successful deploy created.
 	Contract *types.ContractID
-	// Detail says more about why a module was refused.
+	// Detail explains why a module was refused.
 	Detail string
-	// Cause says more about a trap.
+	// Cause gives details of a trap.
 	Cause vm.Cause
 
-	loaded loads // the codes that it loaded
+	loaded loads // codes that the transaction loaded
 }
 
-// Loaded are the hashes of the codes that it loaded, in that order.
+// Loaded returns the hashes of the codes that the transaction loaded, in the order of loading.
 func (o Outcome) Loaded() []types.CodeHash {
 	hashes := make([]types.CodeHash, len(o.loaded.codes))
 	for i, c := range o.loaded.codes {
@@ -49,12 +49,13 @@ func (o Outcome) receipt(id types.TxID) types.Receipt {
 	return receipt
 }
 
-// consumesAll reports whether a failure takes the whole gas limit; others take what was consumed up to that point.
+// consumesAll reports whether a failure uses the whole gas limit. Other failures use only the gas consumed so far.
 func (r Reason) consumesAll() bool {
 	return r == OutOfGas || r == Trap || r == StackOverflow || r == ViewWroteState
 }
 
-// runPayload runs a payload after its intrinsic gas and undoes its effects when it fails. An error is a fault.
+// runPayload runs a payload after charging its intrinsic gas, and undoes its effects if it fails. An error is a fault
+// of the node or a stop.
 func (d *Derivation) runPayload(tx *types.Transaction) (Outcome, error) {
 	x := &execution{derivation: d, sender: tx.Sender}
 	start := x.checkpoint()
@@ -78,7 +79,7 @@ func (d *Derivation) runPayload(tx *types.Transaction) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	d.tell(Forfeited, gas.Forfeited) // before a call; what a call forfeits is its own part
+	d.tell(Forfeited, gas.Forfeited) // forfeited before the call; the call reports its own
 	outcome.GasUsed, outcome.loaded = tx.GasLimit-types.Gas(gas.Left), x.loaded
 	if outcome.Reason == Success {
 		outcome.Logs = x.logs
@@ -92,8 +93,8 @@ func (d *Derivation) runPayload(tx *types.Transaction) (Outcome, error) {
 	return outcome, nil
 }
 
-// endow moves value to an account, to the sender itself nothing, and takes the gas of making the account where there is
-// none.
+// endow transfers value to an account, possibly the sender itself, and takes the price of a new account if the
+// recipient does not exist yet.
 func (d *Derivation) endow(gas *vm.Gas, from, to types.Account, value types.Amount) (Reason, error) {
 	if value == 0 {
 		return Success, nil

@@ -7,32 +7,32 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// PaymentKind says how an account was paid.
+// PaymentKind is the kind of a payment.
 type PaymentKind string
 
-// The kinds of payments.
+// Kinds of payments.
 const (
-	PaidByTransfer PaymentKind = "transfer" // the amount of a transfer
-	PaidByDeploy   PaymentKind = "deploy"   // the value of a deploy, which the new contract gets
-	PaidByCall     PaymentKind = "call"     // the value of a call, which the contract gets
-	PaidByContract PaymentKind = "contract" // what a contract paid while it ran, the value of nested calls too
+	PaidByTransfer PaymentKind = "transfer" // amount of a transfer
+	PaidByDeploy   PaymentKind = "deploy"   // value of a deploy, paid to the new contract
+	PaidByCall     PaymentKind = "call"     // value of a call, paid to the contract
+	PaidByContract PaymentKind = "contract" // payment by a running contract, including the value of a nested call
 )
 
-// PaymentKinds lists the kinds.
+// PaymentKinds returns all kinds.
 func PaymentKinds() []PaymentKind {
 	return []PaymentKind{PaidByTransfer, PaidByDeploy, PaidByCall, PaidByContract}
 }
 
-// Payment is what a transaction moved from one account to another, or to the same.
+// Payment is a movement of value between accounts in a transaction. Both accounts may be the same.
 type Payment struct {
 	Kind     PaymentKind
 	From, To types.Account
 	Amount   types.Amount // over 0, in smallest units
-	Place    uint32       // among the transaction's: 0 is its own value, n its n-th log, counted from 1
+	Place    uint32       // position in the transaction: 0 for its own value, n for its n-th log, counted from 1
 }
 
-// Payments are all payments of an included transaction, in the order in which they were made. With the fees they are
-// all that changes balances after genesis.
+// Payments returns all payments of an included transaction, in order. After genesis, only payments and fees change
+// balances.
 func Payments(tx *types.Transaction, receipt *types.Receipt) (payments []Payment) {
 	if receipt.Status != types.StatusSuccess {
 		return nil
@@ -58,13 +58,13 @@ func Payments(tx *types.Transaction, receipt *types.Receipt) (payments []Payment
 	return payments
 }
 
-// IsPayment reports whether a log is that of a payment by a contract. Contracts can emit the name, but not as the zero
-// contract.
+// IsPayment reports whether a log records a payment by a contract. Contracts may emit a log of the same name, but not
+// as the zero contract.
 func IsPayment(log *types.Log) bool {
 	return log.Contract.IsZero() && log.Name == types.NativeTransfer && len(log.Topics) == 2 && len(log.Data) == 8
 }
 
-// logTransfer is the log of a payment that a contract makes.
+// logTransfer logs a payment by a contract.
 func (f *frame) logTransfer(from, to types.Account, amount types.Amount) vm.Exit {
 	return f.log(types.Log{
 		Name: types.NativeTransfer, Topics: [][32]byte{from, to}, Data: binary.LittleEndian.AppendUint64(nil, uint64(amount)),

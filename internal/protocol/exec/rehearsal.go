@@ -8,20 +8,20 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Rehearsal executes transactions one after the other on a state, without signatures, nonces and fees, and can take
-// them back. Nothing that it does becomes a block.
+// Rehearsal executes transactions one after the other on a state, without signatures, nonces and fees. Its writes can
+// be rolled back, and never become a block.
 type Rehearsal struct{ derivation *Derivation }
 
-// Rehearse begins a rehearsal in the block of a seed ([Seed]), on the state p are the parameters in.
+// Rehearse begins a rehearsal in the block of seed (see [Seed]) on the state parent, which has the parameters p.
 func Rehearse(p types.Parameters, parent state.Reader, seed types.Header, machine Machine) *Rehearsal {
 	r := &Rehearsal{Begin(p, parent, seed, machine)}
 	r.derivation.env.BaseFee = 0
 	return r
 }
 
-// Play executes a transaction after those that were played. Version, chain and sizes are checked as for inclusion;
-// nonce, fees and the balance for gas are not asked, the gas costs nothing. In view context, what would change the
-// state traps. A sender that cannot pay the value ends as [InsufficientBalance].
+// Play executes a transaction after those already played. It checks version, chain and sizes as for inclusion, but not
+// nonce, fees or the balance for gas: gas costs nothing. In view context, a write to the state traps. If the sender
+// cannot pay the value, the outcome is [InsufficientBalance].
 func (r *Rehearsal) Play(tx types.Transaction, view bool) (Outcome, error) {
 	d := r.derivation
 	d.view = view
@@ -42,7 +42,7 @@ func (r *Rehearsal) Play(tx types.Transaction, view bool) (Outcome, error) {
 		return Outcome{Reason: InsufficientBalance, GasUsed: intrinsic}, nil
 	}
 	if sender.Account == (state.Account{}) {
-		// In a block the sender has an entry by now: its nonce was used.
+		// In a block the sender would have an entry by now, because its nonce was used.
 		if err := d.state.SetAccount(tx.Sender, state.Account{Nonce: 1}); err != nil {
 			return Outcome{}, err
 		}
@@ -54,16 +54,16 @@ func (r *Rehearsal) Play(tx types.Transaction, view bool) (Outcome, error) {
 	return outcome, nil
 }
 
-// Trace has a tracer hear what is played from now on; nil for none.
+// Trace sets the tracer of the transactions that are played from now on; nil disables tracing.
 func (r *Rehearsal) Trace(t Tracer) { r.derivation.tracer = t }
 
-// Header is that of the block in which transactions are played, as far as contracts see it.
+// Header returns the header of the block in which transactions are played, with the fields that contracts can read.
 func (r *Rehearsal) Header() types.Header { return r.derivation.header }
 
-// Move goes on in another block, of that height and time in Unix seconds.
+// Move continues in another block with the given height and time in Unix seconds.
 func (r *Rehearsal) Move(height types.Height, time uint64) {
 	r.derivation.header.Height, r.derivation.header.Timestamp = height, time
 }
 
-// State is the state after what was played. What is written to it is part of the rehearsal.
+// State returns the state after the transactions played so far. Writes to it become part of the rehearsal.
 func (r *Rehearsal) State() *state.Overlay { return r.derivation.state }

@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// sum128 adds amounts without overflow.
+// sum128 is a sum of amounts that does not overflow.
 type sum128 struct{ high, low uint64 }
 
 func (s *sum128) add(a types.Amount) {
@@ -16,7 +16,7 @@ func (s *sum128) add(a types.Amount) {
 	s.high += carry
 }
 
-// addRecord adds what the record under key holds of the supply: an account's balance, or the burned amount.
+// addRecord adds the amount in the record under key: an account's balance, or the burned amount.
 func (s *sum128) addRecord(key, value []byte) error {
 	switch {
 	case len(value) == 0:

@@ -1,5 +1,5 @@
-// Package fees is the fee market of EIP-1559 with this protocol's bounds: the base fee's recurrence, the price that a
-// transaction pays, and the gas that it pays before execution.
+// Package fees implements the fee market of EIP-1559 with this protocol's bounds: the base fee's recurrence, the gas
+// price of a transaction, and its intrinsic gas.
 package fees
 
 import (
@@ -12,10 +12,10 @@ import (
 // changeDenominator bounds the base fee's change from block to block (EIP-1559, BASE_FEE_MAX_CHANGE_DENOMINATOR).
 const changeDenominator = 8
 
-// NextBaseFee is the base fee of the block after parent, per gas; p are the parameters in the state after parent. Let
-// target = ⌊gas_limit × target_bps / 10000⌋ and Δ = max(1, ⌊base × |used − target| / target / 8⌋). The base fee is base
-// + Δ above the target, base − Δ below, base at it, and always within min_base_fee and max_base_fee. Both arguments are
-// valid.
+// NextBaseFee returns the base fee per gas of the block after parent; p are the parameters in the state after parent.
+// Let target = ⌊gas_limit × target_bps / 10000⌋ and Δ = max(1, ⌊base × |used − target| / target / 8⌋). The next base
+// fee is base + Δ if used is above the target, base − Δ if it is below, and base otherwise, clamped to min_base_fee and
+// max_base_fee. Both arguments must be valid.
 func NextBaseFee(parent types.Header, p types.Parameters) types.Amount {
 	target := params.Target(parent.GasLimit, p.TargetBPS)
 	base := parent.BaseFee
@@ -28,21 +28,21 @@ func NextBaseFee(parent types.Header, p types.Parameters) types.Amount {
 	return min(max(base, p.MinBaseFee), p.MaxBaseFee)
 }
 
-// delta is max(1, ⌊base × distance / target / 8⌋). The quotient fits 64 bits. That is so because base < 2^53, and the
-// gas limit is at least 10^6 and the target at least a 10^4th of it, rounded down: distance / target < 10^4 × 101/100.
+// delta returns max(1, ⌊base × distance / target / 8⌋). The quotient fits 64 bits: base < 2^53, the gas limit is at
+// least 10^6, and the target is at least a 10^4th of the limit, rounded down, so distance / target < 10^4 × 101/100.
 func delta(base types.Amount, distance, target types.Gas) types.Amount {
 	high, low := bits.Mul64(uint64(base), uint64(distance))
 	quotient, _ := bits.Div64(high, low, changeDenominator*uint64(target))
 	return max(1, types.Amount(quotient))
 }
 
-// Price is what a transaction pays per gas: base_fee + min(max_priority_fee, max_fee − base_fee). It asks that
+// Price returns the price per gas of a transaction: base_fee + min(max_priority_fee, max_fee − base_fee). It requires
 // base_fee ≤ max_fee.
 func Price(baseFee, maxFee, maxPriorityFee types.Amount) types.Amount {
 	return baseFee + min(maxPriorityFee, maxFee-baseFee)
 }
 
-// IntrinsicGas is the gas that a payload costs before it runs (docs/protocol.md, gas schedule).
+// IntrinsicGas returns the gas that a payload costs before it runs (docs/protocol.md, gas schedule).
 func IntrinsicGas(payload types.Payload) types.Gas {
 	s := &params.Schedule1
 	switch p := payload.(type) {

@@ -1,2 +1,2 @@
-// Package params says which parameters a chain may have, and holds the gas schedule that goes with their version.
+// Package params defines the parameters that a chain may have and the gas schedule of each protocol version.
 package params

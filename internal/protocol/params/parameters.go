@@ -9,20 +9,20 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Version is the newest version of the protocol that this code knows; it knows all from 1 on.
+// Version is the newest protocol version that this code knows. It knows all versions from 1 on.
 const Version uint32 = 1
 
-// Bounds of parameters (docs/protocol.md, "Parameters").
+// Bounds of the parameters (docs/protocol.md, "Parameters").
 const (
-	BaseFeeFloor   types.Amount = 8         // below it the base fee could not come down again
-	BaseFeeCeiling types.Amount = 1<<53 - 1 // what a JSON number holds
+	BaseFeeFloor   types.Amount = 8         // below it, the base fee could not come down again
+	BaseFeeCeiling types.Amount = 1<<53 - 1 // largest integer that JSON numbers hold exactly
 	MinGasLimit    types.Gas    = 1_000_000 // a lower limit could never be raised again
 	MaxGasLimit    types.Gas    = 1 << 40
 	MinTarget      types.Gas    = 21_000
 	bpsDenominator              = 10_000
 )
 
-// Defaults of a new chain. Producer and fee recipient are the chain's own.
+// Defaults for a new chain. Producer and fee recipient have no default.
 const (
 	DefaultGasLimit   types.Gas    = 1_000_000_000
 	DefaultTargetBPS  uint16       = 5_000
@@ -30,7 +30,7 @@ const (
 	DefaultMaxBaseFee types.Amount = 1_000_000
 )
 
-// Default gives the parameters of a new chain whose producer also receives the priority fees.
+// Default returns the parameters of a new chain whose producer also receives the priority fees.
 func Default(producer types.PublicKey) types.Parameters {
 	return types.Parameters{
 		Version:      Version,
@@ -43,7 +43,7 @@ func Default(producer types.PublicKey) types.Parameters {
 	}
 }
 
-// Why parameters are not valid.
+// Reasons why parameters are not valid.
 var (
 	ErrProducer = errors.New("producer is not an x coordinate of the curve")
 	ErrBaseFees = errors.New("base fee bounds must satisfy 8 ≤ min ≤ max ≤ 2^53 − 1")
@@ -52,7 +52,7 @@ var (
 	ErrVersion  = errors.New("version must be the present one or the next")
 )
 
-// Target is the gas a block uses when the base fee stands still: ⌊gas_limit × target_bps / 10000⌋, with target_bps
+// Target returns the gas use at which the base fee stays unchanged: ⌊gas_limit × target_bps / 10000⌋. targetBPS must be
 // below 10000. The product has 128 bits.
 func Target(gasLimit types.Gas, targetBPS uint16) types.Gas {
 	high, low := bits.Mul64(uint64(gasLimit), uint64(targetBPS))
@@ -60,23 +60,23 @@ func Target(gasLimit types.Gas, targetBPS uint16) types.Gas {
 	return types.Gas(quotient)
 }
 
-// Load is what loading a code takes when nothing of it is in memory (docs/protocol.md, "Load"): about 10 ns a unit.
+// Load is the cost of loading a code of which nothing is in memory, in units of about 10 ns (docs/protocol.md, "Load").
 type Load uint64
 
-// LongValue is the most bytes of a stored value that a node is expected to have in memory. A longer one is read from
-// disk.
+// LongValue is the size in bytes up to which a node is expected to have stored values in memory. Longer values are read
+// from disk.
 const LongValue = 144
 
-// LoadToStop is the load after which a transaction loads no further code.
+// LoadToStop is the load above which a transaction loads no further code.
 const LoadToStop Load = 1 << 19
 
-// MostLoad is more than the load of any code that may be deployed.
+// MostLoad exceeds the load of any code that can be deployed.
 const MostLoad Load = 930_000
 
-// BlockLoad is the most that the codes which a block's transactions load, each counted once, may have together.
+// BlockLoad returns the maximum total load of the codes that a block's transactions load, each counted once.
 func BlockLoad(gasLimit types.Gas) Load { return max(Load(gasLimit/32), 1<<22) }
 
-// Check reports why p are not valid parameters, or nil. The version it does not ask: see [CheckChange] and [Known].
+// Check returns an error if p are not valid parameters. It does not check the version: see [CheckChange] and [Known].
 func Check(p types.Parameters) error {
 	switch {
 	case p.GasLimit < MinGasLimit || p.GasLimit > MaxGasLimit:
@@ -91,8 +91,8 @@ func Check(p types.Parameters) error {
 	return nil
 }
 
-// CheckChange reports why next may not replace present, or nil. A version that this code does not know is allowed: the
-// node halts before the block that needs it.
+// CheckChange returns an error if next may not replace present. A version that this code does not know is allowed: the
+// node halts before the first block that needs it.
 func CheckChange(present, next types.Parameters) error {
 	if next.Version != present.Version && (next.Version == 0 || next.Version-1 != present.Version) {
 		return fmt.Errorf("%w: %d after %d", ErrVersion, next.Version, present.Version)

@@ -9,15 +9,15 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Schedule is a gas schedule: the price in gas of everything that costs gas. A field that ends in Byte is a price
-// for each byte, in Page for each 64 KiB page of memory.
+// Schedule is a gas schedule: the prices of all operations in gas. A field whose name ends in Byte is a price per byte;
+// one in Page is a price per 64 KiB page of memory.
 type Schedule struct {
 	// Taken before execution.
 	IntrinsicTransfer       types.Gas
 	IntrinsicCall           types.Gas
-	IntrinsicCallByte       types.Gas // of function and args
+	IntrinsicCallByte       types.Gas // bytes of function and args
 	IntrinsicDeploy         types.Gas
-	IntrinsicDeployByte     types.Gas // of name and init_args
+	IntrinsicDeployByte     types.Gas // bytes of name and init_args
 	IntrinsicDeployCodeByte types.Gas
 	IntrinsicConfigure      types.Gas
 
@@ -26,60 +26,60 @@ type Schedule struct {
 
 	// Deploy and call.
 	Deploy              types.Gas
-	DeployFunction      types.Gas // of each defined function
-	DeployBodyByte      types.Gas // of their bodies
+	DeployFunction      types.Gas // per defined function
+	DeployBodyByte      types.Gas // bytes of the function bodies
 	DeployBranches      types.Gas // × branches² × (variables + 4), summed over the functions
-	DeployCallGlobal    types.Gas // of each pair of a call in a body and a mutable global of the module
+	DeployCallGlobal    types.Gas // per pair of a call in a body and a mutable global of the module
 	ContractCall        types.Gas
-	NestedTimes         types.Gas // × ContractCall and InstanceItem, of a nested call
+	NestedTimes         types.Gas // factor for ContractCall and InstanceItem of a nested call
 	ContractCallArgByte types.Gas
-	InstanceItem        types.Gas // of each global, element index and data segment of a new instance
-	MemoryPage          types.Gas // of initial memory
-	MemoryGrowPage      types.Gas // of memory.grow, and of a nested call's initial memory
+	InstanceItem        types.Gas // per global, element index and data segment of a new instance
+	MemoryPage          types.Gas // initial memory
+	MemoryGrowPage      types.Gas // memory.grow, and the initial memory of a nested call
 
 	// Instructions.
-	Instruction  types.Gas // every one not named
+	Instruction  types.Gas // all not listed below
 	Branch       types.Gas // if, br, br_if
 	Loop         types.Gas // on entry
 	Load         types.Gas
-	Store        types.Gas // of 2, 4 or 8 bytes
-	Store8       types.Gas // of 1 byte
+	Store        types.Gas // stores of 2, 4 or 8 bytes
+	Store8       types.Gas // stores of 1 byte
 	Unary        types.Gas // eqz, clz, ctz, popcnt
 	DivRem32     types.Gas
 	DivRem64     types.Gas
-	Call         types.Gas // and memory.grow, besides its pages
+	Call         types.Gas // also memory.grow, in addition to its pages
 	CallIndirect types.Gas
 	BrTable      types.Gas
 	Structure    types.Gas // block, else, end
-	Merge        types.Gas // where a construct's branches meet, by whoever passes
-	MergeValue   types.Gas // of its width
+	Merge        types.Gas // the point at which a construct's branches meet, paid on every path through it
+	MergeValue   types.Gas // per value of the merge's width
 
-	// What each jump of a module costs more that has a greater weight than WeightNear: 1 gas for each WeightFar above it,
-	// at most Far (docs/protocol.md, "Weight").
-	WeightFunction types.Gas // of each defined function, beside the prices of its metered blocks
+	// Surcharge on each jump in a module whose weight exceeds WeightNear: 1 gas per WeightFar above it, at most Far
+	// (docs/protocol.md, "Weight").
+	WeightFunction types.Gas // weight of each defined function, in addition to the prices of its metered blocks
 	WeightNear     types.Gas
 	WeightFar      types.Gas
 	Far            types.Gas
 
 	// Host functions.
-	HostFunction          types.Gas // every one not named
-	CopyBytesPerGas       types.Gas // bytes that one gas copies between guest and host
+	HostFunction          types.Gas // all not listed below
+	CopyBytesPerGas       types.Gas // bytes copied between guest and host for one gas
 	StorageRead           types.Gas
 	StorageReadKeyByte    types.Gas
-	StorageReadValueByte  types.Gas // of the stored value
+	StorageReadValueByte  types.Gas // bytes of the stored value
 	StorageWrite          types.Gas
 	StorageWriteKeyByte   types.Gas
 	StorageWriteValueByte types.Gas
 	StorageNewKey         types.Gas
-	StorageOldByte        types.Gas // of the value that a write replaces or deletes
-	StorageLongValue      types.Gas // of a value over LongValue bytes that is read, replaced or deleted
-	StorageReserve        types.Gas // must be left before a look-up: the longest value's price and copy
+	StorageOldByte        types.Gas // bytes of the value that a write replaces or deletes
+	StorageLongValue      types.Gas // surcharge on a value over LongValue bytes that is read, replaced or deleted
+	StorageReserve        types.Gas // gas that must be left before a look-up: price and copy of the longest value
 	NativeTransfer        types.Gas
-	CallValue             types.Gas // of a nested call that moves value
+	CallValue             types.Gas // surcharge on a nested call that moves value
 	AccountLookup         types.Gas // balance, code_hash
-	OutputByte            types.Gas // of return_data and revert
+	OutputByte            types.Gas // bytes of return_data and revert
 	Emit                  types.Gas
-	EmitByte              types.Gas // of name, topics and data
+	EmitByte              types.Gas // bytes of name, topics and data
 	SHA256                types.Gas
 	SHA256Byte            types.Gas
 	Keccak256             types.Gas
@@ -87,7 +87,7 @@ type Schedule struct {
 	Blake3                types.Gas
 	Blake3Byte            types.Gas
 	SchnorrVerify         types.Gas
-	SchnorrVerifyByte     types.Gas // of the message
+	SchnorrVerifyByte     types.Gas // bytes of the message
 	ECDSARecover          types.Gas
 }
 
@@ -160,7 +160,7 @@ var Schedule1 = Schedule{
 	ECDSARecover:            350_000,
 }
 
-// Text is the schedule's canonical text: a line "Name price" for each field, in order.
+// Text returns the schedule's canonical text: a line "Name price" for each field, in order.
 func (s Schedule) Text() string {
 	var text strings.Builder
 	v := reflect.ValueOf(s)
@@ -170,6 +170,6 @@ func (s Schedule) Text() string {
 	return text.String()
 }
 
-// Digest is the SHA-256 of the schedule's text. A data directory holds it, so that a binary with other prices does not
-// continue a chain that it would judge differently.
+// Digest returns the SHA-256 of the schedule's text. It is stored in the data directory, so that a binary with other
+// prices refuses to continue the chain.
 func (s Schedule) Digest() types.Digest { return sha256.Sum256([]byte(s.Text())) }

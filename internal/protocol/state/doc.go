@@ -1,3 +1,3 @@
-// Package state says what the chain's state holds: the records under each key, and [Overlay], the working copy that
-// a block's transactions read and write before the result is committed.
+// Package state defines the records in the chain's state and their keys. [Overlay] is the working copy that a block's
+// transactions read and write before the result is committed.
 package state

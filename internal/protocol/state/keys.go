@@ -5,7 +5,7 @@ import "github.com/cairn-chain/cairn/types"
 // Domain is the first byte of a state key.
 type Domain byte
 
-// The domains of state keys. A key is a domain byte and what follows it.
+// Domains of state keys. The comments show the rest of a key after the domain byte.
 const (
 	DomainChain    Domain = 0 // 00: supply, 01: parameters
 	DomainAccount  Domain = 1 // account[32]
@@ -13,21 +13,21 @@ const (
 	DomainStorage  Domain = 3 // contract[32] ‖ key[0..256]
 )
 
-// SupplyKey is the key of [Supply].
+// SupplyKey returns the key of [Supply].
 func SupplyKey() []byte { return []byte{byte(DomainChain), 0} }
 
-// ParametersKey is the key of types.Parameters.
+// ParametersKey returns the key of types.Parameters.
 func ParametersKey() []byte { return []byte{byte(DomainChain), 1} }
 
-// AccountKey is the key of an account's [Account].
+// AccountKey returns the key of an account's [Account].
 func AccountKey(a types.Account) []byte {
-	k := make([]byte, 1+len(a)) // of constant size and inlined: on the stack of a caller that does not keep it
+	k := make([]byte, 1+len(a)) // constant size and inlined: stays on the stack if the caller does not retain it
 	k[0] = byte(DomainAccount)
 	copy(k[1:], a[:])
 	return k
 }
 
-// ContractKey is the key of a contract's [Contract].
+// ContractKey returns the key of a contract's [Contract].
 func ContractKey(id types.ContractID) []byte {
 	k := make([]byte, 1+len(id))
 	k[0] = byte(DomainContract)
@@ -35,7 +35,7 @@ func ContractKey(id types.ContractID) []byte {
 	return k
 }
 
-// StorageKey is the key of a value in a contract's storage.
+// StorageKey returns the key of a value in a contract's storage.
 func StorageKey(id types.ContractID, name []byte) []byte {
 	k := make([]byte, 0, 1+len(id)+len(name))
 	return append(append(append(k, byte(DomainStorage)), id[:]...), name...)

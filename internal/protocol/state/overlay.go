@@ -8,22 +8,22 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Reader reads a committed state. Get returns the value under a key, nil where there is none. It does not keep the key,
-// and callers do not change the value. An error is a fault of the node or of its input, never absence.
+// Reader reads a committed state. Get returns the value under a key, or nil if there is none. It does not retain the
+// key, and callers must not modify the value. An error is a fault of the node or of its input, never absence.
 type Reader interface {
 	Get(key []byte) ([]byte, error)
 }
 
-// Overlay is a state in progress over a committed one. It records every key that was read or written with its
-// value before and after, and undoes writes back to a checkpoint; what was looked at stays recorded.
+// Overlay is a state in progress on top of a committed one. It records every key that was read or written with its
+// value before and after. Writes can be rolled back to a checkpoint; the record of the keys remains.
 type Overlay struct {
 	parent  Reader
 	entries map[string]*entry
-	all     []*entry // in the order in which they came
-	free    []entry  // allocated with others: a block has hundreds of thousands
-	asked   []byte   // the key that the parent is asked for
+	all     []*entry // in order of first access
+	free    []entry  // allocated in chunks: a block has hundreds of thousands of entries
+	asked   []byte   // buffer for the key passed to parent
 	journal []change
-	listed  []*entry // since the last Seal
+	listed  []*entry // entries listed since the last Seal
 }
 
 type entry struct {
@@ -32,7 +32,7 @@ type entry struct {
 	listed   bool // false while the key was only peeked at
 }
 
-// together is how many entries are allocated at once at most; a call that reads a few allocates a few.
+// together is the maximum number of entries in a chunk. The first chunks are smaller, for calls that read few keys.
 const together = 32
 
 type change struct {
@@ -40,12 +40,12 @@ type change struct {
 	before []byte
 }
 
-// NewOverlay returns an overlay over parent with nothing read or written.
+// NewOverlay returns an overlay over parent with no keys read or written.
 func NewOverlay(parent Reader) *Overlay {
 	return &Overlay{parent: parent, entries: make(map[string]*entry)}
 }
 
-// Get returns the present value under key, nil where there is none, and records the key.
+// Get returns the current value under key, or nil if there is none, and records the key.
 func (o *Overlay) Get(key []byte) ([]byte, error) {
 	e, err := o.entry(key)
 	if err != nil {
@@ -55,7 +55,7 @@ func (o *Overlay) Get(key []byte) ([]byte, error) {
 	return e.now, nil
 }
 
-// Peek is Get without recording the key: for the checks of a transaction that may turn out not to belong in the block.
+// Peek is [Overlay.Get] without recording the key. It serves checks of a transaction that may not belong in the block.
 func (o *Overlay) Peek(key []byte) ([]byte, error) {
 	e, err := o.entry(key)
 	if err != nil {
@@ -64,7 +64,7 @@ func (o *Overlay) Peek(key []byte) ([]byte, error) {
 	return e.now, nil
 }
 
-// Set writes value under key; an empty value deletes. The overlay keeps value.
+// Set writes value under key and records the key; an empty value deletes. The overlay retains value.
 func (o *Overlay) Set(key, value []byte) error {
 	e, err := o.entry(key)
 	if err != nil {
@@ -90,7 +90,7 @@ func (o *Overlay) entry(key []byte) (*entry, error) {
 	if e, ok := o.entries[string(key)]; ok {
 		return e, nil
 	}
-	o.asked = append(o.asked[:0], key...) // callers' keys need not be on the heap
+	o.asked = append(o.asked[:0], key...) // so that callers' keys need not escape to the heap
 	old, err := o.parent.Get(o.asked)
 	if err != nil {
 		return nil, err
@@ -106,10 +106,10 @@ func (o *Overlay) entry(key []byte) (*entry, error) {
 	return e, nil
 }
 
-// Checkpoint names the present state for [Overlay.Rollback].
+// Checkpoint returns a checkpoint of the current state for [Overlay.Rollback].
 func (o *Overlay) Checkpoint() int { return len(o.journal) }
 
-// Rollback undoes every write since the checkpoint, one of [Overlay.Checkpoint] since the last [Overlay.Seal].
+// Rollback undoes all writes since the checkpoint, which must have been taken since the last [Overlay.Seal].
 func (o *Overlay) Rollback(checkpoint int) {
 	for i := len(o.journal) - 1; i >= checkpoint; i-- {
 		o.journal[i].entry.now = o.journal[i].before
@@ -117,11 +117,12 @@ func (o *Overlay) Rollback(checkpoint int) {
 	o.journal = o.journal[:checkpoint]
 }
 
-// Seal makes final what was read and written, and forgets all checkpoints: for the beginning of a transaction.
+// Seal makes all reads and writes so far final and invalidates all checkpoints. It is called at the beginning of a
+// transaction.
 func (o *Overlay) Seal() { o.journal, o.listed = o.journal[:0], o.listed[:0] }
 
-// Undo undoes everything since the last [Overlay.Seal], the records of what was looked at too: for a transaction that
-// turns out not to belong in the block while it runs.
+// Undo undoes everything since the last [Overlay.Seal], including the records of keys. It serves transactions that turn
+// out, while they run, not to belong in the block.
 func (o *Overlay) Undo() {
 	o.Rollback(0)
 	for _, e := range o.listed {
@@ -130,8 +131,7 @@ func (o *Overlay) Undo() {
 	o.listed = o.listed[:0]
 }
 
-// Accesses lists what was read or written, ascending by key, each key once with its value in the committed state and
-// now.
+// Accesses returns the keys that were read or written, ascending, each once with its committed and its current value.
 func (o *Overlay) Accesses() []types.Access {
 	entries, size := make([]sortable, 0, len(o.all)), 0
 	for _, e := range o.all {
@@ -150,15 +150,15 @@ func (o *Overlay) Accesses() []types.Access {
 	return accesses
 }
 
-// sortable is an entry with those bytes of its key that are compared next: as a number, and how many.
+// sortable is an entry with the next up to eight bytes of its key as a number, and their count.
 type sortable struct {
 	word  uint64
 	bytes int
 	entry *entry
 }
 
-// sortByKey sorts entries by their keys, no two the same, which have as many first bytes in common as is given. It
-// compares eight bytes at a time: the keys of a contract's storage have 33 in common.
+// sortByKey sorts entries by their keys. The keys must be distinct and agree in the first common bytes. It compares
+// eight bytes at a time: keys of one contract's storage share 33 bytes.
 func sortByKey(entries []sortable, common int) {
 	for i := range entries {
 		var word [8]byte
@@ -172,13 +172,13 @@ func sortByKey(entries []sortable, common int) {
 		for end < len(entries) && entries[end].word == entries[begin].word && entries[end].bytes == entries[begin].bytes {
 			end++
 		}
-		if end-begin > 1 { // their keys go on: of those that end here no two are the same
+		if end-begin > 1 { // equal so far and the keys continue: at most one key ends here
 			sortByKey(entries[begin:end], common+8)
 		}
 	}
 }
 
-// Account reads the account's record, and records its key; an account without one is the zero Account.
+// Account reads an account's record and records its key. It returns the zero Account if there is no record.
 func (o *Overlay) Account(a types.Account) (Account, error) {
 	b, err := o.Get(AccountKey(a))
 	if err != nil {
@@ -187,7 +187,7 @@ func (o *Overlay) Account(a types.Account) (Account, error) {
 	return DecodeAccount(b)
 }
 
-// SetAccount writes the account's record; the zero Account deletes it.
+// SetAccount writes an account's record; the zero Account deletes it.
 func (o *Overlay) SetAccount(a types.Account, record Account) error {
 	return o.Set(AccountKey(a), record.Encode())
 }

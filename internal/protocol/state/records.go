@@ -7,28 +7,28 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Supply is the record under 00 00: the native supply of genesis and what was burned of it since.
+// Supply is the record under 00 00: the native supply at genesis and the amount burned since.
 type Supply struct {
 	Supply, Burned types.Amount
 }
 
-// Encode is supply u64 ‖ burned u64, little-endian: 16 bytes.
+// Encode returns supply u64 ‖ burned u64, little-endian: 16 bytes.
 func (s Supply) Encode() []byte { return pair(uint64(s.Supply), uint64(s.Burned)) }
 
-// DecodeSupply decodes what [Supply.Encode] gives. There is no chain without this record: nothing is an error.
+// DecodeSupply decodes the output of [Supply.Encode]. Every chain has this record, so an empty input is an error.
 func DecodeSupply(b []byte) (Supply, error) {
 	first, second, err := decodePair(b)
 	return Supply{types.Amount(first), types.Amount(second)}, err
 }
 
-// Account is the record under 01 ‖ account. The zero Account is absence.
+// Account is the record under 01 ‖ account. The zero Account stands for absence.
 type Account struct {
 	Balance types.Amount
-	Nonce   uint64 // of the next transaction
+	Nonce   uint64 // nonce of the next transaction
 }
 
-// Encode is balance u64 ‖ nonce u64, little-endian, and nothing where both are 0. A balance of 0 with a nonce stays:
-// without it old transactions could be replayed.
+// Encode returns balance u64 ‖ nonce u64, little-endian, or nothing if both are 0. A balance of 0 with a nonce is kept:
+// without it, old transactions could be replayed.
 func (a Account) Encode() []byte {
 	if a == (Account{}) {
 		return nil
@@ -36,7 +36,7 @@ func (a Account) Encode() []byte {
 	return pair(uint64(a.Balance), a.Nonce)
 }
 
-// DecodeAccount decodes what [Account.Encode] gives; nothing is the zero Account.
+// DecodeAccount decodes the output of [Account.Encode]. An empty input is the zero Account.
 func DecodeAccount(b []byte) (Account, error) {
 	if len(b) == 0 {
 		return Account{}, nil
@@ -52,11 +52,11 @@ func DecodeAccount(b []byte) (Account, error) {
 type Contract struct {
 	CodeHash types.CodeHash
 	Deployer types.Account
-	Height   types.Height // of the block that deployed it
+	Height   types.Height // height of the block that deployed it
 	Name     string       // at most types.MaxNameBytes
 }
 
-// Encode is bincode(Contract).
+// Encode returns bincode(Contract).
 func (c Contract) Encode() []byte {
 	e := codec.NewEncoder(32 + 32 + 8 + 8 + len(c.Name))
 	e.Fixed(c.CodeHash[:])
@@ -66,7 +66,7 @@ func (c Contract) Encode() []byte {
 	return e.Data()
 }
 
-// DecodeContract decodes what [Contract.Encode] gives; nothing is an error, not absence.
+// DecodeContract decodes the output of [Contract.Encode]. An empty input is an error, not absence.
 func DecodeContract(b []byte) (Contract, error) {
 	d := codec.NewDecoder(b)
 	var c Contract

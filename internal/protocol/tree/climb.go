@@ -2,17 +2,17 @@ package tree
 
 import "github.com/cairn-chain/cairn/internal/proof/poseidon"
 
-// Parallel calls f(0) to f(n−1), each once, in any order, on any goroutines, and returns when all have returned.
-// Results do not depend on how it does so.
+// Parallel calls f(0) to f(n−1), each once, in any order and on any goroutines, and returns when all have returned.
+// Results do not depend on the schedule.
 type Parallel = func(n int, f func(i int))
 
-// What one call through Parallel works on at most.
+// Maximum amount of work in one call through Parallel.
 const (
 	nodesPerPiece    = 512
 	accessesPerPiece = 128
 )
 
-// inPieces calls f for the pieces [low, high) of [0, n), each of the given size but the last.
+// inPieces calls f for consecutive pieces [low, high) of [0, n). All pieces but the last have the given size.
 func inPieces(n, size int, parallel Parallel, f func(low, high int)) {
 	switch pieces := (n + size - 1) / size; pieces {
 	case 0:
@@ -23,17 +23,17 @@ func inPieces(n, size int, parallel Parallel, f func(low, high int)) {
 	}
 }
 
-// climb computes the digest of a subtree where it hangs under its parent: the hash of a node's children, and of
-// the nodes with one empty child above it.
+// climb computes the digest of a subtree at the depth below its parent: it hashes a node's children, and then the nodes
+// with one empty child above it.
 type climb struct {
-	dest *poseidon.Digest // where the digest at depth top goes; until then that at depth next+1, unless node is set
-	path *poseidon.Digest // of some leaf below: which child of a node in the chain is not empty
-	node *inner           // whose children are hashed first, at depth next; nil: none
+	dest *poseidon.Digest // receives the digest at depth top; until then holds that at depth next+1, unless node is set
+	path *poseidon.Digest // path of any leaf below: determines the nonempty child of each node in the chain
+	node *inner           // node whose children are hashed first, at depth next; nil if there is none
 	next uint8            // depth of the node that is hashed next
-	top  uint8            // depth of the last, ≤ next
+	top  uint8            // depth of the last node, ≤ next
 }
 
-// pair is what climb c hashes next.
+// pair returns the children that climb c hashes next.
 func (c *climb) pair() [2]poseidon.Digest {
 	if c.node != nil {
 		return c.node.digest
@@ -41,8 +41,8 @@ func (c *climb) pair() [2]poseidon.Digest {
 	return pairWithEmpty(*c.dest, c.path, int(c.next))
 }
 
-// run does the climbs level by level, the deepest first. So a climb finds the digests of its node's children in place,
-// and each level is hashed in bulk.
+// run executes the climbs level by level, the deepest first. Thus a climb finds the digests of its node's children in
+// place, and each level is hashed in bulk.
 func run(climbs []climb, parallel Parallel) {
 	order, level := byDepth(climbs)
 	active := make([]*climb, 0, len(order))
@@ -84,7 +84,7 @@ func step(climbs []*climb) {
 	}
 }
 
-// byDepth sorts climbs by the depth that they begin at: those of depth d are order[level[d]:level[d+1]].
+// byDepth sorts climbs by their initial depth: those with depth d are order[level[d]:level[d+1]].
 func byDepth(climbs []climb) (order []*climb, level [pathBits + 1]int) {
 	for i := range climbs {
 		level[climbs[i].next+1]++
@@ -102,7 +102,7 @@ func byDepth(climbs []climb) (order []*climb, level [pathBits + 1]int) {
 	return order, level
 }
 
-// inOrder is the Parallel of one goroutine.
+// inOrder is a sequential [Parallel].
 func inOrder(n int, f func(i int)) {
 	for i := range n {
 		f(i)

@@ -2,9 +2,9 @@ package tree
 
 import "github.com/cairn-chain/cairn/internal/proof/poseidon"
 
-// drafts are the inner nodes and leaves of a version that are yet to be stored. There are those of each part, which
-// name each other by their indices in the share, and those above. To the latter, the root of part i has the index of
-// the i-th after their own.
+// drafts are the inner nodes and leaves of a version that are not stored yet. The drafts of a part refer to each other
+// by their indices in the part's share. So do the drafts above the parts; in their refs, the root of part i has the i-th
+// index after the indices of their own share.
 type drafts struct {
 	parts []partDrafts
 	above *share
@@ -13,34 +13,34 @@ type drafts struct {
 // partDrafts are the drafts of a part.
 type partDrafts struct {
 	*share
-	root    ref // of the part's next version
+	root    ref // root of the part's next version
 	scratch scratch
 }
 
-// draftInner is the contents of an inner node and where it goes: over a node of the version before or, if none, into
-// a new one. Until it is stored, others refer to a new one by draftBit and the draft's index in its share.
+// draftInner is an inner node and its destination: a node of the previous version that it overwrites, or none for a new
+// one. Until it is stored, refs to a new node consist of draftBit and the draft's index in its share.
 type draftInner struct {
 	inner
 	stored ref
 }
 
-// draftLeaf is a leaf that the version before does not have; others refer to it likewise.
+// draftLeaf is a leaf that the previous version does not have. Refs to it are like those to a draftInner.
 type draftLeaf struct {
 	path   poseidon.Digest
 	stored ref
 }
 
-// share is what one walk drafts. How much that may be is known beforehand, so that drafts keep their addresses and
+// share holds the drafts of one walk. Its maximum size is known beforehand, so that drafts keep their addresses and
 // digests can be computed in place.
 type share struct {
 	inners      []draftInner
 	leaves      []draftLeaf
 	innersTaken int
-	newInners   int // of these: over none
+	newInners   int // inner nodes that overwrite none
 	leavesTaken int
 }
 
-// inner adds an inner node that goes over the stored one that is given, unless that is none.
+// inner adds an inner node that overwrites the stored node over, or a new one if over is none.
 func (s *share) inner(over ref) (ref, *inner) {
 	d := &s.inners[s.innersTaken]
 	d.stored = over
@@ -61,24 +61,24 @@ func (s *share) leaf(path *poseidon.Digest) ref {
 	return r
 }
 
-// scratch is memory that the walk of a part writes and nobody reads after its change was committed. The next change
-// takes it over: fresh memory costs more than what is written to it.
+// scratch is memory of a part's walk that is not used after the change was committed. The next change reuses it: fresh
+// memory costs more than writing to it.
 type scratch struct {
 	inners []draftInner
 	climbs []climb
 }
 
-// grow makes room for so many inner nodes, and a climb for each.
+// grow makes room for the given number of inner nodes and a climb for each.
 func (s *scratch) grow(inners int) {
 	if cap(s.inners) < inners {
 		*s = scratch{make([]draftInner, inners), make([]climb, 0, inners)}
 	}
 }
 
-// maxSpare bounds the inner nodes that scratch is kept for, some 150 bytes each with its climb.
+// maxSpare bounds the number of inner nodes in the scratch that is kept. Each takes about 150 bytes with its climb.
 const maxSpare = 1 << 18
 
-// scratch is that of the parts, in their order; none where they are too large.
+// scratch returns the parts' scratch in order, or nil if it is too large to keep.
 func (d *drafts) scratch() []scratch {
 	spare, inners := make([]scratch, len(d.parts)), 0
 	for i := range d.parts {
@@ -91,7 +91,7 @@ func (d *drafts) scratch() []scratch {
 	return spare
 }
 
-// store stores all drafts in n and returns where the version's root, which may be a draft, was stored.
+// store stores all drafts in n and returns the stored ref of root, which may be a draft.
 func (d *drafts) store(n *nodes, root ref, parallel Parallel) ref {
 	for i := range d.parts {
 		d.parts[i].allocate(n)
@@ -102,7 +102,7 @@ func (d *drafts) store(n *nodes, root ref, parallel Parallel) ref {
 	return d.storedRef(root)
 }
 
-// storedRef is where the node is that the drafts above the parts name so.
+// storedRef returns the stored ref for a ref used by the drafts above the parts.
 func (d *drafts) storedRef(r ref) ref {
 	i := int(r &^ (leafBit | draftBit))
 	if r&draftBit == 0 || i < len(d.above.inners) {
@@ -112,9 +112,9 @@ func (d *drafts) storedRef(r ref) ref {
 	return p.storedRef(p.root)
 }
 
-// allocate finds a place for each draft that goes over none.
+// allocate allocates a place for each draft that overwrites none.
 func (s *share) allocate(n *nodes) {
-	for i := 0; s.newInners > 0; i++ { // none in most parts: all need not be looked at
+	for i := 0; s.newInners > 0; i++ { // most parts have no new inner nodes and need no scan
 		if draft := &s.inners[i]; draft.stored == none {
 			draft.stored = n.newInner()
 			s.newInners--
@@ -126,7 +126,7 @@ func (s *share) allocate(n *nodes) {
 	}
 }
 
-// write writes the inner nodes to their places, with their children's.
+// write writes the inner nodes to their places, with the stored refs of their children.
 func (s *share) write(n *nodes, storedRef func(ref) ref) {
 	const ahead = 8
 	for i := range s.inners[:s.innersTaken] {
@@ -145,7 +145,7 @@ func (s *share) write(n *nodes, storedRef func(ref) ref) {
 	}
 }
 
-// storedRef is the ref of a node, and for a draft of the share where it was stored.
+// storedRef returns r, or its stored ref if it is a draft of the share.
 func (s *share) storedRef(r ref) ref {
 	switch i := r &^ (leafBit | draftBit); {
 	case r&draftBit == 0:

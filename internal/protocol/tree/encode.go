@@ -8,10 +8,10 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 )
 
-// ErrWitness is the error of what is no witness.
+// ErrWitness is returned for an invalid witness.
 var ErrWitness = errors.New("tree: the witness does not hold")
 
-// Encode is bincode { shapes: Vec<u8>, digests: Vec<[u8; 32]> }.
+// Encode returns bincode { shapes: Vec<u8>, digests: Vec<[u8; 32]> }.
 func (w Witness) Encode() []byte {
 	e := codec.NewEncoder(16 + len(w.Shapes) + 32*len(w.Digests))
 	e.U64(uint64(len(w.Shapes)))
@@ -26,9 +26,9 @@ func (w Witness) Encode() []byte {
 	return e.Data()
 }
 
-// DecodeWitness decodes what Encode gives, and nothing else: ErrWitness for an unknown shape, poseidon.ErrNotCanonical
-// for an element that is not below the modulus, codec's errors otherwise. It allocates no more than about the size of
-// b. The parts need not fit each other yet.
+// DecodeWitness decodes the output of Encode and nothing else. It returns ErrWitness for an unknown shape,
+// poseidon.ErrNotCanonical for an element that is not below the modulus, and otherwise codec's errors. It allocates at
+// most about the size of b. It does not check that shapes and digests fit together.
 func DecodeWitness(b []byte) (Witness, error) {
 	d := codec.NewDecoder(b)
 	var w Witness

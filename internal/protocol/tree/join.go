@@ -10,14 +10,14 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ErrUnopened is the error of witnesses none of which opens a subtree that the joined one has to. It stands beside
-// accesses that leave nothing in the order of paths, though no block left nothing there.
+// ErrUnopened is returned if no witness opens a subtree that the joined witness has to open. This happens beside
+// accesses that leave nothing in the order of paths, although no block left nothing there.
 var ErrUnopened = errors.New("tree: the witnesses do not open a subtree")
 
-// JoinWitnesses is the witness of the union of lists of accesses that follow each other, in the tree before the first
-// of them. Each list has its own witness, in the tree before it. What no list touches is the same in all these trees,
-// so one of the witnesses shows all that the union's has to, but for [ErrUnopened]. It returns [ErrWitness] for what
-// does not fit together; a witness that fits and is false leads to another root.
+// JoinWitnesses returns the witness of the union of consecutive lists of accesses, in the tree before the first list.
+// Each list has its own witness, in the tree before it. Parts that no list touches are the same in all these trees, so
+// the witnesses together show everything that the union's witness needs, except in the case of [ErrUnopened]. It
+// returns [ErrWitness] if the witnesses do not fit together. A false witness that fits leads to another root.
 func JoinWitnesses(union []types.Access, lists [][]types.Access, witnesses []Witness) (Witness, error) {
 	j := &joiner{others: make(map[poseidon.Digest]poseidon.Digest), cells: make(map[place]cell)}
 	keys, byKey := make([][]byte, len(union)), make(map[string]poseidon.Digest, len(union))
@@ -57,10 +57,10 @@ func JoinWitnesses(union []types.Access, lists [][]types.Access, witnesses []Wit
 // touch is an access of the union.
 type touch struct {
 	path     poseidon.Digest
-	had, has bool // a value before, and after
+	had, has bool // it had a value before; it has one after
 }
 
-// place is a position of the tree: a level, and the bits that lead there.
+// place is a position in the tree: a level and the path's bits above it.
 type place struct {
 	level  int
 	prefix poseidon.Digest
@@ -69,17 +69,17 @@ type place struct {
 // cell is a subtree that a list does not touch.
 type cell struct {
 	digest poseidon.Digest
-	halves *[2]poseidon.Digest // if a witness opens it; the digest is zero then
+	halves *[2]poseidon.Digest // set if a witness opens the subtree; the digest is zero then
 }
 
-// joiner gathers what witnesses show beside the accesses.
+// joiner collects the data that witnesses contain in addition to the accesses.
 type joiner struct {
 	touched []touch                             // ascending by path
-	others  map[poseidon.Digest]poseidon.Digest // value hashes of leaves that a list does not touch, by path
+	others  map[poseidon.Digest]poseidon.Digest // value hashes, by path, of leaves that a list does not touch
 	cells   map[place]cell
 }
 
-// read reads the witness of accesses with these paths, ascending.
+// read reads the witness of accesses with the given paths, which ascend.
 func (j *joiner) read(w Witness, paths []poseidon.Digest) error {
 	r := witnessReader{w}
 	var err error
@@ -131,7 +131,7 @@ func (j *joiner) readOther(r *witnessReader) error {
 	return err
 }
 
-// readBeside reads what stands at a position that the accesses do not touch.
+// readBeside reads the content of a position that the accesses do not touch.
 func (j *joiner) readBeside(r *witnessReader, at place) error {
 	shape, err := r.shape()
 	switch {
@@ -151,13 +151,13 @@ func (j *joiner) readBeside(r *witnessReader, at place) error {
 		j.cells[at] = cell{halves: &[2]poseidon.Digest{first, second}}
 		return err
 	}
-	if _, known := j.cells[at]; !known { // it may be open
+	if _, known := j.cells[at]; !known { // a witness may have opened it
 		j.cells[at] = cell{digest: first}
 	}
 	return nil
 }
 
-// placeBelow is half side of the position at level on the way of path.
+// placeBelow returns the child on the given side of path's position at level.
 func placeBelow(path *poseidon.Digest, level, side int) place {
 	var p poseidon.Digest
 	full := level / elementBits
@@ -167,21 +167,21 @@ func placeBelow(path *poseidon.Digest, level, side int) place {
 	return place{level + 1, p}
 }
 
-// halvePaths divides paths, ascending, by the bit at a level.
+// halvePaths splits paths, which ascend, by the bit at level.
 func halvePaths(paths []poseidon.Digest, level int) [2][]poseidon.Digest {
 	i := sort.Search(len(paths), func(i int) bool { return bit(&paths[i], level) == 1 })
 	return [2][]poseidon.Digest{paths[:i], paths[i:]}
 }
 
-// thing is a part of the tree before: a leaf, or a subtree that no list touches.
+// thing is a part of the tree before the accesses: a leaf, or a subtree that no list touches.
 type thing struct {
-	place          // of a leaf the whole path
-	own, leaf bool // a leaf; of an access
+	place          // a leaf's place has its whole path
+	own, leaf bool // own: a leaf of an access; leaf: any leaf
 	valueHash poseidon.Digest
 	untouched cell
 }
 
-// things are all that stands in the tree, ascending and apart from each other.
+// things returns the contents of the tree, ascending and disjoint.
 func (j *joiner) things() []thing {
 	var all []thing
 	for at, c := range j.cells {
@@ -207,7 +207,7 @@ func (j *joiner) things() []thing {
 		return a.level - b.level
 	})
 	apart := all[:0]
-	for i := range all { // a leaf that one witness shows may be all of a subtree that another one does
+	for i := range all { // a leaf from one witness may be the whole of a subtree from another
 		if i+1 < len(all) && !all[i].leaf && commonBits(&all[i].prefix, &all[i+1].prefix) >= all[i].level {
 			continue
 		}
@@ -216,12 +216,12 @@ func (j *joiner) things() []thing {
 	return apart
 }
 
-// search is the index of the first access whose path is not before one.
+// search returns the index of the first access whose path is not less than path.
 func (j *joiner) search(path *poseidon.Digest) int {
 	return sort.Search(len(j.touched), func(i int) bool { return comparePaths(&j.touched[i].path, path) >= 0 })
 }
 
-// walk adds what stands at a level, where all of touched and things are.
+// walk adds the content of a position at level that has all of touched and things below it.
 func (j *joiner) walk(w *Witness, touched []touch, things []thing, level int) error {
 	switch {
 	case len(things) == 0:
@@ -258,7 +258,7 @@ func (j *joiner) walk(w *Witness, touched []touch, things []thing, level int) er
 	return nil
 }
 
-// vanishes tells that a half has leaves before the accesses and none after some of them.
+// vanishes reports whether a half has leaves before the accesses and none after some of them.
 func vanishes(touched []touch, things []thing) bool {
 	for i := range things {
 		if !things[i].own {
@@ -277,12 +277,12 @@ func vanishes(touched []touch, things []thing) bool {
 	return false
 }
 
-// other adds a leaf that no access has the path of.
+// other adds a leaf whose path no access has.
 func (w *Witness) other(leaf *thing) {
 	w.Shapes, w.Digests = append(w.Shapes, ShapeOther), append(w.Digests, leaf.prefix, leaf.valueHash)
 }
 
-// beside adds what stands at a level that no access touches.
+// beside adds the content of a position at level that no access touches.
 func (j *joiner) beside(w *Witness, things []thing, level int, open bool) error {
 	if len(things) == 0 {
 		w.Shapes = append(w.Shapes, ShapeEmpty)

@@ -7,20 +7,20 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 )
 
-// Leaf is what a tree is loaded from: a leaf's path and its digest S(3, path ‖ value hash).
+// Leaf is a leaf to load: its path and its digest S(3, path ‖ value hash).
 type Leaf struct {
 	Path, Digest poseidon.Digest
 }
 
-// ErrOrder is returned by Load when a path is not greater than the one before.
+// ErrOrder is returned by Load if a path is not greater than the previous one.
 var ErrOrder = errors.New("tree: leaves do not ascend by path")
 
-// loadBatch is how many climbs are gathered before they are run.
+// loadBatch is the number of climbs that are collected before they are run.
 const loadBatch = 1 << 15
 
-// Load builds the tree with the leaves that next returns until false, ascending by path. It returns ErrOrder when
-// they do not ascend, an error when a digest has an element that is not below the field's modulus, and next's errors
-// as they are. Leaf digests are taken as they come: whoever loads compares the root.
+// Load builds the tree from the leaves that next returns until it returns false. Their paths must ascend; otherwise
+// Load returns ErrOrder. It returns an error if a digest has an element that is not below the field's modulus, and
+// passes on next's errors. Leaf digests are not checked: the caller must compare the root.
 func Load(next func() (Leaf, bool, error), parallel Parallel) (*Tree, error) {
 	t := &Tree{}
 	l := loader{builder: builder{nodes: &t.nodes}}
@@ -52,7 +52,7 @@ func Load(next func() (Leaf, bool, error), parallel Parallel) (*Tree, error) {
 type loader struct {
 	builder
 	last  subtree // the leaf that was added last; empty at first
-	spine []ref   // the nodes that have it on their right, from the root down; their right children are not set
+	spine []ref   // nodes with last in the right half, from the root down; their right children are not set yet
 }
 
 // add adds a leaf to the right of all others.
@@ -77,8 +77,8 @@ func (l *loader) add(leaf *Leaf) error {
 	return nil
 }
 
-// fold finishes the nodes of the spine that are deeper than depth, and returns the subtree that they and the last
-// leaf make.
+// fold completes the nodes of the spine that are deeper than depth. It returns the subtree of these nodes and the last
+// leaf.
 func (l *loader) fold(depth int) subtree {
 	s := l.last
 	for len(l.spine) > 0 {

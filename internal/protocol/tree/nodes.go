@@ -2,27 +2,27 @@ package tree
 
 import "github.com/cairn-chain/cairn/internal/proof/poseidon"
 
-// ref names a subtree by its topmost node that has two children, or by its only leaf. Nodes refer to each other by
-// number and not by pointer, so that the garbage collector has nothing to scan in a tree.
+// ref identifies a subtree by its topmost node with two children, or by its only leaf. Nodes refer to each other by
+// number instead of by pointer, so that the garbage collector has nothing to scan in a tree.
 type ref uint32
 
 const (
 	none     ref = 0       // the empty subtree
 	leafBit  ref = 1 << 31 // set in the ref of a leaf
-	draftBit ref = 1 << 30 // set in the ref of a node or leaf that is yet to be stored, and so has no number
+	draftBit ref = 1 << 30 // set in the ref of a node or leaf that is not stored yet and thus has no number
 )
 
 func (r ref) isLeaf() bool { return r&leafBit != 0 }
 
-// inner is a node with two children that are not empty. The nodes with one empty child between it and its parent
-// are not stored: a digest in inner is the child's at depth+1, above such a chain.
+// inner is a node with two nonempty children. The nodes with one empty child between it and its parent are not stored:
+// a digest in inner is the child's at depth+1, above that chain.
 type inner struct {
-	digest [2]poseidon.Digest // of the children as they stand at depth+1
+	digest [2]poseidon.Digest // digests of the children at depth+1
 	child  [2]ref
-	depth  uint8 // the bit of the path that parts the children
+	depth  uint8 // index of the path bit that selects the child
 }
 
-// nodes holds the nodes of a tree. A leaf is only its path: its digest stands in its parent.
+// nodes holds the nodes of a tree. For a leaf it holds only the path: the digest is in the leaf's parent.
 type nodes struct {
 	inners slab[inner]
 	leaves slab[poseidon.Digest]
@@ -39,7 +39,7 @@ func (n *nodes) newLeaf(path *poseidon.Digest) ref {
 	return r
 }
 
-// someLeaf is the path of a leaf in the subtree r, not empty.
+// someLeaf returns the path of a leaf in the subtree r, which must not be empty.
 func (n *nodes) someLeaf(r ref) *poseidon.Digest { return n.find(r, &poseidon.Digest{}) }
 
 func (n *nodes) free(r ref) {
@@ -50,8 +50,9 @@ func (n *nodes) free(r ref) {
 	}
 }
 
-// find is the path of the only leaf in the subtree r, not empty, that may have the given path. It looks only at the
-// bits that part children, so that the chains on the way agree with the path found.
+// find returns the path of the only leaf in the subtree r that may have the given path; r must not be empty. It checks
+// only the bits at inner nodes, so the chains on the way agree with the returned path, not necessarily with the given
+// one.
 func (n *nodes) find(r ref, path *poseidon.Digest) *poseidon.Digest {
 	for !r.isLeaf() {
 		in := n.inner(r)
@@ -60,22 +61,22 @@ func (n *nodes) find(r ref, path *poseidon.Digest) *poseidon.Digest {
 	return n.leaf(r)
 }
 
-// chunkSize is the number of elements that a slab grows by.
+// chunkSize is the number of elements by which a slab grows.
 const (
 	chunkBits = 12
 	chunkSize = 1 << chunkBits
 )
 
-// slab holds elements under numbers from 1 to 2^30 − 1. An element keeps its address until it is released.
+// slab holds elements numbered from 1 to 2^30 − 1. An element keeps its address until it is released.
 type slab[T any] struct {
 	chunks   []*[chunkSize]T
 	released []uint32
-	last     uint32 // the highest number given out so far
+	last     uint32 // highest number allocated so far
 }
 
 func (s *slab[T]) at(i uint32) *T { return &s.chunks[i>>chunkBits][i%chunkSize] }
 
-// allocate gives the number of an element, whose contents are undefined.
+// allocate returns the number of a free element, whose contents are undefined.
 func (s *slab[T]) allocate() uint32 {
 	if n := len(s.released); n > 0 {
 		i := s.released[n-1]
@@ -94,5 +95,5 @@ func (s *slab[T]) allocate() uint32 {
 
 func (s *slab[T]) release(i uint32) { s.released = append(s.released, i) }
 
-// inUse is the number of elements that are allocated.
+// inUse returns the number of allocated elements.
 func (s *slab[T]) inUse() int { return int(s.last) - len(s.released) }

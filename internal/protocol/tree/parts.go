@@ -1,36 +1,36 @@
 package tree
 
-// A walk is cut into parts of at most partItems items, or of a partShare-th of all if that is more. They are large
-// enough for vector lanes to be full, and small enough for a core's cache and to share the work out evenly.
+// A walk is cut into parts of at most partItems items, or 1/partShare of all items if that is more. Parts are large
+// enough to fill vector lanes, and small enough for a core's cache and an even distribution of the work.
 const (
 	partItems = 128
 	partShare = 64
 )
 
-// parts are the subtrees that a walk is cut into, so that they can be walked side by side.
+// parts are the disjoint subtrees into which a walk is cut, so that they can be walked in parallel.
 type parts struct {
 	nodes *nodes
-	limit int    // of items in a part that is neither a leaf nor empty
+	limit int    // maximum number of items in a part that is neither a leaf nor empty
 	list  []part // from left to right
-	above int    // nodes above the parts that the walk opens
+	above int    // number of nodes above the parts that the walk opens
 	taken int
 }
 
-// part is a subtree of the version before with the items below it.
+// part is a subtree of the previous version with the items below it.
 type part struct {
 	old     subtree
-	pos     int // the depth at which old stands
+	pos     int // depth of old
 	items   []item
 	wrong   *item // the first item that contradicts old
-	inners  int   // at most so many nodes and leaves does the walk make
+	inners  int   // maximum number of inner nodes that the walk makes; leaves likewise
 	leaves  int
 	ways    ways
 	scratch scratch
 	walker  walker
-	now     subtree // the next version of old, with all digests below it
+	now     subtree // next version of old, with all digests below it
 }
 
-// prepare makes the next version of the part, unless an item is wrong.
+// prepare makes the next version of the part, unless an item contradicts it.
 func (p *part) prepare(n *nodes) {
 	p.survey(n)
 	if p.wrong != nil {
@@ -41,7 +41,7 @@ func (p *part) prepare(n *nodes) {
 	p.walker.ways = p.ways
 	p.now = p.walker.visit(&p.old, p.pos, p.items)
 	run(p.walker.climbs, inOrder)
-	clear(p.walker.climbs) // which point into the items
+	clear(p.walker.climbs) // they point into the items
 	p.walker.climbs = nil
 }
 
@@ -50,7 +50,7 @@ func (p *parts) isPart(s *subtree, items []item) bool {
 	return len(items) <= p.limit || s.node == none || s.node.isLeaf()
 }
 
-// cut cuts s, which stands at depth pos and has items below it.
+// cut cuts s, which is at depth pos and has items below it.
 func (p *parts) cut(s subtree, pos int, items []item) {
 	if p.isPart(&s, items) {
 		p.list = append(p.list, part{old: s, pos: pos, items: items})
@@ -66,8 +66,8 @@ func (p *parts) cut(s subtree, pos int, items []item) {
 	}
 }
 
-// take gives the parts one by one, in the order in which they were cut, and their next versions. With drafts for roots
-// the parts are as the walk above names them.
+// take returns the parts one by one, in the order in which they were cut, with their next versions. If the root is a
+// draft, its ref is the one that the walk above uses.
 func (p *parts) take() (*part, subtree) {
 	part := &p.list[p.taken]
 	now := part.now
@@ -78,17 +78,17 @@ func (p *parts) take() (*part, subtree) {
 	return part, now
 }
 
-// abreast is how many items a survey looks up side by side: each waits for memory at every node, together they wait
-// once.
+// abreast is the number of items that a survey looks up side by side. Each lookup waits for memory at every node; side
+// by side they wait once.
 const abreast = 16
 
-// survey looks every item up: whether it is there as it says, and which nodes its write replaces. An insertion makes
-// at most one node more.
+// survey looks up every item: whether its presence is as the item states, and which nodes its write replaces. An
+// insertion makes at most one additional node.
 func (p *part) survey(n *nodes) {
-	var last *item // that is a write
+	var last *item // last item that is a write
 	for low := 0; low < len(p.items); low += abreast {
 		group := p.items[low:min(low+abreast, len(p.items))]
-		var shared [abreast]int // with the write before; nodes down to this depth are counted
+		var shared [abreast]int // with the previous write; nodes down to this depth are already counted
 		for i := range group {
 			shared[i] = -1
 			if last != nil {
@@ -115,18 +115,18 @@ func (p *part) survey(n *nodes) {
 	}
 }
 
-// ways are the nodes that surveyed items passed, a row for each step of the items that were looked up side by side. An
-// item that is at its leaf stays there.
+// ways are the nodes that surveyed items passed, with a row for each step of the items that were looked up side by
+// side. An item that has reached its leaf stays there.
 type ways [][abreast]ref
 
-// way is where an item's is in ways.
+// way is the position of an item's nodes in ways.
 type way struct {
 	row    uint32
 	column uint8
 }
 
-// lookUp looks at most abreast items up in the subtree r: how many nodes deeper than a depth each passes, and whether
-// it is there.
+// lookUp looks up at most abreast items in the subtree r. It returns the number of nodes below the given depth that
+// each passes, and whether its leaf exists.
 func (n *nodes) lookUp(
 	r ref, items []item, deeper *[abreast]int, ways *ways,
 ) (passed [abreast]int, found [abreast]bool) {
@@ -156,7 +156,7 @@ func (n *nodes) lookUp(
 			descending = true
 		}
 	}
-	*ways = append(*ways, at) // where all are at leaves
+	*ways = append(*ways, at) // all are at leaves
 	for i := range items {
 		found[i] = *n.leaf(at[i]) == items[i].path
 	}

@@ -8,25 +8,26 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Past is a version of a tree that accesses make of the current one, for proofs only: with accesses that undo blocks it
-// is an earlier version. It is made without the tree; [Past.Prove] needs the tree as it was meant.
+// Past is another version of a tree, defined by accesses that lead to it from the current version, for proofs only.
+// With accesses that undo blocks it is an earlier version. A Past is created without the tree; [Past.Prove] needs the
+// tree in the intended version.
 type Past struct {
 	items []item // ascending by path
 }
 
-// NewPast hashes accesses that lead from a tree's current version to another one. They may come in any order. It
+// NewPast hashes accesses that lead from a tree's current version to another version. They may be in any order. It
 // returns ErrDuplicateKey and ErrPathCollision.
 func NewPast(accesses []types.Access, parallel Parallel) (Past, error) {
 	items, err := sorted(newItems(accesses, parallel))
 	return Past{items}, err
 }
 
-// Prove makes the proof of key's value, or of its absence, in the past version of t. valueHashes is asked for at most
-// one leaf, another key's that the accesses do not write; its error is returned. Other errors are those of
-// [Tree.Prepare].
+// Prove returns the proof of key's value, or of its absence, in the past version of t. It calls valueHashes for at most
+// one leaf, which belongs to another key that the accesses do not write, and returns its error. Other errors are those
+// that [Tree.Prepare] returns.
 //
-// What stands beside the way from the root to the key is made anew if accesses lie in it, all of it side by side. The
-// cost is that of the accesses, as of a Prepare.
+// Siblings on the way from the root to the key are recomputed if they contain accesses, all in parallel. The cost
+// depends on the accesses, as with Prepare.
 func (p Past) Prove(t *Tree, key []byte, valueHashes ValueHashes, parallel Parallel) (MerkleProof, error) {
 	path := Path(key)
 	proof, err := p.prove(t, &path, parallel)
@@ -44,11 +45,11 @@ func (p Past) Prove(t *Tree, key []byte, valueHashes ValueHashes, parallel Paral
 	})
 }
 
-// prove is Prove but for the value hash of another leaf.
+// prove is [Past.Prove] without the value hash of another leaf.
 func (p Past) prove(t *Tree, path *poseidon.Digest, parallel Parallel) (MerkleProof, error) {
 	n := &t.nodes
 	on, items := subtree{node: t.current.root, digest: t.current.digest}, slices.Clone(p.items)
-	var beside []part // the way: the i-th stands at depth i+1
+	var beside []part // siblings on the way; the i-th is at depth i+1
 	for pos := 0; len(items) > 0 && on.node != none && !on.node.isLeaf(); pos++ {
 		children, halves := n.halves(&on, pos), halve(items, pos)
 		side := bit(path, pos)
@@ -80,14 +81,14 @@ func (p Past) prove(t *Tree, path *poseidon.Digest, parallel Parallel) (MerklePr
 	return proof.lifted(n, beside), nil
 }
 
-// prepareIfTouched is prepare, for a part that may have no items.
+// prepareIfTouched is prepare for a part that may have no items.
 func (p *part) prepareIfTouched(n *nodes) {
 	if p.now = p.old; len(p.items) > 0 {
 		p.prepare(n)
 	}
 }
 
-// halves are the halves of s, which stands at depth pos and is not a leaf or empty.
+// halves returns the halves of s, which is at depth pos and is neither a leaf nor empty.
 func (n *nodes) halves(s *subtree, pos int) (children [2]subtree) {
 	if in := n.inner(s.node); int(in.depth) == pos {
 		return in.children()
@@ -96,7 +97,7 @@ func (n *nodes) halves(s *subtree, pos int) (children [2]subtree) {
 	return children
 }
 
-// leavesAfter are the leaves that items, sorted, leave of s, a leaf or empty; ascending by path.
+// leavesAfter returns the leaves that remain of s, a leaf or empty, after items, which are sorted; ascending by path.
 func (n *nodes) leavesAfter(s *subtree, items []item) []entry {
 	var entries []entry
 	if s.node != none {
@@ -108,7 +109,7 @@ func (n *nodes) leavesAfter(s *subtree, items []item) []entry {
 		switch it := &items[i]; {
 		case it.after && it.changed:
 			entries = append(entries, entry{path: &it.path, leaf: it.leaf})
-		case it.after: // only looked up: s is its leaf
+		case it.after: // a read of s's own leaf
 			entries = append(entries, entry{path: &it.path, leaf: s.digest})
 		}
 	}
@@ -116,7 +117,7 @@ func (n *nodes) leavesAfter(s *subtree, items []item) []entry {
 	return entries
 }
 
-// proveAmong goes on with a proof for path where just these leaves stand below the siblings that there are.
+// proveAmong completes a proof for path in a subtree below siblings that consists of exactly these leaves.
 func proveAmong(entries []entry, siblings []poseidon.Digest, path *poseidon.Digest) MerkleProof {
 	p := MerkleProof{Siblings: siblings}
 	for len(entries) > 1 {
@@ -132,7 +133,7 @@ func proveAmong(entries []entry, siblings []poseidon.Digest, path *poseidon.Dige
 	return p
 }
 
-// rootOf is the digest of the subtree at depth pos with just these leaves, by the definition.
+// rootOf returns the digest, by definition, of the subtree at depth pos that consists of exactly these leaves.
 func rootOf(entries []entry, pos int) poseidon.Digest {
 	switch len(entries) {
 	case 0:
@@ -144,13 +145,14 @@ func rootOf(entries []entry, pos int) poseidon.Digest {
 	return nodeDigest(rootOf(halves[0], pos+1), rootOf(halves[1], pos+1))
 }
 
-// halvesOf divides leaves, ascending by path, by the bit at depth pos.
+// halvesOf splits leaves, ascending by path, by the bit at depth pos.
 func halvesOf(entries []entry, pos int) [2][]entry {
 	i, _ := slices.BinarySearchFunc(entries, 1, func(e entry, b int) int { return bit(e.path, pos) - b })
 	return [2][]entry{entries[:i], entries[i:]}
 }
 
-// lifted is the proof without the siblings beside which there is at most one leaf in all, which stands higher then.
+// lifted removes the deepest siblings as long as they and the end hold at most one leaf in total. That leaf then hangs
+// higher.
 func (p MerkleProof) lifted(n *nodes, beside []part) MerkleProof {
 	for i := len(p.Siblings) - 1; i >= 0 && len(p.Siblings) <= len(beside); i-- {
 		switch now := beside[i].now.node; {
@@ -165,7 +167,7 @@ func (p MerkleProof) lifted(n *nodes, beside []part) MerkleProof {
 	return p
 }
 
-// leafPath is the path of a leaf of the part's next version.
+// leafPath returns the path of a leaf of the part's next version.
 func (p *part) leafPath(n *nodes, leaf ref) *poseidon.Digest {
 	if leaf&draftBit != 0 {
 		return &p.walker.drafts.leaves[leaf&^(leafBit|draftBit)].path

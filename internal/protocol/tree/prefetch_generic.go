@@ -2,5 +2,5 @@
 
 package tree
 
-// prefetch does nothing on processors that this package does not know how to ask.
+// prefetch does nothing on architectures without an implementation.
 func prefetch(*inner) {}

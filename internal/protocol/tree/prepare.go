@@ -11,25 +11,25 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Errors of preparing a change; all are faults of the caller, but for a collision, at which a node must halt.
+// Errors of preparing a change. All are faults of the caller except a collision, at which a node must halt.
 var (
 	ErrMismatch      = errors.New("tree: an access contradicts the tree about whether its key has a value")
 	ErrDuplicateKey  = errors.New("tree: a key is accessed twice")
 	ErrPathCollision = errors.New("tree: two keys have the same path")
 )
 
-// item is an access as the tree sees it.
+// item is an access in the form that the tree uses.
 type item struct {
 	key           []byte
 	path          poseidon.Digest
-	valueHash     poseidon.Digest // of the new value of a write that leaves one
-	leaf          poseidon.Digest // likewise
-	before, after bool            // whether the key has a value
-	changed       bool            // whether the access is a write
-	way           way             // through the part of the tree that the item is in
+	valueHash     poseidon.Digest // new value's hash, for a write that leaves a value
+	leaf          poseidon.Digest // digest of the new leaf, for a write that leaves a value
+	before, after bool            // whether the key has a value before and after
+	changed       bool            // the access is a write
+	way           way             // through the part of the tree that contains the item
 }
 
-// newItems hashes the keys of accesses, and the new values of those that are writes.
+// newItems hashes the keys of accesses and the new values of writes.
 func newItems(accesses []types.Access, parallel Parallel) []item {
 	items := make([]item, len(accesses))
 	inPieces(len(accesses), accessesPerPiece, parallel, func(low, high int) {
@@ -66,11 +66,12 @@ func hashItems(items []item, accesses []types.Access) {
 	}
 }
 
-// sorted returns items in the order of their paths. The first bits of a path, which is a hash, nearly give its place.
+// sorted returns items in the order of their paths. Paths are hashes, so their first bits nearly determine the
+// position.
 func sorted(items []item) ([]item, error) {
 	most := min(bits.Len(uint(len(items))), 16)
 	bucket := func(it *item) uint32 { return it.path[0] >> (elementBits - most) }
-	begin := make([]int, 1<<most+1) // of each bucket in out
+	begin := make([]int, 1<<most+1) // start of each bucket in out
 	for i := range items {
 		begin[bucket(&items[i])+1]++
 	}
@@ -99,8 +100,8 @@ func sorted(items []item) ([]item, error) {
 	return out, nil
 }
 
-// prepare is Prepare for items in any order. Parts are made whole, one after the other on each core, so that what a
-// part touches stays in that core's cache; what is above them is little.
+// prepare is [Tree.Prepare] for items in any order. Each part is processed as a whole by one core, so that the data it
+// touches stays in the core's cache; the nodes above the parts are few.
 func (t *Tree) prepare(items []item, parallel Parallel) (*Change, error) {
 	base := &t.current
 	items, err := sorted(items)
@@ -152,7 +153,7 @@ func (t *Tree) prepare(items []item, parallel Parallel) (*Change, error) {
 	return c, nil
 }
 
-// newWalker returns a walker that makes at most as many inner nodes as scratch has room for, and so many leaves.
+// newWalker returns a walker that makes at most as many inner nodes as scratch has room for, and at most leaves leaves.
 func newWalker(n *nodes, s scratch, leaves int) walker {
 	return walker{
 		builder: builder{nodes: n, climbs: s.climbs[:0]},
@@ -160,7 +161,7 @@ func newWalker(n *nodes, s scratch, leaves int) walker {
 	}
 }
 
-// leafChanges are the writes among items.
+// leafChanges returns the writes among items.
 func leafChanges(items []item) []LeafChange {
 	n := 0
 	for i := range items {

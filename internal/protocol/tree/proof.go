@@ -8,34 +8,34 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// MerkleProof shows what one key's value is under a state root, or that it has none.
+// MerkleProof proves the value of a key, or its absence, under a state root.
 type MerkleProof struct {
 	Siblings []poseidon.Digest // on the way from the root to End, root first; at most 248
 	End      End
 }
 
-// End is what stands where the way to a key ends.
+// End is the content of the position at which the way to a key ends.
 type End struct {
 	Kind      EndKind
-	Path      poseidon.Digest // of an EndOther; else zero
-	ValueHash poseidon.Digest // of an EndOther; else zero
+	Path      poseidon.Digest // set only for EndOther
+	ValueHash poseidon.Digest // set only for EndOther
 }
 
 // EndKind is a kind of End.
 type EndKind uint8
 
-// The kinds of ends.
+// Kinds of ends.
 const (
 	EndEmpty EndKind = iota // nothing: the key has no value
 	EndLeaf                 // the key's leaf
 	EndOther                // a leaf with another path, alone below the position: the key has no value
 )
 
-// ErrMerkleProof is returned by [MerkleProof.Verify] for a proof that does not show what it should.
+// ErrMerkleProof is returned by [MerkleProof.Verify] for an invalid proof.
 var ErrMerkleProof = errors.New("tree: the proof does not hold")
 
-// Prove makes the proof of key's value, or of its absence, in the current version. valueHashes is asked for at most
-// one leaf, another key's; its error is returned.
+// Prove returns the proof of key's value, or of its absence, in the current version. It calls valueHashes for at most
+// one leaf, which belongs to another key, and returns its error.
 func (t *Tree) Prove(key []byte, valueHashes ValueHashes) (MerkleProof, error) {
 	return t.prove(Path(key)).withValueHash(valueHashes)
 }
@@ -53,19 +53,19 @@ func (p MerkleProof) withValueHash(valueHashes ValueHashes) (MerkleProof, error)
 	return p, nil
 }
 
-// prove is the proof for path but for the value hash of another leaf.
+// prove returns the proof for path without the value hash of another leaf.
 func (t *Tree) prove(path poseidon.Digest) MerkleProof {
 	return t.nodes.prove(t.current.root, nil, &path)
 }
 
-// prove goes on with a proof for path, without the value hash of another leaf, in the subtree r, which stands below the
-// siblings that there are.
+// prove continues a proof for path in the subtree r, which is below the given siblings. It leaves out the value hash of
+// another leaf.
 func (n *nodes) prove(r ref, siblings []poseidon.Digest, path *poseidon.Digest) MerkleProof {
 	p := MerkleProof{Siblings: siblings}
 	if r == none {
 		return p
 	}
-	found := n.find(r, path) // every chain on the way to it agrees with it
+	found := n.find(r, path) // every chain on the way to found agrees with it
 	for !r.isLeaf() {
 		in := n.inner(r)
 		depth := int(in.depth)
@@ -81,7 +81,7 @@ func (n *nodes) prove(r ref, siblings []poseidon.Digest, path *poseidon.Digest) 
 	return p
 }
 
-// endOf is the end of a proof for path where the leaf found stands.
+// endOf returns the end of a proof for path at the leaf found.
 func endOf(found, path *poseidon.Digest) End {
 	if *found == *path {
 		return End{Kind: EndLeaf}
@@ -89,12 +89,12 @@ func endOf(found, path *poseidon.Digest) End {
 	return End{Kind: EndOther, Path: *found}
 }
 
-// withEmpty adds empty siblings down to the given depth.
+// withEmpty appends empty siblings down to the given depth.
 func withEmpty(siblings []poseidon.Digest, depth int) []poseidon.Digest {
 	return append(siblings, make([]poseidon.Digest, depth-len(siblings))...)
 }
 
-// climbAlone is the digest of the subtree of in, which path lies in, where it stands at depth top.
+// climbAlone returns the digest at depth top of the subtree of in, which contains path.
 func climbAlone(in *inner, path *poseidon.Digest, top int) poseidon.Digest {
 	d := nodeDigest(in.digest[0], in.digest[1])
 	for depth := int(in.depth) - 1; depth >= top; depth-- {
@@ -104,8 +104,8 @@ func climbAlone(in *inner, path *poseidon.Digest, top int) poseidon.Digest {
 	return d
 }
 
-// Verify checks that under root key has the given value, or none when value is empty. It returns an error that wraps
-// ErrMerkleProof when p does not show that.
+// Verify checks that key has the given value under root, or no value if value is empty. Otherwise it returns an error
+// that wraps ErrMerkleProof.
 func (p MerkleProof) Verify(root types.StateRoot, key, value []byte) error {
 	path := Path(key)
 	d, err := p.endDigest(&path, value)
@@ -123,7 +123,7 @@ func (p MerkleProof) Verify(root types.StateRoot, key, value []byte) error {
 	return nil
 }
 
-// fold is the root with the siblings on path's way to d.
+// fold returns the root computed from d and the siblings on path's way to d.
 func (p MerkleProof) fold(path *poseidon.Digest, d poseidon.Digest) poseidon.Digest {
 	for depth := len(p.Siblings) - 1; depth >= 0; depth-- {
 		side := bit(path, depth)

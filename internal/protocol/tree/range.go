@@ -9,32 +9,32 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// A range is a run of consecutive leaves. What is left and right of it is summed up by siblings. They are the digests
-// beside the way from the root to its first leaf, on the left, and to its last, on the right. From them and the leaves
-// follows the root: a sibling counts as a leaf that is alone in its subtree. So the leaves are those of the tree
-// between the first and the last, all of them, or two different things have one hash.
+// A range is a run of consecutive leaves. The rest of the tree is summarised by siblings: digests on the left of the
+// way from the root to the range's first leaf, and on the right of the way to its last leaf. The root follows from the
+// siblings and the leaves: a sibling counts as a leaf that is alone in its subtree. If the root matches, the leaves are
+// all leaves of the tree from the first to the last, unless the hash function has a collision.
 
 // Sibling is a subtree beside the way to a leaf.
 type Sibling struct {
-	Depth  int             // of the node on the way whose other child it is, 0 … 247
-	Digest poseidon.Digest // not that of nothing, 0
+	Depth  int             // depth of its parent, which is on the way: 0 … 247
+	Digest poseidon.Digest // never 0, the digest of the empty subtree
 }
 
 // ErrRange is returned for siblings that cannot be beside a range.
 var ErrRange = errors.New("tree: a sibling cannot stand there")
 
-// standIn is the leaf that counts for a sibling beside the way to path: it is at the sibling's left end.
+// standIn returns the leaf that stands for a sibling of the way to path. Its path is the leftmost in the sibling.
 func (s *Sibling) standIn(path *poseidon.Digest) Leaf {
 	leaf := Leaf{Digest: s.Digest}
 	element, at := s.Depth/elementBits, s.Depth%elementBits
 	copy(leaf.Path[:element], path[:element])
-	from := elementBits - 1 - at // the bit's place in its element
+	from := elementBits - 1 - at // position of the bit in its element
 	leaf.Path[element] = (path[element]>>from ^ 1) << from
 	return leaf
 }
 
-// standIns are the leaves for siblings on one side, 0 left or 1 right, of the way to path; they are given, and stay,
-// root first.
+// standIns returns the stand-ins of siblings on one side, 0 for left or 1 for right, of the way to path. Both lists are
+// in the order from the root.
 func standIns(path *poseidon.Digest, siblings []Sibling, side int) ([]Leaf, error) {
 	leaves := make([]Leaf, len(siblings))
 	for i := range siblings {
@@ -52,9 +52,10 @@ func standIns(path *poseidon.Digest, siblings []Sibling, side int) ([]Leaf, erro
 	return leaves, nil
 }
 
-// RangeRoot is the state root of a tree that has leaves, at least one, ascending by path, beside left and right, each
-// root first. Where it is the root that is known, nothing is missing among the leaves, or, without left siblings,
-// before the first, or, without right ones, after the last. Errors are [ErrRange] and those of [Load].
+// RangeRoot returns the state root of a tree with the given leaves, at least one and ascending by path, and the
+// siblings left and right, each from the root on. If it equals a trusted root, no leaf is missing between the leaves,
+// nor before the first if left is empty, nor after the last if right is empty. The errors are [ErrRange] and those that
+// [Load] returns.
 func RangeRoot(left []Sibling, leaves []Leaf, right []Sibling, parallel Parallel) (root types.StateRoot, err error) {
 	if len(leaves) == 0 {
 		return root, fmt.Errorf("%w: there are no leaves", ErrRange)
@@ -75,7 +76,7 @@ func RangeRoot(left []Sibling, leaves []Leaf, right []Sibling, parallel Parallel
 	return t.Root(), nil
 }
 
-// inTurn gives the leaves of several lists, one list after the other, to Load.
+// inTurn returns the leaves of several lists, one list after the other, as an argument for [Load].
 func inTurn(lists ...[]Leaf) func() (Leaf, bool, error) {
 	return func() (leaf Leaf, ok bool, err error) {
 		for len(lists) > 0 {
@@ -89,8 +90,8 @@ func inTurn(lists ...[]Leaf) func() (Leaf, bool, error) {
 	}
 }
 
-// siblings are those of the leaf at path, which the tree has, on the left and on the right of the way to it, root
-// first.
+// siblings returns the siblings of the leaf at path, which must exist, on the left and on the right of the way to it,
+// from the root on.
 func (t *Tree) siblings(path poseidon.Digest) (left, right []Sibling) {
 	for depth, digest := range t.prove(path).Siblings {
 		switch s := (Sibling{depth, digest}); {
@@ -104,20 +105,21 @@ func (t *Tree) siblings(path poseidon.Digest) (left, right []Sibling) {
 	return left, right
 }
 
-// Cut is the end of a range: the siblings of its last leaf. Those on the left are the next range's, when that begins
-// with this leaf.
+// Cut is the end of a range: the siblings of its last leaf. The left ones are also those of the next range if that
+// begins with this leaf.
 type Cut struct {
-	Left, Right []Sibling // root first
+	Left, Right []Sibling // from the root on
 }
 
-// Cutter finds the siblings of ranges that follow on each other, from the first leaf of a tree to the last, without
-// holding the tree. Of a range it keeps the largest subtrees that are whole within it.
+// Cutter computes the siblings for consecutive ranges from the first to the last leaf of a tree without holding the
+// tree. For each range it keeps only the largest subtrees that are entirely within it.
 type Cutter struct {
 	kept []Leaf // stand-ins for subtrees, and the last leaf of each range
 	ends []poseidon.Digest
 }
 
-// Add adds the next range, which begins after the last leaf of the one before. Errors are those of [Load].
+// Add adds the next range, which begins after the last leaf of the previous one. Its errors are those that [Load]
+// returns.
 func (c *Cutter) Add(leaves []Leaf, parallel Parallel) error {
 	if len(leaves) == 0 {
 		return fmt.Errorf("%w: there are no leaves", ErrRange)
@@ -131,7 +133,7 @@ func (c *Cutter) Add(leaves []Leaf, parallel Parallel) error {
 	if err != nil {
 		return err
 	}
-	parting := -1 // the depth at which the ways to both ends part: there each is in the other's sibling
+	parting := -1 // depth at which the ways to both ends diverge: there, each end is in the other's sibling
 	if len(before) > 0 {
 		parting = commonBits(&before[0].Path, &last.Path)
 		_, right := t.siblings(before[0].Path)

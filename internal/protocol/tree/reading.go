@@ -8,17 +8,18 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// KeyValue is what a state has under a key; an empty value is none.
+// KeyValue is a key and its value in a state; an empty value means that there is none.
 type KeyValue struct{ Key, Value []byte }
 
-// reading is a key on its way through a witness.
+// reading is a key to look up in a witness.
 type reading struct {
 	path  poseidon.Digest
-	leaf  poseidon.Digest // of its value; zero for none
+	leaf  poseidon.Digest // leaf digest of its value; zero if it has none
 	proof *MerkleProof
 }
 
-// sortReadings sorts by path. The error is ErrPathCollision: a key that is there twice, too.
+// sortReadings sorts readings by path. It returns ErrPathCollision if two have the same path, also if a key occurs
+// twice.
 func sortReadings(readings []reading) error {
 	slices.SortFunc(readings, func(a, b reading) int { return comparePaths(&a.path, &b.path) })
 	for i := 1; i < len(readings); i++ {
@@ -29,7 +30,7 @@ func sortReadings(readings []reading) error {
 	return nil
 }
 
-// halveReadings divides readings by the bit at depth pos.
+// halveReadings splits readings by the bit at depth pos.
 func halveReadings(readings []reading, pos int) [2][]reading {
 	i := 0
 	for i < len(readings) && bit(&readings[i].path, pos) == 0 {
@@ -38,9 +39,9 @@ func halveReadings(readings []reading, pos int) [2][]reading {
 	return [2][]reading{readings[:i], readings[i:]}
 }
 
-// JoinMerkleProofs is the witness of accesses that read these keys, at least one, and write nothing. proofs are the
-// keys' under one root, and complete. The errors are ErrPathCollision, and ErrWitness of proofs that do not fit each
-// other.
+// JoinMerkleProofs returns the witness of accesses that read the given keys, at least one, and write nothing. proofs
+// are the complete proofs of the keys under one root. It returns ErrPathCollision, or ErrWitness if the proofs do not
+// fit each other.
 func JoinMerkleProofs(keys [][]byte, proofs []MerkleProof) (Witness, error) {
 	readings := make([]reading, len(keys))
 	for i, path := range Paths(keys) {
@@ -53,7 +54,7 @@ func JoinMerkleProofs(keys [][]byte, proofs []MerkleProof) (Witness, error) {
 	return w, w.join(readings, 0)
 }
 
-// join adds what stands at depth pos, where all the readings are.
+// join adds the content of the position at depth pos that has all the readings below it.
 func (w *Witness) join(readings []reading, pos int) error {
 	if end := readings[0].proof; len(end.Siblings) == pos {
 		own := slices.ContainsFunc(readings, func(r reading) bool { return r.proof.End.Kind == EndLeaf })
@@ -73,7 +74,7 @@ func (w *Witness) join(readings []reading, pos int) error {
 	}
 	w.Shapes = append(w.Shapes, ShapeBranch)
 	halves := halveReadings(readings, pos)
-	beside := readings[0].proof.Siblings[pos] // of the half that has no readings, if one has none
+	beside := readings[0].proof.Siblings[pos] // sibling, if one half has no readings
 	for _, half := range halves {
 		if len(half) > 0 {
 			if err := w.join(half, pos+1); err != nil {
@@ -92,8 +93,8 @@ func (w *Witness) join(readings []reading, pos int) error {
 	return nil
 }
 
-// VerifyReads checks that under root the keys have just these values, and that the witness holds nothing else. There
-// must be a key, and keys may come in any order. Errors wrap ErrWitness, or are ErrPathCollision.
+// VerifyReads checks that exactly these values are under the keys in the state root, and that the witness contains
+// nothing else. There must be at least one key; keys may be in any order. Errors wrap ErrWitness or ErrPathCollision.
 func (w Witness) VerifyReads(root types.StateRoot, values []KeyValue) error {
 	if len(values) == 0 {
 		return fmt.Errorf("%w: of no key", ErrWitness)
@@ -138,7 +139,7 @@ func newReadings(values []KeyValue) []reading {
 	return readings
 }
 
-// witnessReader reads a witness of reads from its root on.
+// witnessReader consumes a witness of reads from its root on.
 type witnessReader struct{ rest Witness }
 
 func (r *witnessReader) shape() (Shape, error) {
@@ -158,7 +159,7 @@ func (r *witnessReader) digest() (d poseidon.Digest, err error) {
 	return d, nil
 }
 
-// touched is the digest at depth pos, where all the readings are.
+// touched returns the digest at depth pos of the subtree that has all the readings below it.
 func (r *witnessReader) touched(readings []reading, pos int) (d poseidon.Digest, err error) {
 	shape, err := r.shape()
 	if err != nil {
@@ -183,7 +184,7 @@ func (r *witnessReader) touched(readings []reading, pos int) (d poseidon.Digest,
 	}
 }
 
-// other is the digest of a leaf that no reading has the path of.
+// other returns the digest of a leaf whose path no reading has.
 func (r *witnessReader) other(readings []reading, pos int) (poseidon.Digest, error) {
 	path, err := r.digest()
 	if err != nil {
@@ -224,7 +225,7 @@ func (r *witnessReader) branch(readings []reading, pos int) (d poseidon.Digest, 
 	return nodeDigest(children[0], children[1]), nil
 }
 
-// untouched is the digest of a half without readings.
+// untouched returns the digest of a half without readings.
 func (r *witnessReader) untouched() (d poseidon.Digest, err error) {
 	shape, err := r.shape()
 	if err != nil || shape == ShapeEmpty {

@@ -1,16 +1,17 @@
 // Package tree is the state tree: a sparse binary Merkle tree over 248-bit paths, whose root is in every header.
 //
-// A key stands at the path S(1, key) with the leaf S(3, path ‖ S(2, value)) (package poseidon). The root of a set of
-// entries at depth d is 8 zeros for none, and the leaf for one. Else it is node(root of those with bit d = 0 at d+1,
-// root of those with bit d = 1 at d+1). Bit i of a path is bit 30 − i mod 31 of element ⌊i/31⌋. The root of all at
-// depth 0 is the state root.
+// The leaf of a key is at the path S(1, key) and has the digest S(3, path ‖ S(2, value)) (package poseidon). The root
+// of a set of entries at depth d is 8 zeros for no entry, and the leaf's digest for one entry. Otherwise it is
+// node(left, right), where left is the root at d+1 of the entries with bit d = 0, and right the root at d+1 of those
+// with bit d = 1. Bit i of a path is bit 30 − i mod 31 of element ⌊i/31⌋. The root of all entries at depth 0 is the
+// state root.
 //
-// The tree lives in memory, about 110 bytes a leaf, as a radix tree: nodes with one empty child are hashed but not
-// stored. It knows paths and leaf digests; keys, values and value hashes are the store's.
+// The tree is held in memory, about 110 bytes per leaf, as a radix tree: nodes with one empty child are hashed but not
+// stored. It holds paths and leaf digests; keys, values and value hashes are in the store.
 //
-// [Tree.Prepare] computes the next version beside the current one, at a cost of the accesses and not of the tree, and
-// [Tree.Commit] puts it in place. Commit must not overlap with another call of the same Tree, nor Prepare with another
-// Prepare; all others may.
+// [Tree.Prepare] computes the next version while the current one stays valid, at a cost that depends on the accesses
+// and not on the tree's size. [Tree.Commit] makes it current. Commit must not overlap with another call on the same
+// Tree, nor Prepare with another Prepare; all other calls may overlap.
 package tree
 
 import (
@@ -22,24 +23,24 @@ import (
 type Tree struct {
 	nodes   nodes
 	current version
-	spare   []scratch // of the parts of the change that was committed last, for the next one
+	spare   []scratch // scratch of the parts of the last committed change, for the next one
 }
 
 // version is one state of a tree.
 type version struct {
-	number uint64 // of changes that were committed before
+	number uint64 // number of changes committed before
 	root   ref
 	digest poseidon.Digest
 	leaves int
 }
 
-// Root is the state root of the current version.
+// Root returns the state root of the current version.
 func (t *Tree) Root() types.StateRoot { return t.current.digest.Bytes() }
 
-// Len is the number of leaves of the current version.
+// Len returns the number of leaves of the current version.
 func (t *Tree) Len() int { return t.current.leaves }
 
-// Change is the next version of a tree, which [Tree.Commit] makes the current one. To discard it is to drop it.
+// Change is the next version of a tree. [Tree.Commit] makes it current; dropping it discards it.
 type Change struct {
 	tree    *Tree
 	version version
@@ -58,23 +59,23 @@ type LeafChange struct {
 	Deleted   bool
 }
 
-// Root is the state root after the change.
+// Root returns the state root after the change.
 func (c *Change) Root() types.StateRoot { return c.version.digest.Bytes() }
 
-// Leaves are the leaves that the change writes, ascending by path.
+// Leaves returns the leaves that the change writes, ascending by path.
 func (c *Change) Leaves() []LeafChange { return c.leaves }
 
-// Prepare makes the version that follows the current one by a block's accesses: those whose old and new value differ
-// are written, the others only looked up for the witness. Accesses may come in any order. The tree stays as it is; of
-// several changes prepared from the same version one can be committed.
+// Prepare makes the version that follows the current one by a block's accesses. Accesses with different old and new
+// values are writes; the others are only looked up for the witness. They may be in any order. The tree is unchanged; of
+// several changes prepared from the same version only one can be committed.
 //
-// It returns ErrDuplicateKey, ErrPathCollision, and ErrMismatch where an old value is empty though the tree has the
-// leaf, or the reverse; old values are not compared beyond that.
+// It returns ErrDuplicateKey, ErrPathCollision, and ErrMismatch if an old value is empty although the tree has the
+// leaf, or the reverse. Old values are not compared otherwise.
 func (t *Tree) Prepare(accesses []types.Access, parallel Parallel) (*Change, error) {
 	return t.prepare(newItems(accesses, parallel), parallel)
 }
 
-// Commit makes c the current version. It panics when c was not prepared from this tree's current version.
+// Commit makes c the current version. It panics if c was not prepared from this tree's current version.
 func (t *Tree) Commit(c *Change, parallel Parallel) {
 	if c.tree != t || c.version.number != t.current.number+1 {
 		panic("tree: commit of a change that does not follow the current version")

@@ -7,27 +7,27 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 )
 
-// walker makes the next version of a subtree in one walk over the union of the accessed paths, and records the
-// witness. It does not change the tree, so walkers of different subtrees may run side by side.
+// walker makes the next version of a subtree in one walk over the union of the accessed paths, and records the witness.
+// It does not change the tree, so walkers of different subtrees may run in parallel.
 type walker struct {
 	builder
 	record  recorder
 	drafts  *share
-	removed []ref   // stored nodes and leaves that the next version has no counterpart of
+	removed []ref   // stored nodes and leaves without a counterpart in the next version
 	entries []entry // scratch
-	ways    ways    // of the items, where they were surveyed
-	parts   *parts  // whose walks are done and here only put together; nil: none
+	ways    ways    // ways of the items, if they were surveyed
+	parts   *parts  // parts that are already walked and are only joined here; nil if there are none
 }
 
 // entry is a leaf of the next version.
 type entry struct {
 	path *poseidon.Digest
 	leaf poseidon.Digest // digest
-	node ref             // where the tree has a leaf with this path; none: to be made
+	node ref             // the tree's leaf with this path; none if it must be created
 }
 
-// visit makes the next version of s, a subtree of the version before that stands at depth pos, with all of items
-// below pos; there is at least one. Subtrees are handed over by address: this is called for every node.
+// visit makes the next version of s, a subtree of the previous version at depth pos, with all of items below it. There
+// is at least one item. Subtrees are passed by address, because visit is called for every node.
 func (w *walker) visit(s *subtree, pos int, items []item) subtree {
 	switch {
 	case w.parts != nil && w.parts.isPart(s, items):
@@ -82,8 +82,8 @@ func containsPath(items []item, path *poseidon.Digest) bool {
 	return false
 }
 
-// keep is visit for one item, whose leaf is below the node s.node and stays: with or without a new value, no node comes
-// or goes. Most of a large tree's nodes on the ways to a block's accesses have just one of them below.
+// keep is visit for a single item whose leaf is below the node s.node and remains: with or without a new value, no node
+// is added or removed. In a large tree, most nodes on the ways to a block's accesses have only one access below.
 func (w *walker) keep(s *subtree, pos int, it *item) subtree {
 	way := w.ways[it.way.row:]
 	for way[0][it.way.column] != s.node {
@@ -130,12 +130,12 @@ func (w *walker) keep(s *subtree, pos int, it *item) subtree {
 	return subtree{node: s.node, made: below, path: &it.path, changed: true}
 }
 
-// branches are the shapes of a way.
+// branches holds the shapes of a way.
 var branches = slices.Repeat([]Shape{ShapeBranch}, pathBits)
 
-// open finds the depth, at least pos, of the node at which items first part from each other or from s. The topmost
-// stored node of s is at that depth or deeper. open sets the children there, which are empty before. known is the path
-// of a leaf of s; nil: to be looked for, away from the items' ways.
+// open returns the depth, at least pos, of the node at which items first diverge from each other or from s. The topmost
+// stored node of s is at that depth or deeper. open sets children, which must be empty, to the node's children. known
+// is the path of a leaf of s, or nil if open has to look one up, away from the items' ways.
 func (n *nodes) open(s *subtree, pos int, items []item, known *poseidon.Digest, children *[2]subtree) (depth int) {
 	in := n.inner(s.node)
 	if depth = int(in.depth); pos < depth {
@@ -145,7 +145,7 @@ func (n *nodes) open(s *subtree, pos int, items []item, known *poseidon.Digest, 
 		}
 		depth = min(depth, commonBits(&items[0].path, path), commonBits(&items[len(items)-1].path, path))
 		if depth < int(in.depth) {
-			children[bit(path, depth)] = *s // the rest of the chain, and nothing beside it
+			children[bit(path, depth)] = *s // the rest of the chain, with nothing beside it
 			return depth
 		}
 	}
@@ -153,7 +153,7 @@ func (n *nodes) open(s *subtree, pos int, items []item, known *poseidon.Digest, 
 	return depth
 }
 
-// children are those of a stored node.
+// children returns the children of a stored node.
 func (in *inner) children() (children [2]subtree) {
 	for i := range children {
 		children[i] = subtree{node: in.child[i], digest: in.digest[i], at: int(in.depth) + 1}
@@ -161,9 +161,9 @@ func (in *inner) children() (children [2]subtree) {
 	return children
 }
 
-// join is the subtree with the two children at depth+1, in place of the stored node that is given unless it is none.
-// path is one that begins as all in the subtree do, down to depth. A subtree whose other half is empty stands for
-// both, wherever it is.
+// join returns the subtree with the two children at depth+1. It replaces the given stored node unless that is none.
+// path has the prefix, down to depth, that all paths in the subtree share. If one half is empty, the other half stands
+// for both, at any depth.
 func (w *walker) join(replaces ref, depth int, children *[2]subtree, path *poseidon.Digest) subtree {
 	for i := range children {
 		if children[i].node == none {
@@ -183,8 +183,8 @@ func (w *walker) join(replaces ref, depth int, children *[2]subtree, path *posei
 	return subtree{node: r, made: in, path: path, changed: true}
 }
 
-// visitChildren visits those children of a node at the given depth that items lie below, the left one first, and sets
-// the children's next versions.
+// visitChildren visits the children of a node at the given depth that have items below them, the left one first, and
+// sets the children's next versions.
 func (w *walker) visitChildren(old, now *[2]subtree, depth int, items []item) (changed bool) {
 	w.record.shape(ShapeBranch)
 	halves := halve(items, depth)
@@ -204,7 +204,7 @@ func (w *walker) visitChildren(old, now *[2]subtree, depth int, items []item) (c
 	return changed
 }
 
-// halve splits items, sorted and equal in the bits before depth, by the bit at depth.
+// halve splits items, which are sorted and equal in the bits before depth, by the bit at depth.
 func halve(items []item, depth int) [2][]item {
 	if len(items) == 1 { // below the top of the tree
 		if bit(&items[0].path, depth) == 0 {
@@ -260,7 +260,7 @@ func (w *walker) replaceLeaf(s *subtree, items []item) subtree {
 	return next
 }
 
-// build makes the subtree with the given leaves, ascending by path and together below one position.
+// build makes the subtree of the given leaves, which ascend by path and are all below one position.
 func (w *walker) build(entries []entry) subtree {
 	switch len(entries) {
 	case 0:
@@ -278,8 +278,8 @@ func (w *walker) build(entries []entry) subtree {
 	return w.join(none, depth, &children, entries[0].path)
 }
 
-// untouched records a subtree at depth pos with no access below it. It is opened when its sibling vanishes: whether it
-// moves up then depends on its being a leaf.
+// untouched records a subtree at depth pos without accesses below it. It is opened if its sibling vanishes: whether it
+// moves up then depends on whether it is a leaf.
 func (w *walker) untouched(s *subtree, pos int, open bool) {
 	switch {
 	case s.node == none:

@@ -6,36 +6,37 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 )
 
-// Witness is what, beside a block's access list, it takes to compute the state root before and after the block.
+// Witness is the data, in addition to a block's access list, from which the state roots before and after the block can
+// be computed.
 //
-// It describes the tree before the block where the accesses lie, position by position from the root. A position is
-// touched when accesses lie below it. At a touched position stands
+// It describes the parts of the tree before the block that contain accesses, position by position from the root. A
+// position is touched if there are accesses below it. The shapes of a touched position are
 //
 //	ShapeEmpty   nothing
-//	ShapeOwn     one leaf, that of an access
-//	ShapeOther   one leaf, and no access has its path; digests: path, value hash
-//	ShapeBranch  more leaves; what stands at the positions of its two halves follows: first the touched ones, left
-//	             before right, then the untouched one if any
+//	ShapeOwn     one leaf, whose path an access has
+//	ShapeOther   one leaf, whose path no access has; digests: path, value hash
+//	ShapeBranch  more leaves; the positions of the two halves follow: first the touched ones, left before right, then
+//	             the untouched one if any
 //
-// and at an untouched one
+// and the shapes of an untouched position are
 //
 //	ShapeEmpty   nothing
 //	ShapeDigest  a subtree; digests: its root
 //	ShapeOther   a leaf; digests: path, value hash
 //	ShapeNode    more leaves; digests: the roots of the two halves
 //
-// The last two stand where the other half has leaves before the block and none after some of the accesses, in the order
-// of paths, and ShapeDigest stands elsewhere. So a tree and an access list have one witness. It will do for the
-// accesses in that order, however they are cut into runs. Without any access the root is an untouched position.
+// The last two are used if the other half has leaves before the block and none after some prefix of the accesses in the
+// order of paths; otherwise ShapeDigest is used. So the witness of a tree and an access list is unique. It suffices for
+// the accesses in that order, however they are cut into runs. Without any access the root is an untouched position.
 type Witness struct {
 	Shapes  []Shape
-	Digests []poseidon.Digest // of the shapes, in the same order
+	Digests []poseidon.Digest // digests of the shapes, in the same order
 }
 
-// Shape says what stands at a position of the tree.
+// Shape is the kind of content at a position of the tree.
 type Shape uint8
 
-// The shapes.
+// Shapes; see [Witness].
 const (
 	ShapeEmpty Shape = iota
 	ShapeOwn
@@ -45,30 +46,30 @@ const (
 	ShapeNode
 )
 
-// ValueHashes gives the value hash S(2, value) of the leaf at path, which the current state has.
+// ValueHashes returns the value hash S(2, value) of the leaf at path in the current state.
 type ValueHashes = func(path poseidon.Digest) (poseidon.Digest, error)
 
-// recorder gathers a witness without the value hashes. Its digests keep their addresses, as they may be computed
-// after they are placed.
+// recorder collects a witness without the value hashes. Its digests keep their addresses, as they may be computed after
+// they are placed.
 type recorder struct {
 	shapes  []Shape
 	chunks  [][]poseidon.Digest
-	digests int // in all chunks
+	digests int // number in all chunks
 	missing []missing
 }
 
-// missing is a value hash that the tree does not know.
+// missing is a value hash that the tree does not hold.
 type missing struct {
-	index int             // in the witness' digests, after the path
-	leaf  poseidon.Digest // that it must give with the path
+	index int             // index in the witness' digests, after the path
+	leaf  poseidon.Digest // leaf digest that it must give together with the path
 }
 
-// digestsPerChunk is the capacity of each of a recorder's chunks.
+// digestsPerChunk is the capacity of each chunk of a recorder.
 const digestsPerChunk = 256
 
 func (r *recorder) shape(s Shape) { r.shapes = append(r.shapes, s) }
 
-// digest adds a digest, yet to be set.
+// digest adds a digest that the caller sets later.
 func (r *recorder) digest() *poseidon.Digest {
 	last := len(r.chunks) - 1
 	if last < 0 || len(r.chunks[last]) == cap(r.chunks[last]) {
@@ -80,7 +81,7 @@ func (r *recorder) digest() *poseidon.Digest {
 	return &r.chunks[last][len(r.chunks[last])-1]
 }
 
-// add adds what part has recorded, and takes it over.
+// add appends the contents of part, which must not be used afterwards.
 func (r *recorder) add(part *recorder) {
 	for _, m := range part.missing {
 		m.index += r.digests
@@ -91,7 +92,7 @@ func (r *recorder) add(part *recorder) {
 	r.digests += part.digests
 }
 
-// other adds a leaf that no access has the path of.
+// other adds a leaf whose path no access has.
 func (r *recorder) other(path, leaf *poseidon.Digest) {
 	r.shape(ShapeOther)
 	*r.digest() = *path
@@ -99,9 +100,9 @@ func (r *recorder) other(path, leaf *poseidon.Digest) {
 	r.digest()
 }
 
-// Witness is the witness of the accesses that the change was prepared from, reads and writes, in the tree before.
-// valueHashes is asked for leaves that no access has the path of: before and after the change they are the same. Its
-// errors are returned, and one when what it gave does not belong to the leaf.
+// Witness returns the witness of the accesses that the change was prepared from, reads and writes, in the tree before
+// the change. It calls valueHashes for leaves whose paths no access has; they are the same before and after the change.
+// It returns errors of valueHashes, and an error if a returned hash does not belong to the leaf.
 func (c *Change) Witness(valueHashes ValueHashes) (Witness, error) {
 	r := &c.record
 	w := Witness{Shapes: r.shapes, Digests: make([]poseidon.Digest, 0, r.digests)}

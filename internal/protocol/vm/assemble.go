@@ -1,6 +1,6 @@
 package vm
 
-// assemble writes the module anew with what is added to it. Custom sections are left out.
+// assemble writes the rewritten module: the guest's module with the additions for metering. It omits custom sections.
 func (p *parsed) assemble() []byte {
 	add := newAdded(p)
 	out := make([]byte, 0, len(p.code)+len(p.bodies)+512)
@@ -37,18 +37,18 @@ func (p *parsed) assemble() []byte {
 	return out
 }
 
-// importsWith are the imports with those that are added.
+// importsWith returns the contents of the import section, including the added imports.
 func (p *parsed) importsWith(add *added) []byte {
 	return appendAddedImports(p.copyOf(importSection), add)
 }
 
-// appendAddedImports writes the imports that are added.
+// appendAddedImports appends the added imports.
 func appendAddedImports(imports []byte, add *added) []byte {
 	imports = appendU32(append(appendName(appendName(imports, EngineModule), RefillName), functionKind), add.refillType)
 	return appendU32(append(appendName(appendName(imports, EngineModule), GrowName), functionKind), add.growType)
 }
 
-// globalsWith are the globals with those that are added.
+// globalsWith returns the contents of the global section, including the added globals.
 func (p *parsed) globalsWith() []byte {
 	globals := append(p.copyOf(globalSection), I64, 1, opI64Const, 0, opEnd)
 	globals = append(appendS64(append(globals, I64, 1, opI64Const), fullStack), opEnd)
@@ -58,7 +58,7 @@ func (p *parsed) globalsWith() []byte {
 	return globals
 }
 
-// places is how many globals say where functions stand: one for each that the module defines, if it is covered.
+// places returns the number of place globals: one per defined function if the module is covered, else 0.
 func (p *parsed) places() int {
 	if !p.covered {
 		return 0
@@ -66,7 +66,7 @@ func (p *parsed) places() int {
 	return len(p.functions) - p.imported
 }
 
-// placeGlobals counts these and the clock before them.
+// placeGlobals returns the number of place globals and the clock that precedes them.
 func (p *parsed) placeGlobals() int {
 	if !p.covered {
 		return 0
@@ -74,17 +74,19 @@ func (p *parsed) placeGlobals() int {
 	return 1 + p.places()
 }
 
-// noteGlobals is how many globals a covered module has more, and noteExports how many of these are exported.
+// noteGlobals returns the number of globals that a covered module has in addition; noteExports returns how many of them
+// are exported.
 func (p *parsed) noteGlobals() int { return p.placeGlobals() + coverWords(len(p.blocks)) }
 func (p *parsed) noteExports() int { return p.places() + coverWords(len(p.blocks)) }
 
-// copyOf gives the entries of a section with room for those that are added.
+// copyOf returns a copy of a section's entries with capacity for the additions.
 func (p *parsed) copyOf(section int) []byte {
 	return append(make([]byte, 0, len(p.contents[section])+64), p.contents[section]...)
 }
 
-// appendTableAndMemory writes what the module declares, not what it imports. The memory may grow by a page more than
-// its maximum: that is kept by [Module.Grow], and leaves an engine a page to undo the growth.
+// appendTableAndMemory writes the table and memory that the module declares; imported ones are not repeated. The
+// declared maximum of the memory is one page above the guest's, which leaves an engine a page to undo a growth.
+// [Module.Grow] enforces the guest's maximum.
 func (p *parsed) appendTableAndMemory(out []byte) []byte {
 	if p.contents[tableSection] != nil {
 		out = appendSection(out, tableSection, len(p.tables), p.contents[tableSection])
@@ -97,7 +99,7 @@ func (p *parsed) appendTableAndMemory(out []byte) []byte {
 	return out
 }
 
-// ownGlobals is how many globals the module declares.
+// ownGlobals returns the number of globals that the module declares itself.
 func (p *parsed) ownGlobals() (n int) {
 	for _, g := range p.globals {
 		if g.initial != nil {
@@ -118,7 +120,7 @@ func (p *parsed) appendExports(out []byte, add *added) []byte {
 	return p.appendOwnExports(out, add)
 }
 
-// appendOwnExports writes the exports that are added.
+// appendOwnExports appends the added exports.
 func (p *parsed) appendOwnExports(out []byte, add *added) []byte {
 	for i := range p.places() {
 		out = appendU32(append(appendName(out, PlaceName(i)), globalKind), add.stack+2+uint32(i))
@@ -131,16 +133,16 @@ func (p *parsed) appendOwnExports(out []byte, add *added) []byte {
 	return appendU32(append(appendName(out, ResetName), functionKind), add.resetFunction)
 }
 
-// appendAddedBodies writes the functions that are added: settle, grow and reset.
+// appendAddedBodies appends the bodies of the added functions: settle, grow and reset.
 func (p *parsed) appendAddedBodies(out []byte, add *added) []byte {
-	// settle gives the gas to go on with, and has the global hold it.
-	// A frame that does not fit traps here, and counts before gas: the function's first block is not paid yet.
+	// settle exchanges the negative gas for a new slice and stores that in the global. A frame that does not fit traps
+	// here. That trap takes precedence over running out of gas, as the function's first block is not paid yet.
 	settle := append(add.appendOverflow([]byte{0}), opI64Const, 0, opI64LtS, opIf, emptyBlock, opUnreachable, opEnd)
 	settle = appendU32(append(settle, opLocalGet, 0, opCall), add.refill)
 	settle = appendU32(append(settle, opLocalTee, 0, opGlobalSet), add.gas)
 	out = appendBody(out, append(settle, opLocalGet, 0, opEnd))
 
-	// memory.grow of 0 is memory.size; without a memory nothing calls this.
+	// memory.grow of 0 is memory.size. Without a memory, nothing calls this function.
 	grow := []byte{0, opUnreachable, opEnd}
 	if len(p.memories) > 0 {
 		grow = []byte{0, opLocalGet, 0, opIf, I32, opLocalGet, 0, opCall}

@@ -6,13 +6,13 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// What is counted in addition to a function's variables: in its frame, and for the price of its deploy.
+// Slots added to a function's variables: in its frame, and in the price of its deploy.
 const (
 	frameSlots   = 16
 	ownVariables = 4
 )
 
-// loopBranches is how many branches a loop has beside its metered block: those of its check of the gas.
+// loopBranches is the number of branches that the gas check of a loop adds.
 const loopBranches = 2
 
 // anyType is the type of an operand in dead code: the Unknown of the specification's algorithm.
@@ -21,24 +21,24 @@ const anyType ValueType = 0
 // control is an open block, or the function itself.
 type control struct {
 	opcode byte
-	result ValueType // 0: none
-	height int       // of the operand stack below it
-	dead   bool      // the rest of it cannot be reached
+	result ValueType // 0 for none
+	height int       // height of the operand stack below the block
+	dead   bool      // the rest of the block is unreachable
 	merge
 }
 
-// body validates the body of a function by the algorithm in the appendix of WebAssembly Core 1.0, and rewrites it on
-// the way (rewrite.go). One body serves all functions of a module, one after the other, to keep its memory.
+// body validates function bodies by the algorithm in the appendix of WebAssembly Core 1.0 and rewrites them in the same
+// pass (see [rewriter]). One body is reused for all functions of a module, to reuse its memory.
 type body struct {
 	*parsed
 	functionType functionType
 	locals       []ValueType // params and declared locals
 	operands     []ValueType
 	controls     []control
-	highest      int // largest number of operands
-	branches     int // for what they cost in a deploy
-	merges       int // slots of the frame for what meets at merges
-	values       int // slots of the frame for what instructions make
+	highest      int // largest number of operands at a time
+	branches     int // branches, for the price of the deploy
+	merges       int // frame slots for values that meet at merges
+	values       int // frame slots for values that instructions produce
 	rewriter
 }
 
@@ -97,13 +97,13 @@ func (b *body) read(t functionType) {
 	b.noteGas += schedule.DeployBranches * branches * branches * types.Gas(b.noted(blocks))
 }
 
-// variables is how many params, locals and operands the function has at a time.
+// variables returns the number of the function's params and locals plus its largest number of operands.
 func (b *body) variables() int { return len(b.locals) + b.highest }
 
-// frame is how many slots the function takes while it is active.
+// frame returns the number of slots that the function takes while it is active.
 func (b *body) frame() int { return frameSlots + b.variables() + b.merges + b.values }
 
-// readLocals reads the declarations of locals and returns how many groups they are, and them as they were written.
+// readLocals reads the declarations of locals. It returns the number of groups and their encoding.
 func (b *body) readLocals() (groups int, declared []byte) {
 	b.locals = b.locals[:0]
 	b.locals = append(b.locals, b.functionType.params...)
@@ -145,7 +145,7 @@ func (b *body) give(t ValueType) {
 	b.highest = max(b.highest, len(b.operands))
 }
 
-// take pops an operand of a type, or of any, and returns its type as far as it is known.
+// take pops an operand of type want, or of any type if want is [anyType]. It returns the operand's type if known.
 func (b *body) take(want ValueType) ValueType {
 	c := b.top()
 	if len(b.operands) == c.height {
@@ -179,7 +179,7 @@ func (b *body) giveResult(t ValueType) {
 	}
 }
 
-// leave makes the rest of the innermost block dead.
+// leave marks the rest of the innermost block as dead.
 func (b *body) leave() {
 	c := b.top()
 	b.operands = b.operands[:c.height]
@@ -198,7 +198,7 @@ func (b *body) close() control {
 	return c
 }
 
-// label reads the index of a label and gives the type that a branch to it takes: none for a loop.
+// label reads the index of a label and returns the type of operand that a branch to it takes: none for a loop.
 func (b *body) label() ValueType {
 	index := b.u32()
 	if uint64(index) >= uint64(len(b.controls)) {
@@ -221,7 +221,7 @@ func (b *body) local() uint32 {
 	return index
 }
 
-// assign reads a local that is set, and gives its type.
+// assign reads the index of a local that is assigned, and returns the local's type.
 func (b *body) assign() ValueType {
 	index := b.local()
 	b.top().assigned.add(index)
@@ -244,8 +244,8 @@ func (b *body) blockType() ValueType {
 	return b.valueType()
 }
 
-// takeParams pops the arguments of a call. In dead code without operands left the rest of them is there by definition:
-// a type of very many params costs nothing.
+// takeParams pops the arguments of a call. In dead code the missing operands are assumed to be there, so a type with
+// very many params costs nothing.
 func (b *body) takeParams(params []ValueType) {
 	for _, t := range slices.Backward(params) {
 		if c := b.top(); c.dead && len(b.operands) == c.height {

@@ -2,8 +2,8 @@ package vm
 
 import "slices"
 
-// Constants are the operands of i32.const and i64.const in a contract's code, each once and in order, for tools that
-// look for what the code compares with. The error says why the code cannot be deployed.
+// Constants returns the operands of i32.const and i64.const in a contract's code, each once and in order, for tools
+// that look for values that the code compares with. It returns an error if the code cannot be deployed.
 func Constants(code []byte) (i32, i64 []uint64, err error) {
 	if _, err := Check(code); err != nil {
 		return nil, nil, err
@@ -16,7 +16,7 @@ func Constants(code []byte) (i32, i64 []uint64, err error) {
 			for range r.u32() {
 				size := r.u32()
 				end := r.at + int(size)
-				for range r.u32() { // the groups of locals
+				for range r.u32() { // groups of locals
 					r.u32()
 					r.byte()
 				}

@@ -7,14 +7,15 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// FunctionCost is what a function that the code defines takes in a deploy.
+// FunctionCost is the share of one defined function in the price of a deploy.
 type FunctionCost struct {
-	Function int    // in the order of the code; imported ones are not counted
+	Function int    // index in the order of the code; imported functions are not counted
 	Export   string // a name under which it is exported; empty if there is none
 	Gas      types.Gas
 }
 
-// FunctionCosts are those of a code's functions, the dearest first. An error is that of [Check].
+// FunctionCosts returns the costs of a code's functions, the most expensive first. Its errors are those that [Check]
+// returns.
 func FunctionCosts(code []byte) ([]FunctionCost, error) {
 	p, err := read(code, false)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Encode gives all of the module but [Module.Instrumented], so that whoever keeps machine code need not check the code
-// again. [DecodeModule] reads it.
+// Encode encodes the module without [Module.Instrumented], so that a cache of machine code need not check the code
+// again. [DecodeModule] is the inverse.
 func (m *Module) Encode() []byte {
 	out := make([]byte, 0, 256+len(m.skeleton.Module))
 	out = appendU32(appendU32(appendU32(out, uint32(m.size)), m.pages), m.maxPages)
@@ -44,9 +44,9 @@ func flag(b bool) byte {
 
 var errEncoding = errors.New("these bytes are no module's")
 
-// DecodeModule gives the module that was encoded, without [Module.Instrumented], and keeps nothing of the bytes. It
-// takes exactly what [Module.Encode] writes, but cannot know whether any code is like that: whoever keeps the bytes
-// authenticates them.
+// DecodeModule decodes a module, without [Module.Instrumented]. It does not retain encoded. It accepts exactly the
+// encodings that [Module.Encode] writes, but cannot check that they belong to any code: the caller must authenticate
+// them.
 func DecodeModule(encoded []byte) (m *Module, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -83,7 +83,7 @@ func DecodeModule(encoded []byte) (m *Module, err error) {
 	return m, nil
 }
 
-// dataIn reports whether the data lies within so many pages.
+// dataIn reports whether the data segments fit in the given number of pages.
 func (s *Skeleton) dataIn(pages uint32) bool {
 	for _, d := range s.Data {
 		if uint64(d.Offset)+uint64(len(d.Bytes)) > uint64(pages)<<16 {

@@ -117,7 +117,8 @@ func (p *parsed) addGlobal(g globalEntry) {
 	p.globals = append(p.globals, g)
 }
 
-// constant reads a constant expression of a type. It gives the bytes without the end and, of an i32.const, the value.
+// constant reads a constant expression of type want. It returns its bytes without the end and, for an i32.const, its
+// value.
 func (p *parsed) constant(want ValueType) (expression []byte, value uint32, isConst bool) {
 	from := p.at
 	var got ValueType
@@ -134,7 +135,7 @@ func (p *parsed) constant(want ValueType) (expression []byte, value uint32, isCo
 		p.bytes(8)
 		got = f64
 	case opGlobalGet:
-		// Only imported globals are before this one and constant (Core 1.0, section 3.3.7).
+		// Besides imported globals, no global that precedes this one is constant (Core 1.0, section 3.3.7).
 		index := p.u32()
 		if uint64(index) >= uint64(len(p.globals)) || p.globals[index].initial != nil {
 			p.refuse(reasonGlobalIndex)

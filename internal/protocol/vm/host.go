@@ -8,10 +8,10 @@ import (
 // schedule is the gas schedule of protocol version 1.
 var schedule = &params.Schedule1
 
-// ValueType is the type of a WebAssembly value, as the binary format writes it.
+// ValueType is the type of a WebAssembly value in its binary encoding.
 type ValueType = byte
 
-// The value types. Contracts have no floats.
+// Value types. Contracts have no floats.
 const (
 	I32 ValueType = 0x7F
 	I64 ValueType = 0x7E
@@ -22,7 +22,7 @@ const (
 // Function is a host function: an index into [Functions].
 type Function uint8
 
-// The host functions.
+// Host functions.
 const (
 	ArgsLen Function = iota
 	ArgsRead
@@ -60,11 +60,11 @@ const (
 type HostFunction struct {
 	Name   string
 	Params []ValueType
-	Result ValueType // 0: none
-	Price  types.Gas // whatever the arguments are; what is taken by the byte or by what it finds comes on top
+	Result ValueType // 0 for none
+	Price  types.Gas // fixed part of the price; prices per byte or by the result are added
 }
 
-// Functions is the host table: what module [HostModule] has, by [Function].
+// Functions is the host table: the functions of module [HostModule], by [Function].
 var Functions = [...]HostFunction{
 	ArgsLen:       {"args_len", nil, I32, schedule.HostFunction},
 	ArgsRead:      {"args_read", []ValueType{I32}, 0, schedule.HostFunction},

@@ -1,6 +1,6 @@
 package vm
 
-// Opcodes that the code of this package names (WebAssembly Core 1.0, section 5.4).
+// Opcodes that this package refers to by name (WebAssembly Core 1.0, section 5.4).
 const (
 	opUnreachable  = 0x00
 	opNop          = 0x01
@@ -38,34 +38,34 @@ const (
 	emptyBlock = 0x40 // the type of a block without a result
 )
 
-// shape says how an instruction is read and typed.
+// shape is the way in which an instruction is decoded and typed.
 type shape uint8
 
 const (
 	unknownInstruction shape = iota
-	plain                    // no immediates, fixed operands and result
-	memoryAccess             // the same with an alignment and an offset
-	other                    // a case of its own in body.step
+	plain                    // no immediates; fixed operands and result
+	memoryAccess             // like plain, with an alignment and an offset
+	other                    // handled by its own case in body.step
 )
 
-// instruction is what the table knows of an opcode.
+// instruction is the table's entry for an opcode.
 type instruction struct {
 	shape    shape
-	operands uint8        // how many of in
-	in       [2]ValueType // operands, the deepest first
-	out      ValueType    // 0: no result
+	operands uint8        // number of operands, in in
+	in       [2]ValueType // types of the operands, the deepest first
+	out      ValueType    // 0 for no result
 	price    uint8
-	values   uint8 // of the frame: how many it makes (docs/protocol.md, "Metering")
+	values   uint8 // frame slots for values that it produces (docs/protocol.md, "Metering")
 	ends     bool  // it ends a metered block
-	traps    bool  // it may trap by itself, of those that contracts may have
-	calls    bool  // it makes others run
-	jumps    bool  // it goes on elsewhere in the machine code: what costs more where that is far
-	float    bool  // it has to do with floats
-	align    uint8 // of a memory access: the largest allowed, as a power of two
+	traps    bool  // it may trap by itself; not set for instructions that contracts must not contain
+	calls    bool  // it runs other code
+	jumps    bool  // it jumps in the machine code, which costs more if the target is far
+	float    bool  // it has float operands or a float result
+	align    uint8 // largest alignment allowed for a memory access, as a power of two
 }
 
-// stops reports whether a call may end in the instruction. Accesses of memory are left out: notes in front of each
-// would be too many.
+// stops reports whether a call may end in the instruction. It excludes memory accesses, as notes in front of each would
+// be too many.
 func (i *instruction) stops() bool { return i.calls || i.traps && i.shape != memoryAccess }
 
 // instructions is the table by opcode: WebAssembly 1.0 and the sign-extension operators.
@@ -84,7 +84,7 @@ func instructionTable() (table [256]instruction) {
 		table[op].price = uint8(schedule.Structure)
 	}
 	table[opCall].price, table[opCallIndirect].price = uint8(schedule.Call), uint8(schedule.CallIndirect)
-	table[opMemoryGrow].price = uint8(schedule.Call) // which it becomes
+	table[opMemoryGrow].price = uint8(schedule.Call) // it becomes a call
 	table[opLoop].price = uint8(schedule.Loop)
 	for _, op := range []byte{opIf, opBr, opBrIf} {
 		table[op].price = uint8(schedule.Branch)
@@ -101,7 +101,7 @@ func instructionTable() (table [256]instruction) {
 		table[op].values = 0
 	}
 	for _, op := range []byte{opCall, opCallIndirect, opMemoryGrow} {
-		table[op].values = 3 // a result, and where the memory is and ends, read again
+		table[op].values = 3 // a result, and the start and end of the memory, which are read again
 		table[op].calls = true
 	}
 	for _, run := range numeric {
@@ -139,7 +139,7 @@ func instructionTable() (table [256]instruction) {
 
 func isFloat(t ValueType) bool { return t == f32 || t == f64 }
 
-// numeric lists the instructions without immediates by runs of opcodes that have the same type.
+// numeric lists the instructions without immediates, as ranges of opcodes of the same type.
 var numeric = []struct {
 	first, last byte
 	in          []ValueType
@@ -179,7 +179,7 @@ var numeric = []struct {
 	{0xC2, 0xC4, []ValueType{I64}, I64},      // i64.extend8_s to extend32_s
 }
 
-// accesses lists the loads, from opcode 0x28, and the stores, from 0x36: type of the value and natural alignment.
+// accesses lists the loads, from opcode 0x28, and the stores, from 0x36, with the value's type and natural alignment.
 var accesses = []struct {
 	value ValueType
 	align uint8

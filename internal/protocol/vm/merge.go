@@ -2,7 +2,7 @@ package vm
 
 import "math/bits"
 
-// localSet is a set of locals, of which a contract's function has at most 100.
+// localSet is a set of locals. A contract's function has at most 100.
 type localSet [2]uint64
 
 func (s *localSet) add(index uint32) { s[index/64%2] |= 1 << (index % 64) }
@@ -14,18 +14,18 @@ func (s *localSet) addAll(other *localSet) {
 
 func (s *localSet) size() int { return bits.OnesCount64(s[0]) + bits.OnesCount64(s[1]) }
 
-// merge is what is known of the place of a construct where branches meet: behind the end of a block or an if, at the
-// beginning of a loop. An optimising engine makes there a value of each local that is assigned inside, and moves it on
-// each way into it: whoever comes there pays for them (docs/protocol.md, "Metering").
+// merge is the information about the merge of a construct, the point where branches meet: after the end of a block or
+// an if, at the beginning of a loop. There an optimising engine creates a value for each local that is assigned inside,
+// and moves it on each path into the merge. Each path pays for these moves (docs/protocol.md, "Metering").
 type merge struct {
 	assigned localSet
-	branches int    // that name the construct
-	unpaid   uint32 // the most that may be unpaid on a branch to its end
-	price    int    // of a loop: where in the rewritten body the price of its first metered block stands; 0: not yet
-	cost     uint32 // of a loop: that price without the merge's
+	branches int    // branches that target the construct
+	unpaid   uint32 // maximum gas that may be unpaid on a branch to its end
+	price    int    // loops only: offset in out of the price of the first metered block; 0 if not yet known
+	cost     uint32 // loops only: that price without the merge's
 }
 
-// width is how many values meet at the end of c, by what was seen of it.
+// width returns the number of values that meet at the merge of c, as far as c has been read.
 func (c *control) width() int {
 	width := c.assigned.size()
 	if c.opcode != opLoop && c.result != 0 {
@@ -34,7 +34,7 @@ func (c *control) width() int {
 	return width
 }
 
-// meet prices the merge of a construct that was closed, and makes room for it in the frame.
+// meet adds the price of a closed construct's merge, and its slots to the frame.
 func (b *body) meet(c *control) {
 	b.top().assigned.addAll(&c.assigned)
 	width := c.width()

@@ -10,9 +10,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Limits of a module (docs/protocol.md, "Modules"); bounds of the parser are in contractBounds.
+// Limits of a module (docs/protocol.md, "Modules"). contractBounds holds the parser's bounds.
 const (
-	// 1 MiB, which the cache next to a core holds: a load that waits for memory takes ten times as long
+	// 1 MiB, which fits in the cache next to a core: a load that waits for main memory takes ten times as long
 	maxPages         = 16
 	maxTableElements = 2_500
 )
@@ -35,19 +35,19 @@ var contractBounds = bounds{
 	slots:     16_384,
 }
 
-// What a code, a defined function and an item of the instance take to load, in bytes of code that take as long.
+// Load of a code, a defined function and an item of the instance, in bytes of code that take as long to load.
 const (
 	codeLoad     = 12_000
 	functionLoad = 40
 	itemLoad     = 100
 )
 
-// Exports that mean something by their name.
+// Exports with a meaning.
 const (
-	InitFunction  = "init"       // runs once, in the deploy; it cannot be called otherwise
-	memoryExport  = "memory"     // must be there
+	InitFunction  = "init"       // runs once, in the deploy; cannot be called otherwise
+	memoryExport  = "memory"     // required
 	reentrantMark = "_reentrant" // the contract may be entered while it is on the call stack
-	privatePrefix = "_"          // exports of such names cannot be called
+	privatePrefix = "_"          // exports with this prefix cannot be called
 )
 
 // Module is a module that [Check] accepted. It is immutable and safe for concurrent use.
@@ -66,37 +66,37 @@ type Module struct {
 	notes
 }
 
-// notes are what a covered module has in addition.
+// notes are the additional data of a covered module.
 type notes struct {
 	blocks []Block
-	places int // functions that note where they stand
+	places int // number of functions that note their places
 }
 
-// Block is a metered block of a module's code: instructions that run one after the other, up to a branch.
+// Block is a metered block of a module's code: a sequence of instructions without branches in between.
 type Block struct {
-	Function int // in the order of the code; imported ones are not counted
-	From, To int // where its instructions are in the code as submitted, in bytes
+	Function int // index in the order of the code; imported functions are not counted
+	From, To int // range of its instructions in the submitted code, in bytes
 }
 
-// Blocks are the metered blocks of a module from [CheckCovered], but for those that cost nothing or that nothing leads
-// to. The bit i mod 64 of the global i / 64 says whether block i ran.
+// Blocks returns the metered blocks of a module from [CheckCovered], except those that cost nothing or are unreachable.
+// Bit i mod 64 of cover global i / 64 is set if block i ran.
 func (m *Module) Blocks() []Block { return m.blocks }
 
-// CoverWords is how many globals say which blocks ran.
+// CoverWords returns the number of cover globals.
 func (m *Module) CoverWords() int { return coverWords(len(m.blocks)) }
 
 func coverWords(blocks int) int { return (blocks + 63) / 64 }
 
-// Place is where a function stands that is active.
+// Place is the current place in an active function.
 type Place struct {
-	Function int // in the order of the code; imported ones are not counted
-	At       int // where in the code as submitted, in bytes: an instruction that calls, or where its block begins
+	Function int // index in the order of the code; imported functions are not counted
+	At       int // byte offset in the submitted code, of a calling instruction or of the start of its block
 }
 
-// Standing gives the functions that are active in an instance of a module from [CheckCovered], the innermost first. One
-// that calls itself is there once. Global gives an exported global.
+// Standing returns the active functions in an instance of a module from [CheckCovered], the innermost first. A
+// recursive function appears once. global returns the value of an exported global.
 func (m *Module) Standing(global func(name string) uint64) (places []Place) {
-	var noted []uint64 // their notes, in the same order
+	var noted []uint64 // notes of places, in the same order
 	for f := range m.places {
 		note := global(PlaceName(f))
 		if note == 0 {
@@ -110,19 +110,19 @@ func (m *Module) Standing(global func(name string) uint64) (places []Place) {
 }
 
 // Check validates code by the module rules and rewrites it. An error is a [*Refused]. It takes time and memory linear
-// in the length of the code: what it writes has at most ten times its length and 384 KiB.
+// in the length of the code: its output is at most ten times as long plus 384 KiB.
 func Check(code []byte) (*Module, error) { return check(code, false) }
 
-// CheckCovered is [Check] for tests: the rewritten module notes which of its blocks run, in globals that an engine can
-// read ([CoverName]). Its price, what it does, and the gas that it uses are those of the other.
+// CheckCovered is [Check] for tests: the rewritten module records which of its blocks run, in globals that an engine
+// can read ([CoverName]). Its price, behaviour and gas use are the same as with Check.
 func CheckCovered(code []byte) (*Module, error) { return check(code, true) }
 
-// mostNotedGas is what compiling notes may cost, were it paid for.
+// mostNotedGas bounds the hypothetical price of compiling notes.
 const mostNotedGas = 4 * params.DefaultGasLimit
 
-// CheckNoted is [CheckCovered] with a bound on what compiling takes. Where a deploy of what that writes would cost more
-// than 4,000,000,000 gas, it is [Check]. So it is where the calls of one function alone would cost more than a quarter
-// of that, as an engine has one function in memory at a time.
+// CheckNoted is [CheckCovered] with a bound on the cost of compiling. It is [Check] if a deploy of the noted module
+// would cost more than 4,000,000,000 gas, or if the calls of one function alone would cost more than a quarter of that,
+// as an engine has one function in memory at a time.
 func CheckNoted(code []byte) (*Module, error) {
 	p, err := read(code, true)
 	if err == nil && (p.notedGas() > mostNotedGas || p.callsGas(p.mostCalls) > mostNotedGas/4) {
@@ -151,7 +151,7 @@ func read(code []byte, covered bool) (*parsed, error) {
 	if err != nil {
 		return nil, err
 	}
-	if far := farther(p.weight); far > 0 { // which only the end of the code tells
+	if far := farther(p.weight); far > 0 { // known only at the end of the code
 		if p, err = parse(code, contractBounds, covered, far); err != nil {
 			return nil, err
 		}
@@ -162,23 +162,24 @@ func read(code []byte, covered bool) (*parsed, error) {
 	return p, nil
 }
 
-// farther is what each jump of a module costs more for its weight.
+// farther returns the surcharge on each jump of a module of the given weight.
 func farther(weight uint64) uint32 {
 	above := types.Gas(weight) - min(types.Gas(weight), schedule.WeightNear)
 	return uint32(min(above/schedule.WeightFar, schedule.Far))
 }
 
-// notedGas is what a deploy of a covered module would cost, had the submitted one its globals and calls.
+// notedGas returns the price that a deploy of a covered module would have if the submitted code had its globals and
+// calls.
 func (p *parsed) notedGas() types.Gas {
 	return schedule.Deploy + p.deployGas + p.noteGas + p.callsGas(p.calls+p.looks)
 }
 
-// callsGas is the part of it that calls have: behind each an engine reads all globals again.
+// callsGas returns the part of notedGas for calls: after each call an engine reads all globals again.
 func (p *parsed) callsGas(calls int) types.Gas {
 	return schedule.DeployCallGlobal * types.Gas(calls) * types.Gas(p.mutable+p.noteGlobals())
 }
 
-// module is what was read, as engines run it.
+// module returns the parsed module in the form that engines run.
 func (p *parsed) module() *Module {
 	memory := &p.memories[0]
 	memory.most = min(memory.most, maxPages)
@@ -204,13 +205,13 @@ func (p *parsed) module() *Module {
 	return m
 }
 
-// items is how many things a fresh instance sets beside its memory.
+// items returns the number of items that a fresh instance sets besides its memory.
 func (p *parsed) items() uint64 { return uint64(len(p.globals) + p.indices + p.dataCount) }
 
-// mostShown bounds what is shown of a name that a module gives.
+// mostShown bounds the displayed length of a name from a module.
 const mostShown = 64
 
-// checkContract applies the rules of contracts that parsing has not, and says which is broken and where.
+// checkContract applies the contract rules that parsing does not. It returns the rule that is broken and its offset.
 func (p *parsed) checkContract() (Reason, int) {
 	for _, i := range p.imports {
 		if reason := p.checkImport(&i); reason != "" {
@@ -285,36 +286,37 @@ func (p *parsed) isProcedure(e exportEntry) bool {
 	return len(t.params) == 0 && t.result == 0
 }
 
-// DeployGas is what a deploy of this code takes in execution, before init runs.
+// DeployGas returns the gas that a deploy of this code takes in execution, before init runs.
 func (m *Module) DeployGas() types.Gas { return m.deployGas }
 
-// CodeSize is the length in bytes of the code as submitted.
+// CodeSize returns the length in bytes of the submitted code.
 func (m *Module) CodeSize() int { return m.size }
 
-// Load is what it takes to make the code ready to run when an engine does not hold it, in the time of a byte of code.
+// Load returns the cost of loading the code into an engine, in units of the time to load a byte of code.
 func (m *Module) Load() uint64 { return m.load }
 
-// InstanceItems is how many globals, indices of element segments and data segments a fresh instance sets.
+// InstanceItems returns the number of globals, indices in element segments and data segments that a fresh instance
+// sets.
 func (m *Module) InstanceItems() uint64 { return m.items }
 
-// Pages is the initial size of the memory in pages of 64 KiB.
+// Pages returns the initial size of the memory in pages of 64 KiB.
 func (m *Module) Pages() uint32 { return m.pages }
 
-// MaxPages is what the memory may grow to, in pages of 64 KiB.
+// MaxPages returns the maximum size of the memory in pages of 64 KiB.
 func (m *Module) MaxPages() uint32 { return m.maxPages }
 
-// Callable reports whether a transaction or a contract may call the export of this name.
+// Callable reports whether a transaction or a contract may call the export with this name.
 func (m *Module) Callable(name string) bool {
 	_, ok := m.callable[name]
 	return ok
 }
 
-// HasInit reports whether the deploy runs [InitFunction].
+// HasInit reports whether a deploy runs [InitFunction].
 func (m *Module) HasInit() bool { return m.hasInit }
 
 // Reentrant reports whether the contract may be entered while it is on the call stack.
 func (m *Module) Reentrant() bool { return m.reentrant }
 
-// Instrumented is the module rewritten for an engine; the same code always gives the same bytes. It must not be
-// changed. It is nil of a module from [DecodeModule].
+// Instrumented returns the module rewritten for an engine. The same code always gives the same bytes. The caller must
+// not modify them. It returns nil for a module from [DecodeModule].
 func (m *Module) Instrumented() []byte { return m.instrumented }

@@ -2,15 +2,15 @@ package vm
 
 import "unicode/utf8"
 
-// reader reads the binary format. What it cannot read it refuses by a panic with a *Refused, which [parse] recovers:
-// the format has a rule for nearly every byte.
+// reader reads the binary format. It refuses invalid input by a panic with a *Refused, which [parse] recovers: the
+// format has a rule for nearly every byte.
 type reader struct {
 	code []byte
-	at   int // the next byte
-	end  int // of the section or body that is read
+	at   int // offset of the next byte
+	end  int // end of the section or body being read
 }
 
-// refuse ends the reading.
+// refuse aborts the reading.
 func (r *reader) refuse(reason Reason) { panic(&Refused{Reason: reason, Offset: r.at}) }
 
 func (r *reader) byte() byte {
@@ -53,7 +53,7 @@ func (r *reader) signed(width int) int64 {
 			if b >= 0x80 {
 				r.refuse(reasonIntegerLong)
 			}
-			// What is above the type's highest bit repeats it.
+			// The bits above the type's highest bit must repeat it.
 			if above := int8(b<<1) >> last; above != 0 && above != -1 {
 				r.refuse(reasonIntegerLarge)
 			}
@@ -68,7 +68,7 @@ func (r *reader) signed(width int) int64 {
 	}
 }
 
-// bytes gives the next n bytes without copying them.
+// bytes returns the next n bytes without copying them.
 func (r *reader) bytes(n uint32) []byte {
 	if uint64(n) > uint64(r.end-r.at) {
 		r.refuse(reasonEnd)
@@ -87,7 +87,8 @@ func (r *reader) name() string {
 	return string(b)
 }
 
-// count reads the length of a vector. Each element takes at least a byte, so what it returns bounds what to allocate.
+// count reads the length of a vector. Each element takes at least a byte, so the remaining input bounds the result and
+// allocations of that length.
 func (r *reader) count() int {
 	n := r.u32()
 	if uint64(n) > uint64(r.end-r.at) {
@@ -96,7 +97,7 @@ func (r *reader) count() int {
 	return int(n)
 }
 
-// limits reads limits; the maximum is unlimited where there is none.
+// limits reads limits. Without a maximum in the input, most is unlimited.
 func (r *reader) limits(unlimited uint32) limits {
 	flag := r.byte()
 	if flag > 1 {
@@ -128,7 +129,7 @@ func appendS64(b []byte, v int64) []byte {
 	return append(b, byte(v)&0x7F)
 }
 
-// immediates steps over what follows an opcode. Contracts have no floats.
+// immediates skips the immediates of an opcode. Contracts have no floats.
 func (r *reader) immediates(opcode byte) {
 	var n uint32
 	switch opcode {

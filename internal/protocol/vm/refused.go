@@ -2,14 +2,14 @@ package vm
 
 import "fmt"
 
-// Refused says why code is no contract.
+// Refused is the reason why code is not a contract.
 type Refused struct {
 	Reason Reason
-	Offset int    // in bytes, about where it shows
-	Import string // the module and name of the import that is refused; empty where it is something else
+	Offset int    // approximate offset in bytes
+	Import string // module and name of the refused import; empty for other reasons
 }
 
-// Error gives the rule and the place.
+// Error returns the rule and the offset.
 func (r *Refused) Error() string {
 	text := fmt.Sprintf("module refused at byte %d: %s", r.Offset, r.Reason)
 	if r.Import != "" {

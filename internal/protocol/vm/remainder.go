@@ -2,13 +2,14 @@ package vm
 
 import "slices"
 
-// DivideRemainders gives a module that is [Module.Instrumented] for a compiler that has remainders wrong: a division, a
-// multiplication and a subtraction stand for each. All that can be seen of a call stays the same. It takes time and
-// memory linear in the module's length, and writes at most 25 bytes for one. What it returns must not be changed; it is
-// the module itself if that has no remainder.
+// DivideRemainders rewrites an instrumented module (see [Module.Instrumented]) for a compiler with a faulty remainder
+// instruction: it replaces each by a division, a multiplication and a subtraction. The observable behaviour of calls
+// stays the same. It takes time and memory linear in the module's length, and writes at most 25 bytes per remainder. If
+// there is no remainder, it returns module itself. The caller must not modify the result.
 //
-// It is not for every compiler. On amd64 a function of such remainders took 1.94 times the stack that its slots stand
-// for: a quotient comes out of a fixed register, and took a slot. On arm64 it takes no more than without.
+// It is not suitable for every compiler. On amd64 a function full of such divisions took 1.94 times the stack that its
+// slots account for, because a quotient comes out of a fixed register and took a slot. On arm64 it takes no more than
+// without.
 func DivideRemainders(module []byte) []byte {
 	d := divider{reader: reader{code: module, at: 8, end: len(module)}}
 	for d.at < d.end {
@@ -19,7 +20,7 @@ func DivideRemainders(module []byte) []byte {
 		switch id {
 		case typeSection:
 			for range d.u32() {
-				d.byte() // the form
+				d.byte() // form of the type
 				n := d.u32()
 				d.bytes(n)
 				d.bytes(d.u32())
@@ -46,19 +47,19 @@ func DivideRemainders(module []byte) []byte {
 	return module
 }
 
-// divider reads the module.
+// divider is a pass over the module.
 type divider struct {
 	reader
-	params    []uint32 // of each type, how many
-	functions []uint32 // types
-	found     bool     // whether there was a remainder
+	params    []uint32 // number of params by type
+	functions []uint32 // type by function
+	found     bool     // the module has a remainder
 
-	body    []byte      // instructions of the function that is read, with those that are replaced
-	locals  uint32      // that it has
-	scratch []ValueType // types that it gets two more locals of, in this order
+	body    []byte      // instructions of the current function, with replacements
+	locals  uint32      // locals of the current function
+	scratch []ValueType // types of which the current function needs two more locals, in this order
 }
 
-// appendBody writes the code entry that is next, which ends at an offset.
+// appendBody rewrites the next code entry, which ends at offset end.
 func (d *divider) appendBody(out []byte, params uint32, end int) []byte {
 	d.body, d.locals, d.scratch = d.body[:0], params, d.scratch[:0]
 	entry := d.at
@@ -95,7 +96,7 @@ func (d *divider) appendBody(out []byte, params uint32, end int) []byte {
 	return appendBody(out, append(b, d.body...))
 }
 
-// width has the opcodes of a width of integers. That of the unsigned instruction follows the signed one's.
+// width holds the opcodes for a width of integers. The opcode of an unsigned instruction follows the signed one.
 type width struct {
 	value                                 ValueType
 	constant, notEqual                    byte
@@ -107,7 +108,7 @@ var widths = [...]width{
 	{I64, opI64Const, 0x52, opI64Sub, 0x7E, 0x7F, 0x81},
 }
 
-// widthOf gives the width of a remainder, nil for other instructions.
+// widthOf returns the width of a remainder instruction, or nil for other instructions.
 func widthOf(opcode byte) *width {
 	for i := range widths {
 		if w := &widths[i]; opcode == w.remainder || opcode == w.remainder+1 {
@@ -117,8 +118,8 @@ func widthOf(opcode byte) *width {
 	return nil
 }
 
-// divide writes what stands for a remainder. A signed division overflows where the remainder is 0: of the lowest number
-// by −1. So −1 becomes 1, by which every remainder is 0 too.
+// divide writes the replacement of a remainder. A signed division of the lowest number by −1 overflows, while the
+// remainder is 0. Therefore the divisor −1 is replaced by 1, which also makes every remainder 0.
 func (d *divider) divide(w *width, signed bool) {
 	at := slices.Index(d.scratch, w.value)
 	if at < 0 {

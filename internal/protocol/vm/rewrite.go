@@ -2,18 +2,18 @@ package vm
 
 import "slices"
 
-// What the rewritten module has beside the guest's own, behind it in each index space; only functions that the guest
-// defines move up, because imports come first.
+// added holds the indices of the additions to the rewritten module. They come after the guest's own in each index
+// space. Only the functions that the guest defines move up, because imports come first.
 type added struct {
 	gas, stack   uint32 // globals
 	refill, grow uint32 // imported functions
-	// Functions. settleFunction is the slow path of a check, growFunction stands for memory.grow.
+	// Functions. settleFunction is the slow path of a gas check; growFunction replaces memory.grow.
 	settleFunction, growFunction, resetFunction uint32
 	// Types: () → (), (i64) → i64, (i32) → i32.
 	emptyType, refillType, growType uint32
 }
 
-// addedImports is by how much the guest's own functions move up.
+// addedImports is the distance by which the guest's own functions move up.
 const addedImports = 2
 
 func newAdded(p *parsed) added {
@@ -33,7 +33,7 @@ func newAdded(p *parsed) added {
 	}
 }
 
-// moved gives the index that a function of the guest has in the rewritten module.
+// moved returns the index of a guest's function in the rewritten module.
 func (p *parsed) moved(function uint32) uint32 {
 	if function < uint32(p.imported) {
 		return function
@@ -41,56 +41,56 @@ func (p *parsed) moved(function uint32) uint32 {
 	return function + addedImports
 }
 
-// rewriter writes the body that is being read anew.
+// rewriter rewrites the body that is being read.
 //
-// Each metered block takes its price from the gas and goes on, below 0 too: a branch at each would make an engine
-// compile for much longer. The code looks whether the gas is below 0 when a function is entered, before its first block
-// is paid. It looks again at the function's end and in the first block of each loop. It also looks in a block that
-// could otherwise run with more than mostUnpaid gas not looked at. The engine looks at host functions, growth of memory
-// and traps. So what runs unpaid costs at most mostUnpaid. A branch back passes a loop's first block, and a call passes
-// an entry. Of each other place the most is known that any way to it can have taken since the last look. It has no
-// effect outside the instance, which is lost.
+// Each metered block subtracts its price from the gas and continues even if the result is below 0: a branch at each
+// block would make compilation much slower. The code checks whether the gas is below 0 when a function is entered,
+// before its first block is paid; at the function's end; in the first block of each loop; and in any block that could
+// otherwise run with more than mostUnpaid gas unchecked. The engine checks at host functions, growth of memory and
+// traps. So unpaid execution is bounded by mostUnpaid: a branch back passes a loop's first block, a call passes an
+// entry, and at any other point the rewriter knows the maximum gas taken on any path since the last check. Unpaid
+// execution has no effect outside the instance, which is discarded.
 //
-// A function keeps the gas in a local, which an engine has in a register: reading back a global that was just written
-// takes longer than most blocks. The global holds the same wherever somebody else can see it. That is from the
-// beginning of a metered block that may trap or that calls, at the function's end, and after a check that failed.
+// A function keeps the gas in a local, which an engine holds in a register: reading back a global that was just written
+// takes longer than most blocks. The global has the same value wherever other code can see it: from the beginning of a
+// metered block that may trap or that calls, at the function's end, and after a failed check.
 //
-// The instructions of the guest go over as they are, except calls to functions that moved, memory.grow, which becomes a
-// call, and return, which becomes a branch to the end. The function's instructions are in a block of its own, behind
+// The guest's instructions are copied, with three exceptions: calls to functions that moved; memory.grow, which becomes
+// a call; and return, which becomes a branch to the end. The function's instructions are enclosed in a block, after
 // which the frame is given back.
 type rewriter struct {
 	added
-	out      []byte // the instructions so far
-	copied   int    // the code up to here is in out or replaced
-	gasLocal uint32 // the local that holds the gas, behind the guest's own
+	out      []byte // rewritten instructions so far
+	copied   int    // the code before this offset is copied to out or replaced
+	gasLocal uint32 // the local that holds the gas, after the guest's own
 	metered
 
-	charge, entry []byte // kept for their memory
+	charge, entry []byte // reused buffers
 }
 
 // metered is the metered block that is being rewritten.
 type metered struct {
-	run      int    // where in out it begins
-	from     int    // where in the code
-	looped   bool   // whether it is the first of a loop
-	alive    bool   // whether it can be reached
-	observed bool   // whether the global must hold the gas in it: it may trap, or it calls
-	cost     uint32 // so far
-	checked  bool   // whether it looks at the gas
-	unpaid   uint32 // the most that was taken on a way to here since the gas was looked at
-	// What the merge in front of the next one adds to its price.
+	run      int    // its start in out
+	from     int    // its start in the code
+	looped   bool   // it is the first block of a loop
+	alive    bool   // it is reachable
+	observed bool   // the global must hold the gas in it, as it may trap or calls
+	cost     uint32 // price so far
+	checked  bool   // it checks the gas
+	unpaid   uint32 // maximum gas taken on any path to here since the last check
+	// mergePrice is the price of the merge before the next block, which is added to that block.
 	mergePrice uint32
-	loop       int // which of the open blocks it is, of the first one of a loop
-	priceAt    int // where in charge that one's price stands
+	loop       int // index of its loop in the open blocks, if it is the first block of one
+	priceAt    int // offset in charge of its price, if it is the first block of a loop
 }
 
-// mostUnpaid is the most gas that may be taken before the gas is looked at.
+// mostUnpaid is the maximum gas that may be taken before the gas is checked.
 const mostUnpaid = 1_000
 
 func newRewriter(p *parsed) rewriter { return rewriter{added: newAdded(p)} }
 
-// appendCharge writes what takes the price of the metered block: gas −= price, with room for another price if it is
-// open.
+// appendCharge writes instructions that take the price of the metered block: gas −= price. If open, the price has a
+// fixed width, so that it can be patched.
 func (r *rewriter) appendCharge(out []byte, open bool) []byte {
 	out = appendU32(append(out, opLocalGet), r.gasLocal)
 	if out = append(out, opI64Const); open {
@@ -108,8 +108,7 @@ func (r *rewriter) appendCharge(out []byte, open bool) []byte {
 }
 
 // appendSettleIfNegative writes a call of settleFunction if the operand is below 0. The branch that does nothing comes
-// first: wazero keeps values in registers behind an if that were in registers at the end of the branch that it saw
-// first.
+// first: after an if, wazero keeps values in registers that were in registers at the end of the first branch.
 func (r *rewriter) appendSettleIfNegative(out []byte) []byte {
 	out = append(out, opI64Const, 0, opI64GeS, opIf, emptyBlock, opElse)
 	out = appendU32(append(out, opLocalGet), r.gasLocal)
@@ -117,8 +116,8 @@ func (r *rewriter) appendSettleIfNegative(out []byte) []byte {
 	return append(appendU32(append(out, opLocalSet), r.gasLocal), opEnd)
 }
 
-// appendOverflow writes what gives an operand below 0 if the stack global is overflowed: both its halves' signs meet in
-// the highest bit.
+// appendOverflow writes instructions that push an operand below 0 if the stack global has overflowed: it combines the
+// signs of both halves in the highest bit.
 func (a *added) appendOverflow(out []byte) []byte {
 	out = appendU32(append(out, opGlobalGet), a.stack)
 	out = appendU32(append(out, opGlobalGet), a.stack)
@@ -132,13 +131,13 @@ func (b *body) begin() {
 	b.next(opBlock)
 }
 
-// next begins a metered block behind an instruction.
+// next begins a metered block after the instruction opcode.
 func (b *body) next(opcode byte) {
 	b.run, b.from, b.looped, b.observed, b.cost = len(b.out), b.at, opcode == opLoop, false, b.mergePrice
 	b.mergePrice, b.loop = 0, len(b.controls)-1
 }
 
-// decide says whether the metered block looks at the gas, when its price is known but for the merge of a loop.
+// decide determines whether the metered block checks the gas. Its price is known except for the merge of a loop.
 func (r *rewriter) decide() {
 	if r.checked = false; !r.alive {
 		return
@@ -149,7 +148,7 @@ func (r *rewriter) decide() {
 	}
 }
 
-// patched gives a price in as many bytes as any has: 4, since a body of 32 KiB costs less than 2²⁷.
+// patched encodes a price in a fixed width of 4 bytes, which suffices since a body of 32 KiB costs less than 2²⁷.
 func patched(price uint32) []byte {
 	return []byte{byte(price) | 0x80, byte(price>>7) | 0x80, byte(price>>14) | 0x80, byte(price>>21) & 0x7F}
 }
@@ -157,7 +156,7 @@ func patched(price uint32) []byte {
 // patch writes the price of a loop's first metered block, which is known at the loop's end.
 func (r *rewriter) patch(at int, price uint32) { copy(r.out[at:], patched(price)) }
 
-// copyTo takes over the code up to an offset.
+// copyTo copies the code up to an offset.
 func (b *body) copyTo(at int) {
 	b.out = append(b.out, b.code[b.copied:at]...)
 	b.copied = b.at
@@ -168,7 +167,7 @@ func (b *body) replaceReturn(from int) {
 	b.out = appendU32(append(b.out, opBr), uint32(len(b.controls)-1))
 }
 
-// replaceCall writes a call that was read, and reads the gas again behind it: the callee used some.
+// replaceCall rewrites a call that was read, and reloads the gas after it, as the callee used some.
 func (b *body) replaceCall(from int, index uint32) {
 	if moved := b.moved(index); moved != index {
 		b.copyTo(from)
@@ -183,7 +182,7 @@ func (b *body) replaceGrow(from int) {
 	b.called()
 }
 
-// called reads the gas again behind an instruction that made others run.
+// called reloads the gas after an instruction that ran other code.
 func (b *body) called() {
 	b.observed = true
 	b.copyTo(b.at)
@@ -194,7 +193,7 @@ func (b *body) called() {
 	}
 }
 
-// place notes where the function stands, in front of an instruction that may be its last.
+// place writes a note of the function's place before an instruction that may be its last.
 func (b *body) place(at int) {
 	if !b.covered {
 		return
@@ -204,7 +203,8 @@ func (b *body) place(at int) {
 	b.out = b.appendPlace(b.out, at)
 }
 
-// appendPlace writes what notes that the function stands at an offset of the code, later than all that stood before.
+// appendPlace writes instructions that note an offset of the code as the function's place, with a later time than all
+// earlier notes.
 func (b *body) appendPlace(out []byte, at int) []byte {
 	clock := b.stack + 1
 	out = appendU32(append(out, opGlobalGet), clock)
@@ -215,13 +215,14 @@ func (b *body) appendPlace(out []byte, at int) []byte {
 	return appendU32(append(out, opI64Or, opGlobalSet), clock+1+uint32(b.bodyCount))
 }
 
-// settle ends a metered block with an instruction: its price is known, and what takes it goes before its instructions.
-// Dead code is never entered and needs none. The first block of a loop looks at the gas even if it costs nothing.
+// settle ends a metered block with an instruction. The block's price is now known, and the charge is inserted before
+// its instructions. Dead code is never entered and needs no charge. The first block of a loop checks the gas even if it
+// costs nothing.
 func (b *body) settle(opcode byte) {
 	b.weight += uint64(b.cost)
 	b.copyTo(b.at)
 	b.charge = b.charge[:0]
-	branched := b.looped && b.loop < len(b.controls) // the loop is open, so a branch back may come
+	branched := b.looped && b.loop < len(b.controls) // the loop is open, so a branch back may follow
 	if b.cost > 0 || branched {
 		b.charge = b.appendCharge(b.charge, branched)
 	}
@@ -242,7 +243,7 @@ func (b *body) settle(opcode byte) {
 	b.alive = len(b.controls) > 0 && !b.top().dead
 }
 
-// appendCover writes what notes that the metered block runs.
+// appendCover writes instructions that record that the metered block runs.
 func (b *body) appendCover(out []byte) []byte {
 	n := len(b.blocks)
 	b.blocks = append(b.blocks, Block{b.bodyCount, b.from, b.at})
@@ -253,12 +254,12 @@ func (b *body) appendCover(out []byte) []byte {
 	return appendU32(append(out, opI64Or, opGlobalSet), word)
 }
 
-// noted is how many globals the function notes things in, of whose metered blocks so many were there before: the clock,
-// its place, and those of the blocks.
+// noted returns the number of globals that the function notes things in: the clock, its place, and the words of its
+// metered blocks. before is the number of blocks that precede the function's.
 func (b *body) noted(before int) int { return 2 + coverWords(len(b.blocks)) - before/64 }
 
-// finish puts the code entry together from the declarations of locals and the rewritten instructions. The entry takes
-// the frame, checks it and the gas at once, runs the instructions in a block, gives the frame back, and checks the gas.
+// finish assembles the code entry from the declarations of locals and the rewritten instructions. The entry takes the
+// frame, checks it and the gas at once, runs the instructions in a block, gives the frame back, and checks the gas.
 func (b *body) finish(groups int, locals []byte) {
 	frame := int64(1<<32 | b.frame())
 	e := append(appendU32(b.entry[:0], uint32(groups+1)), locals...)
@@ -270,7 +271,7 @@ func (b *body) finish(groups int, locals []byte) {
 	e = b.appendSettleIfNegative(append(e, opI64Or))
 	e = append(e, opBlock, blockTypeOf(b.functionType.result))
 	e = append(e, b.out...) // ends with the block's end
-	if b.covered {          // it stands nowhere any more
+	if b.covered {          // the function is no longer active
 		e = appendU32(append(e, opI64Const, 0, opGlobalSet), b.stack+2+uint32(b.bodyCount))
 	}
 	e = appendU32(append(e, opGlobalGet), b.stack)

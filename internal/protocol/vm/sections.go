@@ -6,7 +6,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Sections by their number, in the order in which they come.
+// Numbers of sections, in the order of the format.
 const (
 	customSection = iota
 	typeSection
@@ -23,7 +23,7 @@ const (
 	sectionCount
 )
 
-// What can be imported and exported.
+// Kinds of imports and exports.
 const (
 	functionKind = iota
 	tableKind
@@ -32,23 +32,23 @@ const (
 )
 
 const (
-	functionForm = 0x60 // begins the type of a function
-	funcRef      = 0x70 // the only type of a table's elements
+	functionForm = 0x60 // first byte of a function's type
+	funcRef      = 0x70 // the only element type of tables
 
-	unlimitedPages    = 65536 // of a memory without a maximum
+	unlimitedPages    = 65536 // maximum for a memory without one
 	unlimitedElements = 1<<32 - 1
 )
 
 type functionType struct {
 	params []ValueType
-	result ValueType // 0: none
+	result ValueType // 0 for none
 }
 
 type importEntry struct {
 	module, name string
 	kind         byte
-	typeIndex    uint32 // of a function
-	offset       int    // where it stands
+	typeIndex    uint32 // only for functions
+	offset       int    // offset in the code
 }
 
 type globalEntry struct {
@@ -63,86 +63,86 @@ type exportEntry struct {
 	index uint32
 }
 
-// limits of a table or memory.
+// limits are the limits of a table or memory.
 type limits struct {
 	least, most uint32
-	bounded     bool // there is a maximum; else most is what the format allows
+	bounded     bool // there is a maximum; otherwise most is the format's
 }
 
-// parsed is a module in its parts. Slices of bytes are parts of the code.
+// parsed is a parsed module. Its byte slices alias the code.
 type parsed struct {
 	reader
 	bounds   bounds
 	refused  string               // the import that is refused
-	contents [sectionCount][]byte // of the sections as they are, without the number of entries
+	contents [sectionCount][]byte // contents of the sections, without the number of entries
 	declared
 	segments
 	rewritten
 }
 
-// declared is what a module has by the entries of its sections.
+// declared holds the entries of a module's sections.
 type declared struct {
 	types     []functionType
 	imports   []importEntry
-	functions []uint32 // index of the type by index of the function; imported ones come first
-	imported  int      // how many functions are
-	tables    []limits // imported ones come first, as with memories and globals
+	functions []uint32 // type index by function index; imported functions come first
+	imported  int      // number of imported functions
+	tables    []limits // imported tables come first; likewise memories and globals
 	memories  []limits
 	globals   []globalEntry
-	mutable   int // of the globals
+	mutable   int // number of mutable globals
 	exports   []exportEntry
 	names     map[string]int // index in exports by name
-	start     int            // index of the start function, −1 if there is none
+	start     int            // index of the start function; −1 if there is none
 }
 
-// segments are those of elements and of data.
+// segments holds the element and data segments.
 type segments struct {
 	elementCount, dataCount int
-	indices                 int    // in element segments
-	elementEnd, dataEnd     uint64 // the highest end of a segment whose offset is an i32.const
+	indices                 int    // number of indices in element segments
+	elementEnd, dataEnd     uint64 // highest end of a segment whose offset is an i32.const
 	elements                []byte // element segments, rewritten
 }
 
-// rewritten is the code section as it is run.
+// rewritten is the rewritten code section.
 type rewritten struct {
-	bodyCount int       // code entries
-	bodies    []byte    // the same, rewritten
-	allLocals uint64    // declared locals
-	calls     int       // in bodies, growth of memory included
-	deployGas types.Gas // what the functions cost in a deploy
-	// functionGas is the part of each.
+	bodyCount int       // number of code entries
+	bodies    []byte    // rewritten code entries
+	allLocals uint64    // number of declared locals
+	calls     int       // number of calls in bodies, including memory.grow
+	deployGas types.Gas // price of the functions in a deploy
+	// functionGas is the price of each function in a deploy.
 	functionGas []types.Gas
-	weight      uint64    // of the functions (docs/protocol.md, "Weight"); without a meaning if far is not 0
-	far         uint32    // what each jump costs more
-	covered     bool      // whether blocks note that they run
-	blocks      []Block   // these
-	looks       int       // calls that are written in addition, where a function looks at its gas
-	mostCalls   int       // of one function, these included
-	noteGas     types.Gas // what the functions would cost more in a deploy, did they note where they stand
+	weight      uint64    // weight of the functions (docs/protocol.md, "Weight"); meaningless if far is not 0
+	far         uint32    // surcharge on each jump
+	covered     bool      // blocks record that they run
+	blocks      []Block   // blocks that record that they run
+	looks       int       // number of added calls, at the gas checks
+	mostCalls   int       // maximum number of calls of one function, including the added ones
+	noteGas     types.Gas // additional price of the functions in a deploy if the submitted code noted its places
 }
 
-// bounds are limits that parsing itself keeps, so that it stays linear in the code.
+// bounds are the limits that parsing enforces, so that it stays linear in the code.
 type bounds struct {
 	floats    bool
 	types     int
-	params    int // of a type
+	params    int // per type
 	imports   int
 	functions int
 	exports   int
 	globals   int
-	mutable   int    // globals
-	indices   int    // in element segments
-	data      int    // segments
-	body      uint32 // bytes
-	locals    uint64 // params and declared locals of a function; a localSet has room for 128
-	allLocals uint64 // declared
+	mutable   int    // mutable globals
+	indices   int    // indices in element segments
+	data      int    // data segments
+	body      uint32 // bytes per body
+	locals    uint64 // params and declared locals per function; a localSet has room for 128
+	allLocals uint64 // declared locals
 	nesting   int
 	targets   uint32
-	slots     int // of a frame
+	slots     int // slots per frame
 }
 
 // parse reads and validates code by WebAssembly 1.0 with the sign-extension operators, within bounds, and rewrites the
-// bodies of its functions, with a price that each jump costs more. It takes time and memory linear in the length of the
+// bodies of its functions. far is the surcharge on each jump. parse takes time and memory linear in the length of the
 // code.
 func parse(code []byte, bounds bounds, covered bool, far uint32) (p *parsed, err error) {
 	p = &parsed{reader: reader{code: code, end: len(code)}, bounds: bounds, declared: declared{start: -1}}
@@ -249,5 +249,5 @@ func (p *parsed) functionIndex() uint32 {
 	return index
 }
 
-// functionTypeOf gives the type of a function that exists.
+// functionTypeOf returns the type of an existing function.
 func (p *parsed) functionTypeOf(index uint32) *functionType { return &p.types[p.functions[index]] }

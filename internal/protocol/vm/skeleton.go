@@ -5,29 +5,29 @@ import (
 	"slices"
 )
 
-// Skeleton is what an engine has to read of a module whose machine code it has. It is the rewritten module without the
-// bodies of its functions, without functions that nothing outside the code names, and without data. What machine code
-// finds by its number has the number that it has in the rewritten module. Such are imports, globals, the table, the
-// memory, and types if there is something in the table.
+// Skeleton is the part of a module that an engine needs when it already has the machine code. It is the rewritten
+// module without function bodies, without functions that only code refers to, and without data. Everything that machine
+// code finds by its index keeps its index in the rewritten module: imports, globals, the table, the memory and, if the
+// table has entries, the types.
 type Skeleton struct {
 	Module []byte // in the binary format; each body is `unreachable`
-	// Functions are those of the rewritten module, imports not counted, that the skeleton's own functions stand for, in
-	// their order. They are the first one, those that a call or the engine enters, and those in the table.
+	// Functions maps the skeleton's own functions, in their order, to functions of the rewritten module, imports not
+	// counted. They are the first function, those that a call or the engine enters, and those in the table.
 	Functions []uint32
-	// Data is what the memory holds at first, in the order in which it is written, within the memory's first size.
+	// Data holds the initial contents of the memory in the order of writing. They lie within the memory's initial size.
 	Data []Segment
 }
 
-// Segment is a part of a memory's first contents.
+// Segment is a part of a memory's initial contents.
 type Segment struct {
 	Offset uint32
 	Bytes  []byte
 }
 
-// Skeleton is the module's skeleton. It must not be changed.
+// Skeleton returns the module's skeleton. The caller must not modify it.
 func (m *Module) Skeleton() *Skeleton { return &m.skeleton }
 
-// elementSegment is a part of the table, with functions as the rewritten module numbers them.
+// elementSegment is a segment of the table, with function indices of the rewritten module.
 type elementSegment struct {
 	offset    []byte // constant expression without its end
 	functions []uint32
@@ -37,14 +37,15 @@ type elementSegment struct {
 type skeletonWriter struct {
 	*parsed
 	added    added
-	exports  []exportEntry // that are kept
+	exports  []exportEntry // exports that are kept
 	elements []elementSegment
 	types    []functionType
 	kept     []bool   // by function, imports not counted
-	place    []uint32 // in the skeleton, likewise
+	place    []uint32 // index in the skeleton by function, imports not counted
 }
 
-// skeleton makes the skeleton. enters reports whether an export is a function that a call or a deploy enters.
+// skeleton returns the module's skeleton. enters reports whether an export is a function that a call or a deploy
+// enters.
 func (p *parsed) skeleton(enters func(name string) bool) Skeleton {
 	w := skeletonWriter{parsed: p, added: newAdded(p), elements: p.elementSegments(), kept: make([]bool, p.bodyCount+3)}
 	w.kept[0] = true // an address in the machine code belongs to the last function before it
@@ -76,7 +77,7 @@ func (p *parsed) skeleton(enters func(name string) bool) Skeleton {
 	return s
 }
 
-// firstOwn is the index of the first function that is no import.
+// firstOwn returns the index of the first function that is not an import.
 func (w *skeletonWriter) firstOwn() uint32 { return uint32(w.imported + addedImports) }
 
 func (w *skeletonWriter) keep(function uint32) {
@@ -85,7 +86,7 @@ func (w *skeletonWriter) keep(function uint32) {
 	}
 }
 
-// moved gives the index in the skeleton of a function of the rewritten module that is kept.
+// moved returns the skeleton's index of a kept function of the rewritten module.
 func (w *skeletonWriter) moved(function uint32) uint32 {
 	if own := w.firstOwn(); function >= own {
 		return own + w.place[function-own]
@@ -136,7 +137,7 @@ func (w *skeletonWriter) write(functions []uint32) []byte {
 	return appendSection(out, codeSection, len(functions), bodies)
 }
 
-// typeOf is the index of the type of a function of the rewritten module, imports not counted.
+// typeOf returns the type index of a function of the rewritten module, imports not counted.
 func (w *skeletonWriter) typeOf(function uint32) uint32 {
 	if guest := uint32(w.imported) + function; guest < uint32(len(w.functions)) {
 		return w.functions[guest]
@@ -144,10 +145,10 @@ func (w *skeletonWriter) typeOf(function uint32) uint32 {
 	return [...]uint32{w.added.refillType, w.added.growType, w.added.emptyType}[function-uint32(w.bodyCount)]
 }
 
-// chooseTypes decides what types the skeleton has. Nobody outside calls a function of a type that is neither an
-// import's nor () → (), and for call_indirect it counts only which types are the same. So if there are functions in the
-// table the types keep their numbers, and each other one becomes a small one; else there are no others. An engine makes
-// code to enter functions of each type, which takes long for many and for many params.
+// chooseTypes chooses the types of the skeleton. Only functions with an import's type or type () → () are called from
+// outside, and call_indirect only needs to know which types are equal. So if the table has entries, the types keep
+// their indices, and each other type is replaced by a small one; otherwise only the needed types are kept. An engine
+// generates code to enter functions of each type, which takes long for many types and many params.
 func (w *skeletonWriter) chooseTypes() {
 	kept := []functionType{{}, {params: []byte{I64}, result: I64}, {params: []byte{I32}, result: I32}}
 	for _, i := range w.parsed.imports {
@@ -177,7 +178,7 @@ func (w *skeletonWriter) chooseTypes() {
 
 func (t functionType) key() string { return string(t.params) + "→" + string(rune(t.result)) }
 
-// typeIndex is where a type stands that the skeleton's imports and functions have.
+// typeIndex returns the skeleton's index for the type of an import or a function.
 func (w *skeletonWriter) typeIndex(index uint32) uint32 {
 	if len(w.elements) > 0 {
 		return index
@@ -191,7 +192,7 @@ func (w *skeletonWriter) typeIndex(index uint32) uint32 {
 	case index != w.added.emptyType:
 		t = w.parsed.types[index]
 	}
-	// A function that is kept for its place and not entered has any type.
+	// A function that is kept only for its place, and not entered, may have any type.
 	return uint32(max(0, slices.IndexFunc(w.types, func(other functionType) bool { return other.key() == t.key() })))
 }
 
@@ -205,7 +206,7 @@ func (w *skeletonWriter) importSection() []byte {
 	return appendAddedImports(out, &add)
 }
 
-// smallType is one of a row of different types, few params first.
+// smallType returns the n-th of a sequence of distinct types with few params.
 func smallType(n int) (t functionType) {
 	for n++; n > 1; n /= 2 {
 		t.params = append(t.params, [...]byte{I32, I64}[n%2])
@@ -222,12 +223,12 @@ func appendType(out []byte, t functionType) []byte {
 	return append(out, 1, t.result)
 }
 
-// elementSegments reads the element segments as they were rewritten.
+// elementSegments reads the rewritten element segments.
 func (p *parsed) elementSegments() []elementSegment {
 	segments := make([]elementSegment, p.elementCount)
 	q := &parsed{reader: reader{code: p.elements, end: len(p.elements)}, declared: declared{globals: p.globals}}
 	for i := range segments {
-		q.u32() // the table
+		q.u32() // table index
 		segments[i].offset, _, _ = q.constant(I32)
 		for range q.count() {
 			segments[i].functions = append(segments[i].functions, q.u32())
@@ -242,7 +243,7 @@ func (p *parsed) dataSegments() []Segment {
 	content := p.contents[dataSection]
 	q := &parsed{reader: reader{code: content, end: len(content)}, declared: declared{globals: p.globals}}
 	for i := range segments {
-		q.u32() // the memory
+		q.u32() // memory index
 		_, segments[i].Offset, _ = q.constant(I32)
 		segments[i].Bytes = bytes.Clone(q.bytes(q.u32()))
 	}

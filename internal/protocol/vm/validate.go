@@ -42,7 +42,7 @@ func (b *body) step() {
 	}
 }
 
-// typed takes the operands of an instruction and gives its result.
+// typed pops the operands of an instruction and pushes its result.
 func (b *body) typed(known *instruction) {
 	for i := int(known.operands) - 1; i >= 0; i-- {
 		b.take(known.in[i])
@@ -62,7 +62,7 @@ func (b *body) branch(opcode byte, from int) {
 		t := b.blockType()
 		b.take(I32)
 		b.push(opIf, t)
-		b.top().unpaid = b.unpaid // also of the way past it
+		b.top().unpaid = b.unpaid // also on the path past the if
 	case opElse:
 		if b.top().opcode != opIf {
 			b.refuse(reasonElse)
@@ -114,7 +114,7 @@ func (b *body) branchTable() {
 	b.leave()
 }
 
-// straight reads the rest of an instruction that ends no metered block and is no plain one.
+// straight reads the rest of an instruction that neither ends a metered block nor is plain.
 func (b *body) straight(opcode byte, from int) {
 	switch opcode {
 	case opNop:
