@@ -7,19 +7,20 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Result is what became of one transaction of [Pool.AddMany].
+// Result is the outcome of one transaction of [Pool.AddMany].
 type Result struct {
-	Tx  *types.Tx // also if it was refused; nil if it was not decoded
+	Tx  *types.Tx // nil only if it could not be decoded
 	Err error
 }
 
-// Add takes an encoded signed transaction, whose bytes it keeps, into the pool. When it returns nil the transaction is
-// in the journal, if there is one. source names where it comes from, such as a remote address: one that sends bad
-// signatures is served more slowly. Errors wrap those of this package, of exec, or the context's; others are faults of
-// the node.
+// Add adds an encoded signed transaction to the pool, and keeps its bytes. When it returns nil, the transaction is in
+// the journal, if there is one. source identifies the sender, such as by a remote address: a source that sends bad
+// signatures is throttled. Errors wrap those of this package or of exec, or ctx.Err(); other errors are faults of the
+// node.
 //
-// From 90 % of the pool's limits on, a new transaction under the base fee needs the place of another one. That is one
-// that no block can include either, of a sender who has more of them. Into a full pool comes only what displaces others; see [Class].
+// When the pool is at 90 % of its limits, a new transaction under the base fee must displace another one that no block
+// can include either, from a sender who has more of them. A full pool accepts only transactions that displace others;
+// see [Class].
 func (p *Pool) Add(ctx context.Context, encoded []byte, source string) (types.TxID, error) {
 	r := p.AddMany(ctx, [][]byte{encoded}, source)[0]
 	if r.Tx == nil {
@@ -28,14 +29,14 @@ func (p *Pool) Add(ctx context.Context, encoded []byte, source string) (types.Tx
 	return r.Tx.ID(), r.Err
 }
 
-// AddMany does as [Pool.Add] for each transaction in turn, with their signatures verified together.
+// AddMany is like [Pool.Add] for each transaction in turn, but verifies the signatures together.
 func (p *Pool) AddMany(ctx context.Context, encoded [][]byte, source string) []Result {
 	return p.take(p.examine(ctx, encoded, source))
 }
 
-// take puts verified candidates into the journal and the pool, and tells what became of each.
+// take commits verified candidates and returns their results.
 func (p *Pool) take(b *batch) []Result {
-	_ = p.commit(b) // it is in the results
+	_ = p.commit(b) // the results hold the error
 	p.counts.add(b.candidates)
 	results := make([]Result, len(b.candidates))
 	for i, c := range b.candidates {
@@ -45,14 +46,14 @@ func (p *Pool) take(b *batch) []Result {
 	return results
 }
 
-// tellAccepted tells of a candidate that the pool has taken.
+// tellAccepted calls OnAccepted for a candidate that the pool has taken.
 func (p *Pool) tellAccepted(c *candidate) {
 	if c.err == nil && p.opts.OnAccepted != nil {
 		p.opts.OnAccepted(c.tx.ID())
 	}
 }
 
-// examine decodes candidates, and verifies the signatures of those that the pool would take now.
+// examine decodes transactions, and verifies the signatures of those that the pool would take now.
 func (p *Pool) examine(ctx context.Context, encoded [][]byte, source string) *batch {
 	b := p.decode(encoded)
 	p.screen(b)
@@ -60,12 +61,12 @@ func (p *Pool) examine(ctx context.Context, encoded [][]byte, source string) *ba
 	if waiting := b.pending(); len(waiting) > 0 {
 		p.verifier.check(ctx, waiting, source)
 	}
-	// The pool may have changed while signatures were verified; what is refused now is not written.
+	// The pool may have changed during the verification. Candidates that are refused here are not journaled.
 	p.screen(b)
 	return b
 }
 
-// decode makes candidates of encoded transactions, which are checked by what needs no account.
+// decode decodes transactions into candidates, and makes all checks that need no account.
 func (p *Pool) decode(encoded [][]byte) *batch {
 	p.mu.Lock()
 	env := p.head.Env
@@ -80,7 +81,7 @@ func (p *Pool) decode(encoded [][]byte) *batch {
 	return b
 }
 
-// admit refuses the candidates that Options.Admit refuses.
+// admit applies Options.Admit to the candidates.
 func (p *Pool) admit(b *batch) {
 	if p.opts.Admit == nil {
 		return
@@ -92,14 +93,14 @@ func (p *Pool) admit(b *batch) {
 	}
 }
 
-// batch is candidates that go into the pool together.
+// batch is a set of candidates that are added together.
 type batch struct {
 	candidates []*candidate
-	read       map[types.Account]*sender // accounts that the pool did not have, as they were at generation
+	read       map[types.Account]*sender // accounts missing from the pool, as of generation
 	generation uint64
 }
 
-// pending is the candidates without an error.
+// pending returns the candidates without an error.
 func (b *batch) pending() []*candidate {
 	waiting := make([]*candidate, 0, len(b.candidates))
 	for _, c := range b.candidates {
@@ -110,7 +111,7 @@ func (b *batch) pending() []*candidate {
 	return waiting
 }
 
-// screen refuses the candidates that the pool would not take now, judged as if those before them were in it.
+// screen refuses the candidates that the pool would not take now, each judged as if those before it were in the pool.
 func (p *Pool) screen(b *batch) {
 	ahead := make(map[*sender]reserve)
 	p.visit(b, func(s *sender, c *candidate) error {
@@ -127,8 +128,8 @@ func (p *Pool) screen(b *batch) {
 	})
 }
 
-// commit writes verified candidates to the journal and puts them into the pool. The journal comes first: if it fails,
-// which is then every candidate's error, nothing in the pool has made way.
+// commit journals verified candidates and adds them to the pool. It writes the journal first: if that fails, every
+// candidate gets the error, and the pool is unchanged.
 func (p *Pool) commit(b *batch) error {
 	waiting := b.pending()
 	if len(waiting) == 0 {
@@ -159,7 +160,7 @@ func (p *Pool) commit(b *batch) error {
 	return nil
 }
 
-// insertAll puts verified candidates into the pool.
+// insertAll adds verified candidates to the pool.
 func (p *Pool) insertAll(b *batch) {
 	p.visit(b, func(s *sender, c *candidate) error {
 		err := p.insert(s, c)
@@ -168,8 +169,8 @@ func (p *Pool) insertAll(b *batch) {
 	})
 }
 
-// visit calls f under the lock for every candidate without an error, with its sender as it is at the head, and keeps
-// f's error. Accounts that the pool does not have are read without the lock, again if the head changes meanwhile.
+// visit calls f under the lock for every candidate without an error, with its sender's state at the head, and stores
+// f's error. It reads accounts that the pool does not have without the lock, and again if the head changes meanwhile.
 func (p *Pool) visit(b *batch, f func(*sender, *candidate) error) {
 	for {
 		p.mu.Lock()
@@ -182,7 +183,7 @@ func (p *Pool) visit(b *batch, f func(*sender, *candidate) error) {
 		}
 		head, missing := p.head.Head, p.missing(b)
 		if len(missing) == 0 {
-			// First all of them: a candidate may push out all that the sender of a later one has.
+			// Find all senders before the first call: a candidate may evict all transactions of a later one's sender.
 			senders := make([]*sender, len(b.candidates))
 			for i, c := range b.candidates {
 				if c.err == nil {
@@ -209,7 +210,7 @@ func (p *Pool) visit(b *batch, f func(*sender, *candidate) error) {
 	}
 }
 
-// missing is the candidates whose sender is neither in the pool nor read.
+// missing returns the candidates whose sender is neither in the pool nor read yet.
 func (p *Pool) missing(b *batch) []*candidate {
 	var missing []*candidate
 	for _, c := range b.candidates {

@@ -8,13 +8,13 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Verify is what a node can say of transactions that it hands on to another one, whose head may be newer. It refuses
-// what stays refused at any later head: what cannot be decoded, what the protocol never allows on this chain, a used
-// nonce and a bad signature. Whether the sender can pay, and what the pool has room for, is left to the other node.
-// So are the rules that parameters decide, such as the lowest fee, unless current says that this node's head is the
-// newest. source is as for [Pool.Add].
+// Verify checks transactions that this node forwards to another one, whose head may be newer. It refuses those that
+// every later head refuses too: malformed ones, those that the protocol never allows on this chain, used nonces, and
+// bad signatures. It leaves the sender's balance and the pool's room to the other node. It also leaves the rules that
+// depend on parameters, such as the minimum fee, unless current reports that this node's head is the newest. source is
+// as for [Pool.Add].
 //
-// A node that hands on only what it has verified is never to blame for what its clients send.
+// A node that forwards only verified transactions cannot be blamed for its clients.
 func (p *Pool) Verify(ctx context.Context, encoded [][]byte, source string, current func() bool) []Screened {
 	b := p.decode(encoded)
 	for _, c := range b.candidates {
@@ -35,7 +35,7 @@ func (p *Pool) Verify(ctx context.Context, encoded [][]byte, source string, curr
 	return p.screened(b)
 }
 
-// dependsOnParameters reports whether a transaction that is refused with err may be valid under other parameters.
+// dependsOnParameters reports whether a transaction that was refused with err may be valid under other parameters.
 func dependsOnParameters(err error) bool {
 	for _, of := range []error{exec.ErrFeeTooLow, exec.ErrGasOverBlock, exec.ErrNotProducer, exec.ErrBadParameters} {
 		if errors.Is(err, of) {
@@ -45,8 +45,8 @@ func dependsOnParameters(err error) bool {
 	return false
 }
 
-// refuseUsed refuses the candidates whose nonce is used. An account that cannot be read says nothing: a node without
-// state has none.
+// refuseUsed refuses the candidates whose nonce is used. It passes those whose account cannot be read, as on a node
+// without state.
 func (p *Pool) refuseUsed(b *batch) {
 	known := &batch{candidates: b.pending()}
 	p.visit(known, func(s *sender, c *candidate) error { return checkUsed(s, c.signed().Nonce) })
@@ -57,7 +57,7 @@ func (p *Pool) refuseUsed(b *batch) {
 	}
 }
 
-// AddVerified does as [Pool.AddMany] with transactions that another node has taken, whose signatures were verified
+// AddVerified is like [Pool.AddMany] for transactions that another node has accepted and whose signatures were verified
 // here.
 func (p *Pool) AddVerified(txs []*types.VerifiedTx) []Result {
 	p.mu.Lock()

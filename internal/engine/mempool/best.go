@@ -8,24 +8,24 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Best goes through the transactions that were executable when it was made and can pay its base fee. The highest tip
-// comes first, the earlier arrival among equals, each sender's in the order of nonces. It holds no lock and does not
-// see later changes of the pool. It is for one goroutine.
+// Best iterates over the transactions that were executable when it was created and can pay its base fee. They are
+// ordered by descending tip, then by arrival, and each sender's by nonce. A Best holds no lock, and does not see later
+// changes of the pool. It is not safe for concurrent use.
 type Best struct {
 	baseFee types.Amount
-	cursors cursors // a heap; once Next was called, its top is what Next returned
+	cursors cursors // a heap; after a call of Next, its top is the returned transaction
 	started bool
 	later   [Rounds - 1][]cursor // see [Best.Later]
 	round   int
 }
 
-// cursor is what is left of a sender's run.
+// cursor is the rest of a sender's run.
 type cursor struct {
 	run []*entry
-	tip int64 // of run[0]
+	tip int64 // tip of run[0]
 }
 
-// Best returns the executable transactions at a base fee. It copies one slice header a sender under the lock.
+// Best returns the executable transactions at a base fee. Under the lock it copies one slice header per sender.
 func (p *Pool) Best(baseFee types.Amount) *Best {
 	p.mu.Lock()
 	runs := slices.Clone(p.index.executable)
@@ -40,8 +40,8 @@ func (p *Pool) Best(baseFee types.Amount) *Best {
 	return b
 }
 
-// Prefer puts transactions, nil for none, in their order before all others, each if it is the first of its sender's
-// that is executable and pays the base fee. It is called before Next.
+// Prefer moves transactions to the front, in the given order. It affects only those that are the first executable one
+// of their sender and pay the base fee. Elements may be nil. It must be called before Next.
 func (b *Best) Prefer(txs ...*types.VerifiedTx) {
 	for i := range b.cursors {
 		if place := slices.Index(txs, b.cursors[i].run[0].tx); place >= 0 {
@@ -51,7 +51,7 @@ func (b *Best) Prefer(txs ...*types.VerifiedTx) {
 	heap.Init(&b.cursors)
 }
 
-// Next returns the next transaction, nil when there is none. Its sender's following one comes when its turn is.
+// Next returns the next transaction, or nil at the end.
 func (b *Best) Next() *types.VerifiedTx {
 	if b.started && len(b.cursors) > 0 {
 		b.advance()
@@ -68,14 +68,14 @@ func (b *Best) Next() *types.VerifiedTx {
 	return b.cursors[0].run[0].tx
 }
 
-// Rounds is how many rounds there are; see [Best.Later].
+// Rounds is the number of rounds; see [Best.Later].
 const Rounds = 4
 
-// Round says which senders Next goes through: 0 at first, then those that Later put off to round 1, and so on.
+// Round returns the current round: 0 at first, then 1 for the senders that Later deferred to round 1, and so on.
 func (b *Best) Round() int { return b.round }
 
-// Later puts off the rest of the sender whose transaction Next returned last, that one included, to a later round than
-// the present, under [Rounds].
+// Later defers the remaining transactions of the current sender, including the one that Next returned last, to a round
+// after the current one and below [Rounds].
 func (b *Best) Later(round int) {
 	if b.started && len(b.cursors) > 0 && round > b.round {
 		b.later[round-1] = append(b.later[round-1], b.cursors[0])
@@ -83,8 +83,8 @@ func (b *Best) Later(round int) {
 	}
 }
 
-// SkipSender leaves out the rest of the sender whose transaction Next returned last: the builder could not include
-// it, so none with a later nonce can be.
+// SkipSender drops the remaining transactions of the current sender: the builder could not include the one that Next
+// returned last, so it cannot include any with a later nonce.
 func (b *Best) SkipSender() {
 	if b.started && len(b.cursors) > 0 {
 		heap.Pop(&b.cursors)

@@ -5,23 +5,24 @@ import (
 	"time"
 )
 
-// Class says what keeps a transaction out of the next block, and so whose place it may take. What cannot be included
-// now never displaces what can, and its places go round by sender.
+// Class is the obstacle between a transaction and the next block. It determines which others the transaction may
+// displace: one that no block can include now never displaces one that a block can, and places are shared fairly
+// between senders.
 type Class string
 
-// The classes of transactions, and the queues before the pool in which there may be no room either.
+// The classes of transactions in the pool and in the verification queues before it.
 const (
-	ClassHeld         Class = "held"           // behind a missing nonce, or for more balance
-	ClassUnderBaseFee Class = "under_base_fee" // until the base fee falls
-	ClassExecutable   Class = "executable"     // until better paying ones are included
-	ClassSignatures   Class = "signatures"     // for its signature to be verified
-	ClassSuspects     Class = "suspects"       // likewise, of a source that sent a bad one
+	ClassHeld         Class = "held"           // waiting for a nonce or for more balance
+	ClassUnderBaseFee Class = "under_base_fee" // waiting for a lower base fee
+	ClassExecutable   Class = "executable"     // waiting for better paying ones to be included
+	ClassSignatures   Class = "signatures"     // waiting for signature verification
+	ClassSuspects     Class = "suspects"       // likewise, from a source that sent a bad signature
 )
 
-// classes are all of them.
+// classes lists all classes.
 var classes = []Class{ClassHeld, ClassUnderBaseFee, ClassExecutable, ClassSignatures, ClassSuspects}
 
-// reasons are why there is no room for a transaction of a class.
+// reasons holds, by class, the reason why there is no room.
 var reasons = map[Class]string{
 	ClassHeld:         "no sender has more that waits for an earlier nonce or for balance",
 	ClassUnderBaseFee: "while it is nearly full, the max fee must be at least the base fee",
@@ -30,7 +31,7 @@ var reasons = map[Class]string{
 	ClassSuspects:     "too many requests of a source that sent a bad signature wait",
 }
 
-// classOf is the class of a transaction with these fees; those of a run are its floor.
+// classOf returns the class of a held transaction, or of one in a run with the given floor.
 func (p *Pool) classOf(held bool, floor feeCaps) Class {
 	switch {
 	case held:
@@ -42,21 +43,21 @@ func (p *Pool) classOf(held bool, floor feeCaps) Class {
 	}
 }
 
-// refusingTime is for how long a class counts as refused after the last time.
+// refusingTime is the time after a refusal for which a class counts as refusing.
 const refusingTime = time.Minute
 
-// ClassStats are what happened to a class for want of room.
+// ClassStats counts the transactions of a class that were refused or evicted for lack of room.
 type ClassStats struct {
 	Class     Class
 	Refused   uint64 // since the start
-	Displaced uint64 // since the start: what was pending, and made way
+	Displaced uint64 // since the start: pending ones that were evicted
 	Refusing  bool   // whether one was refused within the last minute
 }
 
-// classCounts are the counters of a class.
+// classCounts holds the counters of a class.
 type classCounts struct {
 	refused, displaced atomic.Uint64
-	last               atomic.Int64 // when one was refused, in nanoseconds since 1970
+	last               atomic.Int64 // last refusal, in nanoseconds since 1970
 }
 
 func (c *classCounts) refuse(now time.Time) {

@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// refusals are the words for why transactions are refused. The first error that matches counts.
+// refusals maps errors to the reasons for refusals in metrics. The first match counts.
 var refusals = []struct {
 	word string
 	err  error
@@ -29,16 +29,16 @@ var refusals = []struct {
 	{"fee_too_low", exec.ErrFeeTooLow},
 }
 
-// Words for what is in no row of refusals: another rule of the protocol, and what is no fault of the transaction.
+// Reasons for errors that are not in refusals: a violation of another rule of the protocol, or a fault of the node.
 const (
 	refusedInvalid = "invalid"
 	refusedOther   = "other"
 )
 
-// counts are what happened to transactions since the start, those of the journal left out.
+// counts holds the transaction counters since the start. It leaves out replayed transactions.
 type counts struct {
 	accepted atomic.Uint64
-	refused  map[string]*atomic.Uint64 // by word; complete from the start
+	refused  map[string]*atomic.Uint64 // by reason; complete from the start
 	rooms    map[Class]*classCounts    // complete from the start
 	now      func() time.Time
 }
@@ -58,7 +58,7 @@ func newCounts(now func() time.Time) *counts {
 	return c
 }
 
-// add counts what became of candidates.
+// add counts the outcomes of candidates.
 func (c *counts) add(candidates []*candidate) {
 	for _, candidate := range candidates {
 		if candidate.err == nil {
@@ -93,7 +93,7 @@ func (c *counts) refusedByReason() map[string]uint64 {
 	return m
 }
 
-// byClass is what happened for want of room, in the order of the classes.
+// byClass returns the counters of every class, in the order of classes.
 func (c *counts) byClass() []ClassStats {
 	now, stats := c.now(), make([]ClassStats, len(classes))
 	for i, class := range classes {
@@ -102,10 +102,10 @@ func (c *counts) byClass() []ClassStats {
 	return stats
 }
 
-// signatureCounts are what was verified since the start.
+// signatureCounts holds the verification counters since the start.
 type signatureCounts struct{ good, bad, batches atomic.Uint64 }
 
-// counting is verify, counted.
+// counting returns a verifyFunc that calls verify and counts the results.
 func (c *signatureCounts) counting(verify verifyFunc) verifyFunc {
 	return func(txs []*types.Tx) []*types.VerifiedTx {
 		verified := verify(txs)

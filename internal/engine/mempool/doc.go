@@ -1,11 +1,11 @@
 // Package mempool holds the transactions that wait for a block.
 //
-// A transaction enters through [Pool.Add] in three steps, cheapest first. The rules that cost little come first:
-// decoding, exec.CheckStatic, nonce, affordability, replacement, room. Its signature is verified next, in batches over
-// concurrent callers. Then it goes into the journal and the pool. A sender's transactions from its account's nonce on,
-// without a gap and together payable, are executable; its others are held until they become so. [Pool.Best] gives the
-// executable ones to a block's builder, [Pool.Reset] tells the pool what a block changed.
+// A transaction enters through [Pool.Add] in three steps, cheapest first. First come the cheap rules: decoding,
+// exec.CheckStatic, nonce, affordability, replacement, room. Then its signature is verified, in batches across
+// concurrent callers. Finally it is added to the journal and the pool. A sender's transactions are executable if they
+// follow the account's nonce without a gap and are payable together; its others are held until they become so.
+// [Pool.Best] returns the executable transactions to a block builder, and [Pool.Reset] applies a new block's changes to
+// the pool.
 //
-// No lock is held while an account is read or a file is written: what was judged without the lock is judged again
-// under it.
+// No lock is held while an account is read or a file is written: checks made without the lock are repeated under it.
 package mempool

@@ -9,35 +9,35 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Why the pool refuses a transaction, besides the errors of package exec.
+// Reasons for refusing a transaction, besides the errors of package exec.
 var (
-	// ErrMalformed says that the bytes are not one signed transaction.
+	// ErrMalformed is returned for bytes that are not exactly one signed transaction.
 	ErrMalformed = errors.New("not an encoded signed transaction")
-	// ErrBadSignature says that the signature is not the sender's.
+	// ErrBadSignature is returned if the signature is not the sender's.
 	ErrBadSignature = errors.New("signature is not valid")
-	// ErrKnown says that this very transaction is pending.
+	// ErrKnown is returned for a transaction that is already pending.
 	ErrKnown = errors.New("transaction is known already")
-	// ErrReplacementUnderpriced says that another transaction has this sender and nonce, and that the new one does not
-	// raise both of its fees by 10 %.
+	// ErrReplacementUnderpriced is returned if another transaction has the same sender and nonce, and the new one does
+	// not raise both of its fees by 10 %.
 	ErrReplacementUnderpriced = errors.New("replacement does not raise both fees by 10 %")
-	// ErrFull says that the pool has no room for the transaction; the error is a [FullError].
+	// ErrFull is returned if the pool has no room for the transaction. The error is a [FullError].
 	ErrFull = errors.New("mempool is full")
-	// ErrSetAside says that this node does not run the transaction at present; see [Options].Admit.
+	// ErrSetAside is returned for a transaction that this node does not run at present; see [Options].Admit.
 	ErrSetAside = errors.New("this node sets the transaction aside")
-	// ErrJournal says that the transaction could not be made durable, which is the node's fault.
+	// ErrJournal is returned if the transaction could not be made durable, which is a fault of the node.
 	ErrJournal = errors.New("mempool journal failed")
-	// ErrClosed says that the pool was closed.
+	// ErrClosed is returned by a closed pool.
 	ErrClosed = errors.New("mempool is closed")
-	// ErrNotNext says that a block given to Reset does not follow the pool's head.
+	// ErrNotNext is returned by Reset if the blocks do not follow the pool's head.
 	ErrNotNext = errors.New("block does not follow the mempool's head")
 )
 
-// PayError is an [exec.ErrCannotPay] with what it was decided by.
+// PayError is an [exec.ErrCannotPay] with its amounts.
 type PayError struct {
-	Balance  types.Amount // of the sender after the newest block
-	Reserved types.Amount // of that, by earlier transactions
-	Pending  uint64       // how many those are
-	Needed   types.Amount // what the transaction may take; the highest amount where that is over it
+	Balance  types.Amount // sender's balance after the newest block
+	Reserved types.Amount // part reserved by earlier transactions
+	Pending  uint64       // number of those transactions
+	Needed   types.Amount // highest cost of the transaction, or the highest amount if the cost overflows
 }
 
 // Error implements error.
@@ -49,11 +49,11 @@ func (e *PayError) Error() string {
 // Is makes the error match [exec.ErrCannotPay].
 func (e *PayError) Is(target error) bool { return target == exec.ErrCannotPay }
 
-// AheadError is an [exec.ErrNonceTooHigh] of the pool, with the bound that was reached.
+// AheadError is an [exec.ErrNonceTooHigh] with the limit that was exceeded.
 type AheadError struct {
-	Nonce, Next uint64 // the transaction's, and the one after the sender's run
+	Nonce, Next uint64 // the transaction's nonce, and the nonce after the sender's run
 	Limit       int
-	Held        bool // Limit is how many may wait for an earlier nonce; else how far ahead a nonce may be
+	Held        bool // Limit bounds the transactions that wait for a nonce; else how far ahead a nonce may be
 }
 
 // Error implements error.
@@ -68,9 +68,9 @@ func (e *AheadError) Error() string {
 // Is makes the error match [exec.ErrNonceTooHigh].
 func (e *AheadError) Is(target error) bool { return target == exec.ErrNonceTooHigh }
 
-// FullError is an [ErrFull] with the time after which another try makes sense.
+// FullError is an [ErrFull] with the time after which a retry makes sense.
 type FullError struct {
-	Class      Class // of what there is no room for
+	Class      Class // class without room
 	RetryAfter time.Duration
 }
 

@@ -2,37 +2,37 @@ package mempool
 
 import "github.com/cairn-chain/cairn/types"
 
-// Cause is why a transaction left the pool that no block has, a word in snake_case.
+// Cause is the reason, in snake_case, why a transaction left the pool without being in a block.
 type Cause string
 
 // The causes.
 const (
-	Expired    Cause = "expired"        // it has waited for [Options].Expiry
-	NoRoom     Cause = "no_room"        // it made way for others
-	NotAllowed Cause = "not_allowed"    // the parameters in force do not allow it
-	TooFar     Cause = "nonce_too_high" // the chain was taken back, and its nonce is too far ahead now
-	Unbuilt    Cause = "not_built"      // the producer could make no block with it; see [Pool.Drop]
-	TakenBack  Cause = "taken_back"     // it came after what the chain was taken back to; see [Pool.Forget]
-	Replaced   Cause = "replaced"       // another one took its nonce in the pool
+	Expired    Cause = "expired"        // it waited for [Options].Expiry
+	NoRoom     Cause = "no_room"        // it was evicted
+	NotAllowed Cause = "not_allowed"    // the current parameters do not allow it
+	TooFar     Cause = "nonce_too_high" // its nonce is too far ahead since the chain was rewound
+	Unbuilt    Cause = "not_built"      // the producer could not build a block with it; see [Pool.Drop]
+	TakenBack  Cause = "taken_back"     // it arrived after the point to which the chain was rewound; see [Pool.Forget]
+	Replaced   Cause = "replaced"       // another transaction took its nonce in the pool
 )
 
-// Fate is what became of a transaction that left the pool without a block.
+// Fate is the outcome of a transaction that left the pool without being in a block.
 type Fate struct {
 	Cause Cause
-	By    types.TxID // of Replaced
+	By    types.TxID // the replacement, for Replaced
 }
 
-// maxFates is how many fates are remembered: 8 MB.
+// maxFates is the number of fates that are remembered, in about 8 MB.
 const maxFates = 1 << 16
 
-// fates are the newest ones. A transaction that comes again has none.
+// fates holds the newest fates. A transaction that is added again has none.
 type fates struct {
 	of    map[types.TxID]Fate
-	order []types.TxID // a ring, in which some may be that have none any more
+	order []types.TxID // a ring; IDs without a fate may remain in it
 	next  int
 }
 
-// put remembers a fate instead of the oldest one if there are too many.
+// put records a fate. If there are too many, it replaces the oldest.
 func (f *fates) put(id types.TxID, fate Fate) {
 	if f.of == nil {
 		f.of = make(map[types.TxID]Fate)
@@ -49,9 +49,9 @@ func (f *fates) put(id types.TxID, fate Fate) {
 	f.of[id] = fate
 }
 
-// Fate tells what became of a transaction that is not pending and that left the pool without a block, as long as that
-// is remembered. One that was replaced shares the fate of what took its place. If that is pending, or in a block, the
-// fate is Replaced.
+// Fate returns the fate of a transaction that left the pool without being in a block, if the fate is remembered. A
+// replaced transaction has the fate of its replacement, or Replaced while the replacement is pending or if it is in a
+// block.
 func (p *Pool) Fate(id types.TxID) (Fate, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,7 +69,8 @@ func (p *Pool) Fate(id types.TxID) (Fate, bool) {
 	return fate, ok
 }
 
-// Left is closed when a pending transaction leaves the pool, in whichever way; nil of one that is not pending.
+// Left returns a channel that is closed when a pending transaction leaves the pool in any way. It returns nil if the
+// transaction is not pending.
 func (p *Pool) Left(id types.TxID) <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()

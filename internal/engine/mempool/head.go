@@ -9,21 +9,21 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Head is what the pool judges transactions by: the newest block.
+// Head is the state by which the pool judges transactions: the state after the newest block.
 type Head struct {
-	Height types.Height // of the newest block
-	Env    exec.Env     // of the block after it
-	// Account reads a sender from the state after the newest block. It may read a newer state already, whose block
-	// [Pool.Reset] then tells. It is called concurrently.
+	Height types.Height // height of the newest block
+	Env    exec.Env     // environment of the block after it
+	// Account reads a sender from the state after the newest block. It may already return a newer state if [Pool.Reset]
+	// is later called for that block. It must be safe for concurrent use.
 	Account func(types.Account) (exec.Sender, error)
 }
 
-// headState is the pool's head, and how the pool came to it.
+// headState is the pool's head and its history.
 type headState struct {
 	Head
-	generation uint64        // counts heads
-	since      time.Time     // when Reset told of it
-	interval   time.Duration // between the last two blocks
+	generation uint64        // number of heads so far
+	since      time.Time     // time of the last Reset
+	interval   time.Duration // time between the last two blocks
 }
 
 // Chain is a chain with a head: a *ledger.Ledger, or a *ledger.Stateless, whose accounts cannot be read.
@@ -32,10 +32,10 @@ type Chain interface {
 	Store() *chain.Store
 }
 
-// HeadOf is what the pool must know of a chain's head.
+// HeadOf returns the Head of a chain.
 func HeadOf(l Chain) Head { return headOf(l, l.Tip()) }
 
-// HeadAt is what the pool must know of an earlier block of a chain. Its errors are those of [ledger.Ledger.TipAt].
+// HeadAt returns the Head at an earlier block of a chain. Its errors are from [ledger.Ledger.TipAt].
 func HeadAt(l *ledger.Ledger, height types.Height) (Head, error) {
 	tip, err := l.TipAt(height)
 	if err != nil {

@@ -7,15 +7,15 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// index finds what is pending: by account, by ID, by arrival, what is executable, and what would be evicted.
+// index finds pending transactions by account, ID or arrival, and the executable and next evicted ones.
 type index struct {
 	senders  map[types.Account]*sender
 	idle     idle
 	byID     map[types.TxID]*entry
-	arrivals *list.List // of *entry, oldest first
-	mixed    bool       // some arrivals are after later ones, which occurs only if a log decides them
-	sequence uint64     // of the newest entry
-	// executable is the run of every judged sender that has one, in no order; see [Pool.Best].
+	arrivals *list.List // *entry, oldest first
+	mixed    bool       // some arrivals are older than their predecessors, which a cluster's log can cause
+	sequence uint64     // sequence of the newest entry
+	// executable holds the run of every judged sender that has one, unordered; see [Pool.Best].
 	executable [][]*entry
 	order      evictionOrder
 }
@@ -29,14 +29,14 @@ func newIndex() index {
 	}
 }
 
-// maxIdle is how many accounts without transactions are remembered: 2 MB.
+// maxIdle is the number of accounts without transactions that are cached, in about 2 MB.
 const maxIdle = 1 << 14
 
-// idle are accounts without transactions as they are at the head. Who sends once sends again, and reading an account
-// takes as long as all else that is asked of its transaction.
+// idle caches accounts without transactions, with their state at the head. Senders tend to return, and reading an
+// account takes as long as all other checks of a transaction.
 type idle map[types.Account]exec.Sender
 
-// put remembers an account; another one makes way if there are too many.
+// put adds an account, and removes others if there are too many.
 func (i idle) put(a types.Account, state exec.Sender) {
 	for other := range i {
 		if len(i) < maxIdle {
@@ -47,7 +47,7 @@ func (i idle) put(a types.Account, state exec.Sender) {
 	i[a] = state
 }
 
-// enter enters a new entry, the newest; its sender's lists are the caller's.
+// enter adds the newest entry. The caller updates its sender's lists.
 func (x *index) enter(e *entry) {
 	x.sequence++
 	e.sequence = x.sequence
@@ -55,13 +55,13 @@ func (x *index) enter(e *entry) {
 	x.byID[e.tx.ID()] = e
 }
 
-// leave takes an entry out, except from its sender's lists.
+// leave removes an entry. The caller updates its sender's lists.
 func (x *index) leave(e *entry) {
 	x.arrivals.Remove(e.arrival)
 	delete(x.byID, e.tx.ID())
 }
 
-// publish follows a change of a sender that was judged.
+// publish updates executable after a change of a judged sender.
 func (x *index) publish(s *sender) {
 	switch {
 	case len(s.run) == 0 && s.runIndex >= 0:
@@ -79,7 +79,7 @@ func (x *index) publish(s *sender) {
 	}
 }
 
-// keep has the index know the sender as long as it has transactions.
+// keep adds a sender with transactions to the index, or moves one without to idle.
 func (x *index) keep(s *sender) {
 	if len(s.run)+len(s.held) == 0 {
 		delete(x.senders, s.account)

@@ -2,43 +2,43 @@ package mempool
 
 import "container/list"
 
-// judgeStep is how many transactions are judged by changed parameters before others get the lock, give or take one
-// sender's.
+// judgeStep is the number of transactions that are judged under changed parameters before the lock is released. The
+// last sender's may exceed it.
 const judgeStep = 256
 
-// judging is what is left to do since the parameters changed.
+// judging is the progress of judging all senders after a change of the parameters.
 type judging struct {
-	rules uint64        // counts changes of the parameters
-	next  *list.Element // of the arrivals: the oldest that may have a sender of earlier rules; nil when all are judged
-	last  uint64        // sequence of the newest one
+	rules uint64        // number of parameter changes
+	next  *list.Element // oldest arrival whose sender may not be judged yet; nil when all are
+	last  uint64        // sequence of the newest arrival at the change
 	wake  chan struct{} // wakes judgeLoop
 }
 
-// pass goes past an entry that leaves the pool.
+// pass advances next past an entry that leaves the pool.
 func (j *judging) pass(e *entry) {
 	if j.next == e.arrival {
 		j.next = e.arrival.Next()
 	}
 }
 
-// distrust is told that the parameters have changed: every sender is to be judged anew, and none is executable before.
+// distrust handles a change of the parameters: every sender must be judged again, and none is executable before that.
 func (p *Pool) distrust() {
 	p.judging.rules++
 	p.index.executable = nil
 	p.judging.next, p.judging.last = p.index.arrivals.Front(), p.index.sequence
 	for !p.judgeSome() {
 		if p.opts.decided {
-			continue // what has to make way follows from what is judged: all members judge at the same entry
+			continue // judge all now, so that every member evicts at the same entry
 		}
 		select {
 		case p.judging.wake <- struct{}{}:
-		default: // it goes on anyway
+		default: // the loop is awake already
 		}
 		return
 	}
 }
 
-// judgeLoop judges the senders that distrust left, in steps, so that nobody waits for the lock until all are done.
+// judgeLoop judges the senders that distrust left, in steps that bound the time under the lock.
 func (p *Pool) judgeLoop() {
 	for {
 		select {
@@ -62,14 +62,14 @@ func (p *Pool) judgeLoop() {
 	}
 }
 
-// judgeSome judges the senders of the oldest transactions that are not judged, and reports whether none is left.
+// judgeSome judges the senders of the oldest unjudged transactions, and reports whether none is left.
 func (p *Pool) judgeSome() (done bool) {
 	for work := 0; work < judgeStep; work++ {
 		if p.judging.next == nil {
 			return true
 		}
 		e := p.judging.next.Value.(*entry)
-		if e.sequence > p.judging.last { // what came later was judged as it came
+		if e.sequence > p.judging.last { // later arrivals were judged when they were added
 			p.judging.next = nil
 			return true
 		}
@@ -79,8 +79,8 @@ func (p *Pool) judgeSome() (done bool) {
 	return false
 }
 
-// judge drops what the parameters in force do not allow a sender, unless that was done, and returns how many
-// transactions it has looked at.
+// judge drops a sender's transactions that the current parameters do not allow, unless this was already done. It
+// returns the number of transactions that it checked.
 func (p *Pool) judge(s *sender) int {
 	if s.rules == p.judging.rules {
 		return 0
@@ -98,7 +98,7 @@ func (p *Pool) judge(s *sender) int {
 	return looked
 }
 
-// judgeSenders judges the senders of a batch, and reports whether none is left.
+// judgeSenders judges the senders of a batch, and reports whether all are judged.
 func (p *Pool) judgeSenders(b *batch) (done bool) {
 	work := 0
 	for _, c := range b.candidates {

@@ -11,20 +11,20 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Screened is what became of one transaction of [Pool.Screen] or [Pool.Verify].
+// Screened is the outcome of one transaction of [Pool.Screen] or [Pool.Verify].
 type Screened struct {
-	Tx       *types.Tx         // also if it was refused; nil if it was not decoded
+	Tx       *types.Tx         // nil only if it could not be decoded
 	Verified *types.VerifiedTx // nil if it was refused
 	Err      error
 }
 
-// Screen is all of [Pool.AddMany] except that nothing is taken: the pool of a cluster's leader says what may be
-// proposed, and [Pool.Keep] takes what was decided.
+// Screen is like [Pool.AddMany], but does not add the transactions. The leader of a cluster calls it to find which ones
+// to propose, and [Pool.Keep] adds those that were decided.
 func (p *Pool) Screen(ctx context.Context, encoded [][]byte, source string) []Screened {
 	return p.screened(p.examine(ctx, encoded, source))
 }
 
-// screened tells what became of candidates that the pool does not take now, and counts those that were refused.
+// screened returns the outcomes of candidates without adding them, and counts the refusals.
 func (p *Pool) screened(b *batch) []Screened {
 	var refused []*candidate
 	screened := make([]Screened, len(b.candidates))
@@ -40,21 +40,21 @@ func (p *Pool) screened(b *batch) []Screened {
 	return screened
 }
 
-// Decided is an entry of transactions on which a cluster has decided.
+// Decided is a cluster's decided log entry with transactions.
 type Decided struct {
-	Index        uint64    // in the log
-	At           time.Time // when they arrive, by the log
+	Index        uint64    // index in the log
+	At           time.Time // arrival time, on the log's clock
 	Transactions []*types.Tx
 }
 
-// Keep adds the transactions of entries on which a cluster has decided, one entry after the other, with the signatures
-// of all verified together. It is a function of what the pool holds and of its limits, so it does the same on every
-// member, however many entries come at a time. known returns those whose signature was verified before, nil for others.
-// The results are those of [Pool.AddMany] for each entry; the journal is not synced. An error is a fault of this node,
-// after which its pool may differ from the others'.
+// Keep adds the transactions of decided entries in order, and verifies all their signatures together. The effect
+// depends only on the pool's content and limits, so it is the same on every member, however the entries are grouped.
+// known returns transactions whose signature is already verified, or nil. The results are as from [Pool.AddMany] for
+// each entry; the journal is not synced. An error is a fault of this node, after which its pool may differ from the
+// others'.
 //
-// A member that was started anew is told again of what was decided since its log was cut. What its pool has taken
-// before gives no results.
+// A restarted member calls Keep again for entries after the last cut of its log. For entries that the pool has already
+// taken, the result is nil.
 func (p *Pool) Keep(decided []Decided, known func(types.TxID) *types.VerifiedTx) ([][]Result, error) {
 	p.decided.moving.Lock()
 	defer p.decided.moving.Unlock()
@@ -88,13 +88,13 @@ func (p *Pool) Keep(decided []Decided, known func(types.TxID) *types.VerifiedTx)
 			return nil, err
 		}
 		p.decided.through = decided[i].Index
-		var refused []types.TxID // which the journal has
+		var refused []types.TxID // the journal has them
 		for _, c := range b.candidates {
 			if c.err != nil {
 				refused = append(refused, c.tx.ID())
 			}
 		}
-		// Of each entry by itself: the next one may bring again what this one has refused or pushed out.
+		// Note the position after each entry: the next one may add a transaction that this one refused or evicted.
 		if err := p.notePosition(refused...); err != nil {
 			return nil, err
 		}
@@ -102,7 +102,7 @@ func (p *Pool) Keep(decided []Decided, known func(types.TxID) *types.VerifiedTx)
 	return results, nil
 }
 
-// keep takes candidates whose signatures were verified, without asking whom they come from.
+// keep adds candidates with verified signatures, without a source.
 func (p *Pool) keep(b *batch) ([]Result, error) {
 	p.mu.Lock()
 	env := p.head.Env
@@ -148,7 +148,7 @@ func verifyTogether(candidates []*candidate) {
 	})
 }
 
-// SyncJournal returns when what the journal holds is on disk; at once without one.
+// SyncJournal makes the journal durable. Without a journal it does nothing.
 func (p *Pool) SyncJournal() error {
 	if p.journal.file == nil {
 		return nil
@@ -156,11 +156,11 @@ func (p *Pool) SyncJournal() error {
 	return p.journal.file.Sync()
 }
 
-// rulesVersion changes with the rules of what makes way: members of a cluster with other rules would hold other pools.
+// rulesVersion must change with the eviction rules: members with different rules would have different pools.
 const rulesVersion = 2
 
-// Limits is a digest of the settings and rules by which the pool judges. Pools with the same one that keep the same
-// transactions at the same heads hold the same.
+// Limits returns a digest of the pool's settings and rules. Pools with equal digests that keep the same transactions at
+// the same heads have the same content.
 func (p *Pool) Limits() [32]byte {
 	var b []byte
 	for _, n := range []uint64{

@@ -8,21 +8,20 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// evictionOrder finds which sender would lose a transaction next, by what has to make way. Only last ones are evicted,
-// the last held one or the last of the run, so that no gap is made. A heap for each question holds the senders that
-// have such a transaction:
+// evictionOrder finds the sender that would lose a transaction next. Only a sender's last held transaction or the last
+// of its run is evicted, so that no gap is made. There is a heap of senders for each criterion:
 //
-//   - who holds most behind a gap, or for want of balance;
-//   - whose gap has been open for longest;
-//   - who has the longest run;
-//   - whose run has the lowest tip. A run counts as its lowest, because a builder gets no further. A tip is
-//     min(max_priority_fee, max_fee − base_fee), so the lowest of all is the lowest priority fee or belongs to the
-//     lowest max fee. A heap by each of them finds it at any base fee: a block changes nothing in the order.
+//   - most held transactions;
+//   - gap open for longest;
+//   - longest run;
+//   - run with the lowest tip. A run counts as its lowest tip, because a builder gets no further. A tip is
+//     min(max_priority_fee, max_fee − base_fee), so the lowest of all has the lowest priority fee or the lowest
+//     max fee. Two heaps, by each of these, find it at any base fee: a block does not change their order.
 //
-// What is equal goes by arrival, the latest first.
+// Ties are broken by arrival, latest first.
 type evictionOrder [heaps]evictionHeap
 
-// The heaps of the order.
+// The heaps of an evictionOrder.
 const (
 	byHeld = iota
 	byGap
@@ -32,25 +31,25 @@ const (
 	heaps
 )
 
-// The parts of a sender's transactions, of each of which it loses the last.
+// The parts of a sender's transactions. An eviction removes the last one of a part.
 const (
 	partHeld = iota
 	partRun
 	parts
 )
 
-// partOf says which part of a sender a heap asks.
+// partOf is the part of a sender that each heap orders.
 var partOf = [heaps]int{byHeld: partHeld, byGap: partHeld, byLength: partRun, byPriority: partRun, byMaxFee: partRun}
 
-// evictionHeap is a heap of senders, with what they are compared by.
+// evictionHeap is a heap of senders with their sort keys.
 type evictionHeap struct {
-	which int // of the heaps
+	which int // index of the heap in evictionOrder
 	slots []evictionSlot
 }
 
 type evictionSlot struct {
-	key      int64 // the lowest comes first
-	since    int64 // among equals
+	key      int64 // lowest first
+	since    int64 // lowest first among equal keys
 	sequence uint64
 	sender   *sender
 }
@@ -59,10 +58,10 @@ func (a *evictionSlot) before(b *evictionSlot) bool {
 	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.since, b.since), cmp.Compare(b.sequence, a.sequence)) < 0
 }
 
-// everything is a number of planned evictions that leaves a sender nothing to lose.
+// everything is a number of planned evictions that covers all of a sender's transactions.
 const everything = 1 << 30
 
-// left is what s has of a part but for the planned evictions.
+// left returns a part of s without its planned evictions.
 func (s *sender) left(part int) []*entry {
 	all := s.run
 	if part == partHeld {
@@ -71,13 +70,13 @@ func (s *sender) left(part int) []*entry {
 	return all[:max(0, len(all)-s.planned[part])]
 }
 
-// victim is what s would lose next of a part in which it has something.
+// victim returns the next eviction from a nonempty part of s.
 func (s *sender) victim(part int) *entry {
 	left := s.left(part)
 	return left[len(left)-1]
 }
 
-// gapSince is when the oldest of what s holds came, in nanoseconds; the future without one.
+// gapSince returns the arrival of the oldest held transaction in nanoseconds, or MaxInt64 if there is none.
 func (s *sender) gapSince() int64 {
 	since := int64(math.MaxInt64)
 	for _, e := range s.left(partHeld) {
@@ -86,7 +85,7 @@ func (s *sender) gapSince() int64 {
 	return since
 }
 
-// top is the first sender of a heap, nil without one.
+// top returns the first sender of a heap, or nil.
 func (o *evictionOrder) top(which int) *sender {
 	if len(o[which].slots) == 0 {
 		return nil
@@ -94,7 +93,7 @@ func (o *evictionOrder) top(which int) *sender {
 	return o[which].slots[0].sender
 }
 
-// lowestTip is the sender of the run with the lowest tip at a base fee, nil without one.
+// lowestTip returns the sender of the run with the lowest tip at a base fee, or nil.
 func (o *evictionOrder) lowestTip(baseFee types.Amount) *sender {
 	s, other := o.top(byPriority), o.top(byMaxFee)
 	if s == other {
@@ -107,12 +106,12 @@ func (o *evictionOrder) lowestTip(baseFee types.Amount) *sender {
 	return s
 }
 
-// maxLooks bounds how many of the longest runs are looked at for one whose end is under the base fee. Behind so many
-// that pay, the run with the lowest tip makes way.
+// maxLooks bounds the longest runs that longestUnder examines. If all of them pay the base fee, the run with the lowest
+// tip is evicted from instead.
 const maxLooks = 64
 
-// longestUnder is the sender of the longest run whose last transaction is under a base fee, nil if it is none of the
-// longest runs.
+// longestUnder returns the sender of the longest run whose last transaction is under a base fee. It returns nil if none
+// of the maxLooks longest runs is.
 func (o *evictionOrder) longestUnder(baseFee types.Amount) *sender {
 	h := &o[byLength]
 	next := frontier{heap: h}
@@ -131,19 +130,19 @@ func (o *evictionOrder) longestUnder(baseFee types.Amount) *sender {
 	return nil
 }
 
-// plan goes one transaction further in a part of a sender.
+// plan plans the eviction of the last transaction in a part of a sender.
 func (o *evictionOrder) plan(s *sender, part int) {
 	s.planned[part]++
 	o.update(s)
 }
 
-// protect leaves a sender out of planning; it may be one that the pool does not know yet.
+// protect excludes a sender from planning. The pool need not know the sender yet.
 func (o *evictionOrder) protect(s *sender) {
 	s.planned = [parts]int{everything, everything}
 	o.update(s)
 }
 
-// release ends planning.
+// release cancels all planned evictions.
 func (o *evictionOrder) release(senders []*sender) {
 	for _, s := range senders {
 		s.planned = [parts]int{}
@@ -151,7 +150,7 @@ func (o *evictionOrder) release(senders []*sender) {
 	}
 }
 
-// update follows a change of a sender: one is in the heaps of those parts in which it has something to lose.
+// update updates the heaps after a change of a sender, which is in the heaps of its nonempty parts.
 func (o *evictionOrder) update(s *sender) {
 	for which := range o {
 		h := &o[which]
@@ -183,7 +182,7 @@ func (h *evictionHeap) slotOf(s *sender) evictionSlot {
 	case byLength:
 		slot.key = -int64(len(s.left(partRun)))
 	case byPriority:
-		slot.key = int64(e.floor.maxPriority) // it fits, see [feeCaps.tip]
+		slot.key = int64(e.floor.maxPriority) // it fits: see [feeCaps.tip]
 	case byMaxFee:
 		slot.key = int64(e.floor.maxFee)
 	}
@@ -219,7 +218,7 @@ func (h *evictionHeap) Pop() any {
 	return slot
 }
 
-// frontier is the places in a heap that come next in its order: a heap of those whose parents were looked at.
+// frontier is a heap of indexes into an evictionHeap whose parents were examined: the candidates for the next in order.
 type frontier struct {
 	heap   *evictionHeap
 	places []int

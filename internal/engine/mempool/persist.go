@@ -17,28 +17,28 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Journaled transactions are taken up this many, or this many bytes, at a time: enough for several cores' batches.
+// Replay takes this many transactions or bytes at a time: enough for the batches of several cores.
 const (
 	replayBatch = 8 * batchSize
 	replayBytes = 16 << 20
 )
 
-// rewriteSlack is by how many bytes the journal may be longer than twice what is alive in it before it is rewritten.
+// rewriteSlack is the number of bytes by which the journal may exceed twice its live content before it is rewritten.
 const rewriteSlack = 16 << 20
 
-// journaling is the file that acknowledged transactions are written to.
+// journaling is the state of the file to which accepted transactions are written.
 type journaling struct {
-	file  *journal.Journal // nil without one
-	fails atomic.Bool      // whether the last append failed
-	// writing is held for reading from the write of a transaction to the file until it is in the pool. It is held for
-	// writing while a rewrite of the file takes its mark: what lies before the mark is then in the pool, or was.
+	file  *journal.Journal // nil without a journal
+	fails atomic.Bool      // the last append failed
+	// writing is read-locked from the write of a transaction to the file until the transaction is in the pool. A
+	// rewrite locks it to take its mark: every transaction before the mark is then in the pool, or has left it.
 	writing   sync.RWMutex
-	rewriting sync.Mutex    // held while the file is rewritten
-	probing   sync.Mutex    // held while it is tried whether there is room
-	wanted    chan struct{} // asks for a rewrite
+	rewriting sync.Mutex    // held during a rewrite
+	probing   sync.Mutex    // held while Failing writes its probe file
+	wanted    chan struct{} // requests a rewrite
 }
 
-// openJournal takes up what the journal holds and starts it anew with what of that is still valid.
+// openJournal replays the journal, and starts a new one with the transactions that are still valid.
 func (p *Pool) openJournal() error {
 	opts := journal.Options{FS: p.opts.FS, Path: p.opts.Journal, Sync: p.opts.SyncJournal, Lazy: p.opts.decided}
 	passed, report, err := p.readJournal(opts)
@@ -55,7 +55,7 @@ func (p *Pool) openJournal() error {
 	return err
 }
 
-// tellOfDamage says what damage to the journal cost, and what to do about it.
+// tellOfDamage logs damage to the journal, its cost, and a remedy.
 func (p *Pool) tellOfDamage(report journal.Report) {
 	switch {
 	case report.Lost > 0:
@@ -66,8 +66,8 @@ func (p *Pool) tellOfDamage(report journal.Report) {
 	}
 }
 
-// readJournal takes up a journal's transactions, and returns how many of them are not pending now. In a cluster's
-// member they are those of a position in the log, if the journal has one and the chain still shows what was there.
+// readJournal replays a journal, and returns the number of its transactions that are not pending now. On a member of a
+// cluster it restores the journal's last position in the log, if there is one and the chain still has the state there.
 func (p *Pool) readJournal(opts journal.Options) (passed int, report journal.Report, err error) {
 	if p.opts.decided {
 		h, err := p.readHistory(opts)
@@ -93,15 +93,15 @@ func (p *Pool) readJournal(opts journal.Options) (passed int, report journal.Rep
 	return r.refused, report, err
 }
 
-// replay takes up the payloads of a journal.
+// replay adds the payloads of a journal to the pool.
 type replay struct {
 	pool    *Pool
 	waiting []*candidate
-	bytes   int // of waiting
+	bytes   int // size of waiting
 	refused int // payloads that are not pending now
 }
 
-// read takes up a payload, at the latest when flush is called.
+// read adds a payload, at the latest when flush is called.
 func (r *replay) read(payload []byte) {
 	record, ok := decodeRecord(payload)
 	if !ok {
@@ -110,15 +110,15 @@ func (r *replay) read(payload []byte) {
 	}
 	switch {
 	case record.dropped != nil:
-		r.flush() // it may be waiting
+		r.flush() // it may be in waiting
 		r.pool.remove(*record.dropped)
 		return
 	case record.at != nil:
 		return
 	}
 	added, encoded, now := record.added, record.encoded, r.pool.opts.Moment()
-	// In the future it would never expire. By the time of a log there is no such time: a member that catches up has
-	// the pool first, and the time when it has the blocks.
+	// A transaction from the future would not expire. A cluster's times are not adjusted: a member that catches up
+	// restores the pool first, and learns the log's time with the blocks.
 	if added.After(now) && !r.pool.opts.decided {
 		added = now
 	}
@@ -133,7 +133,7 @@ func (r *replay) read(payload []byte) {
 	}
 }
 
-// flush puts what waits into the pool.
+// flush adds the waiting candidates to the pool.
 func (r *replay) flush() {
 	if len(r.waiting) == 0 {
 		return
@@ -155,7 +155,7 @@ func (r *replay) flush() {
 
 var errExpired = errors.New("transaction has waited too long")
 
-// unmix brings arrivals into the order of their times. They get no new sequence, which a builder may be reading.
+// unmix sorts the arrivals by time. It does not change their sequence numbers, which a builder may be reading.
 func (p *Pool) unmix() []*entry {
 	entries := make([]*entry, 0, len(p.index.byID))
 	for e := p.index.arrivals.Front(); e != nil; e = e.Next() {
@@ -169,7 +169,7 @@ func (p *Pool) unmix() []*entry {
 	return entries
 }
 
-// sortArrivals brings restored transactions back into the order of their arrival; the journal has them by sender.
+// sortArrivals sorts replayed transactions by time of arrival. The journal has them by sender.
 func (p *Pool) sortArrivals() {
 	entries := p.unmix()
 	for i, e := range entries {
@@ -181,7 +181,7 @@ func (p *Pool) sortArrivals() {
 	}
 }
 
-// appendToJournal appends records, all or none.
+// appendToJournal appends all records or none.
 func (p *Pool) appendToJournal(records ...[]byte) error {
 	err := p.journal.file.Append(records...)
 	p.requestRewrite()
@@ -189,7 +189,7 @@ func (p *Pool) appendToJournal(records ...[]byte) error {
 	return err
 }
 
-// needsRewrite reports whether the journal is too long for what is alive, or has failed.
+// needsRewrite reports whether the journal has failed or is too long for its live content.
 func (p *Pool) needsRewrite() bool {
 	p.mu.Lock()
 	alive := int64(p.filling.usage.bytes) + int64(p.filling.usage.count*journal.RecordBytes(recordPrefix))
@@ -207,12 +207,12 @@ func (p *Pool) requestRewrite() {
 	}
 }
 
-// probeBytes is what a journal that failed must have room for before it is written again.
+// probeBytes is the free space, in bytes, that a failed journal needs before it is used again.
 const probeBytes = 64 << 10
 
-// Failing is why transactions are refused since the last one could not be written to the journal, nil where they are
-// taken. While that is so it tries whether there is room again: who is told so sends no transaction that would show it.
-// It writes to the disk then, so it is asked now and then only.
+// Failing returns the reason why transactions are currently refused because of the journal, or nil. During a failure it
+// tests whether there is room again, as clients that know of it send no transactions that would show it. The test
+// writes to the disk, so it should not be called often.
 func (p *Pool) Failing() error {
 	if p.journal.file == nil || !p.journal.fails.Load() {
 		return nil
@@ -243,7 +243,7 @@ func probe(files journal.FS, name string) error {
 	return errors.Join(err, file.Close(), files.Remove(name))
 }
 
-// tellOfJournal logs when appending to the journal begins to fail, and when it does not any more.
+// tellOfJournal logs when appending to the journal starts to fail and when it works again.
 func (p *Pool) tellOfJournal(err error) {
 	switch failing := err != nil; {
 	case errors.Is(err, journal.ErrClosed) || p.journal.fails.Swap(failing) == failing:
@@ -254,7 +254,7 @@ func (p *Pool) tellOfJournal(err error) {
 	}
 }
 
-// rewriteLoop rewrites the journal when asked to, after a failure not again for a minute.
+// rewriteLoop rewrites the journal on request. After a failure it waits for a minute.
 func (p *Pool) rewriteLoop() {
 	var retry time.Time
 	for {
@@ -283,7 +283,8 @@ func (p *Pool) rewriteJournal() error {
 	return p.journal.file.Rewrite(mark, payloads)
 }
 
-// alive is what the journal must have of what lies before a mark. The caller holds decided.moving.
+// alive returns the current end of the journal as a mark, and the payloads to keep of what lies before it. The caller
+// must hold decided.moving.
 func (p *Pool) alive() (mark int64, payloads iter.Seq[[]byte]) {
 	p.journal.writing.Lock()
 	mark = p.journal.file.Size()
@@ -291,8 +292,9 @@ func (p *Pool) alive() (mark int64, payloads iter.Seq[[]byte]) {
 	return mark, p.payloads()
 }
 
-// payloads is the journal's payloads of what is in the pool now. Each sender's are ordered by nonce, so that reading
-// them back fills its run without holding any. If a log decides, they are as they came, with their position in it.
+// payloads returns the journal payloads of all pending transactions. Each sender's are ordered by nonce, so that
+// replaying them extends its run without holding any. In a cluster's member they are ordered by arrival, and the
+// position in the log follows.
 func (p *Pool) payloads() iter.Seq[[]byte] {
 	type pending struct {
 		tx    *types.VerifiedTx

@@ -12,14 +12,14 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// candidate is a transaction on its way into the pool. Its first error stops it.
+// candidate is a transaction that is being added to the pool. Its first error stops it.
 type candidate struct {
 	tx         *types.Tx // nil if it is malformed
 	cost       types.Amount
-	parameters types.Parameters // in force when exec.CheckStatic was passed
+	parameters types.Parameters // parameters under which it passed exec.CheckStatic
 	added      time.Time
-	restored   bool              // by the journal: that the pool is nearly full was asked before
-	verified   *types.VerifiedTx // tx, once it is
+	restored   bool              // from the journal: the rules of a nearly full pool were applied before
+	verified   *types.VerifiedTx // nil before the verification
 	err        error
 }
 
@@ -27,19 +27,19 @@ func (c *candidate) signed() *types.SignedTransaction { return c.tx.Signed() }
 
 func (c *candidate) size() int { return len(c.tx.Encoded()) }
 
-// place is where a candidate goes.
+// place is the position of a candidate in its sender's lists.
 type place struct {
-	executable bool   // in the sender's run, else among its held
-	replaced   *entry // what has its nonce now
+	executable bool   // in the sender's run; else among the held
+	replaced   *entry // the current entry with its nonce, or nil
 }
 
-// reserve is what earlier transactions take of a sender's balance: of the same batch, or of the run too.
+// reserve is the part of a sender's balance that earlier transactions take: those of a batch, or of the run too.
 type reserve struct {
 	count uint64
 	cost  types.Amount
 }
 
-// decode reads a candidate, which keeps encoded, and checks what needs no account.
+// decode decodes a candidate, which keeps encoded, and makes all checks that need no account.
 func (c *candidate) decode(env exec.Env, encoded []byte, now time.Time) {
 	c.added = now
 	if c.tx, c.err = types.DecodeTx(encoded); c.err != nil {
@@ -49,8 +49,8 @@ func (c *candidate) decode(env exec.Env, encoded []byte, now time.Time) {
 	c.err = c.checkStatic(env)
 }
 
-// checkStatic is exec.CheckStatic with the lowest base fee that the parameters allow: what cannot pay the present one
-// may wait for it to fall.
+// checkStatic is exec.CheckStatic at the lowest base fee that the parameters allow, as a transaction that cannot pay
+// the current base fee may wait for a lower one.
 func (c *candidate) checkStatic(env exec.Env) error {
 	c.parameters = env.Parameters
 	return checkStatic(env, c.signed())
@@ -61,7 +61,7 @@ func checkStatic(env exec.Env, tx *types.SignedTransaction) error {
 	return exec.CheckStatic(env, tx)
 }
 
-// locate finds a candidate's place by the rules that ask the sender's account and transactions; room is not asked.
+// locate finds a candidate's place by the rules for the sender's account and transactions. It does not check for room.
 func (p *Pool) locate(s *sender, c *candidate, ahead reserve) (at place, err error) {
 	if _, known := p.index.byID[c.tx.ID()]; known {
 		return at, ErrKnown
@@ -87,7 +87,7 @@ func (p *Pool) locate(s *sender, c *candidate, ahead reserve) (at place, err err
 	case nonce <= next+ahead.count:
 		at.executable = true
 		before = reserve{uint64(len(s.run)), s.spent}
-		if nonce == next+ahead.count { // else it replaces one of its own batch, which only insert can judge
+		if nonce == next+ahead.count { // else it replaces one of its own batch; only insert can judge that
 			before.count, before.cost = before.count+ahead.count, before.cost+ahead.cost
 		}
 		if found {
@@ -108,7 +108,7 @@ func (p *Pool) locate(s *sender, c *candidate, ahead reserve) (at place, err err
 	return at, err
 }
 
-// explained is why a transaction is not payable, with the amounts.
+// explained adds the amounts to an exec.ErrCannotPay.
 func explained(err error, balance types.Amount, before reserve, tx *types.SignedTransaction) error {
 	if !errors.Is(err, exec.ErrCannotPay) {
 		return err
@@ -120,7 +120,7 @@ func explained(err error, balance types.Amount, before reserve, tx *types.Signed
 	return &PayError{Balance: balance, Reserved: before.cost, Pending: before.count, Needed: needed}
 }
 
-// checkUsed refuses a nonce that the sender has used.
+// checkUsed refuses a used nonce.
 func checkUsed(s *sender, nonce uint64) error {
 	if nonce < s.state.Nonce {
 		return fmt.Errorf("%w: %d, next is %d", exec.ErrNonceTooLow, nonce, s.state.Nonce)
@@ -142,11 +142,11 @@ func raised(fee, old types.Amount) bool {
 	return overflow == 0 && uint64(fee) >= least
 }
 
-// replace puts an entry at its nonce in the run instead of another one. What [Pool.locate] found payable is the whole
-// run, so nothing that follows has to be judged anew, and floors change only up to one that stays as it was.
+// replace replaces an entry in the run. [Pool.locate] has found the whole run payable, so the later entries need no
+// check. Their floors change only up to the first one that stays the same.
 func (p *Pool) replace(s *sender, e, old *entry) {
 	i := int(e.nonce - s.state.Nonce)
-	s.run = slices.Clone(s.run) // snapshots share the old one
+	s.run = slices.Clone(s.run) // snapshots share the old slice
 	s.run[i] = e
 	s.spent = s.spent - old.cost + e.cost
 	e.floor = s.runFloor(i, e.fees())
@@ -161,9 +161,9 @@ func (p *Pool) replace(s *sender, e, old *entry) {
 	p.publish(s)
 }
 
-// insert puts a verified candidate into the pool, evicting what has to go for it.
+// insert adds a verified candidate to the pool, and evicts others if it must.
 func (p *Pool) insert(s *sender, c *candidate) error {
-	p.judge(s) // of a new one nothing, but it is of the rules in force from now on
+	p.judge(s) // a new sender has no transactions, but this marks it as judged
 	at, err := p.locate(s, c, reserve{})
 	if err != nil {
 		return err

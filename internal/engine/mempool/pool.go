@@ -11,38 +11,39 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Options are the pool's settings. A zero value takes its default.
+// Options configure a pool. Zero fields take their defaults.
 type Options struct {
 	MaxTransactions int           // 200,000
-	MaxBytes        int           // of encoded transactions: 256 MiB
+	MaxBytes        int           // total size of encoded transactions: 256 MiB
 	Expiry          time.Duration // 3 h
-	HeldPerSender   int           // held transactions of one sender: 64
-	NonceWindow     uint64        // nonces from the account's on that are taken: 1,024
+	HeldPerSender   int           // held transactions per sender: 64
+	NonceWindow     uint64        // accepted nonces, counted from the account's: 1,024
 
-	// Journal is the path of the file that acknowledged transactions are written to; empty for none.
+	// Journal is the path of the file to which accepted transactions are written; empty for no journal.
 	Journal string
-	// SyncJournal makes Add wait until its transaction is durable, not only written.
+	// SyncJournal makes Add wait until its transaction is durable. Otherwise it is only written.
 	SyncJournal bool
 
-	// Admit, unless nil, is asked of each transaction that Add is given and that the other rules allow: its error,
-	// which wraps [ErrSetAside] or is the node's fault, refuses it. It may read a state, and is called concurrently.
+	// Admit, unless nil, is called with each added transaction that the other rules allow. A non-nil error refuses the
+	// transaction: it wraps [ErrSetAside] or is a fault of the node. Admit may read state. It must be safe for
+	// concurrent use.
 	Admit func(*types.Transaction) error
 
-	// OnAccepted, unless nil, is told of each transaction that Add takes, once it is in the pool. It must not wait.
+	// OnAccepted, unless nil, is called after a transaction was added. It must not block.
 	OnAccepted func(types.TxID)
 
 	Now func() time.Time // time.Now
-	// Moment is what transactions arrive and expire by. It is Now unless it is set: members of a cluster go by the time
-	// of their log, so that all judge alike.
+	// Moment is the clock for arrival and expiry. It defaults to Now. Members of a cluster use the time of their log,
+	// so that all judge alike.
 	Moment func() time.Time
-	// Cluster is the name of that log, by which the journal says where it has brought the pool. HeadAt is what the pool
-	// must know of the head there; with an error the pool begins at the head of now, and judges anew.
+	// Cluster is the name of that log, under which the journal records the pool's position. HeadAt returns the head at
+	// such a position. If it fails, the pool starts at the current head, and judges all transactions again.
 	Cluster [16]byte
 	HeadAt  func(types.Height) (Head, error)
 	FS      journal.FS   // journal.OS{}
 	Log     *slog.Logger // discards
 
-	decided bool // whether Moment was set
+	decided bool // Moment was set
 }
 
 func (o Options) withDefaults() Options {
@@ -74,13 +75,13 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// Pool is the set of pending transactions. Its methods may be called concurrently.
+// Pool is the set of pending transactions. Its methods are safe for concurrent use.
 //
-// Its memory is bounded: about 1 KiB for each of MaxTransactions, and the MaxBytes of their encodings, each of which it
-// holds once. The lane that waits for signatures has queueBytes, and maxSuspects sources and maxFates fates are
-// remembered.
-// Under the lock an operation costs O(log senders) for each transaction that it adds or evicts. A change of account
-// costs at most one sender's NonceWindow + HeldPerSender. A replacement copies the pointers of a run and follows its
+// Its memory is bounded: about 1 KiB for each of MaxTransactions, and MaxBytes for their encodings, each of which is
+// held once; queueBytes for the verification queue; and maxSuspects sources and maxFates fates.
+//
+// Under the lock, an operation costs O(log senders) per transaction that it adds or evicts. A change of an account
+// costs at most NonceWindow + HeldPerSender of one sender. A replacement copies the pointers of a run and updates its
 // floors.
 type Pool struct {
 	opts     Options
@@ -97,17 +98,17 @@ type Pool struct {
 	filling filling
 	judging judging
 	fates   fates
-	gone    []types.TxID // that left without being in a block, of which the journal is to be told; of a member's pool
+	gone    []types.TxID // a member's transactions that left without being in a block, not journaled yet
 }
 
-// loops are the pool's goroutines.
+// loops holds the pool's goroutines.
 type loops struct {
-	done    chan struct{} // closed when they are to end
+	done    chan struct{} // closed to end them
 	ended   sync.WaitGroup
 	closing sync.Once
 }
 
-// New opens a pool at head and takes up the transactions of its journal that are still valid.
+// New opens a pool at head, and replays the transactions of its journal that are still valid.
 func New(opts Options, head Head) (*Pool, error) {
 	return newPool(opts, head, types.VerifySignatures)
 }
@@ -136,7 +137,7 @@ func newPool(opts Options, head Head, verify verifyFunc) (*Pool, error) {
 	return p, nil
 }
 
-// Close ends the pool's goroutines and closes its journal. Adding then gives [ErrClosed].
+// Close ends the pool's goroutines and closes its journal. Add then returns [ErrClosed].
 func (p *Pool) Close() error {
 	var err error
 	p.loops.closing.Do(func() {
@@ -152,8 +153,8 @@ func (p *Pool) Close() error {
 	return err
 }
 
-// Changed signals that something may have become executable. It is for one receiver, which asks [Pool.Best] then;
-// signals that come before the last one is received are one.
+// Changed returns a channel that signals that transactions may have become executable. It is for a single receiver,
+// which then calls [Pool.Best]. Signals that were not received yet are merged.
 func (p *Pool) Changed() <-chan struct{} { return p.changed }
 
 func (p *Pool) signal() {
@@ -174,8 +175,8 @@ func (p *Pool) Get(id types.TxID) (*types.VerifiedTx, bool) {
 	return e.tx, true
 }
 
-// NextNonce is the nonce after an account's executable transactions: what its next transaction should carry. An error
-// is one of reading the account.
+// NextNonce returns the nonce after an account's executable transactions, which its next transaction should have. An
+// error is from reading the account.
 func (p *Pool) NextNonce(a types.Account) (uint64, error) {
 	p.mu.Lock()
 	s, ok := p.index.senders[a]
@@ -194,10 +195,10 @@ func (p *Pool) NextNonce(a types.Account) (uint64, error) {
 type Pending struct {
 	Tx         *types.VerifiedTx
 	Added      time.Time
-	Executable bool // false: held for an earlier nonce, or for more balance
+	Executable bool // false: held for an earlier nonce or for more balance
 }
 
-// Pending lists the newest pending transactions, newest first, at most limit.
+// Pending returns at most limit pending transactions, newest first.
 func (p *Pool) Pending(limit int) []Pending {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -208,7 +209,7 @@ func (p *Pool) Pending(limit int) []Pending {
 	return list
 }
 
-// BySender lists the pending transactions of an account, ascending by nonce.
+// BySender returns the pending transactions of an account in ascending order of their nonces.
 func (p *Pool) BySender(a types.Account) []Pending {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -225,28 +226,28 @@ func (p *Pool) BySender(a types.Account) []Pending {
 	return list
 }
 
-// Stats describe the pool as a whole.
+// Stats describes the pool as a whole.
 type Stats struct {
 	Count        int
-	Held         int           // of Count, not executable
+	Held         int           // part of Count that is not executable
 	Gas          types.Gas     // sum of gas limits
-	Bytes        int           // of encoded transactions
-	BackPressure bool          // from 90 % of the limits on, until under 75 %
-	Oldest       time.Duration // age of the oldest transaction, 0 without one
-	Journal      error         // why the journal takes nothing at present
+	Bytes        int           // total size of encoded transactions
+	BackPressure bool          // from 90 % of the limits until below 75 %
+	Oldest       time.Duration // age of the oldest transaction, or 0
+	Journal      error         // why the journal currently refuses appends, or nil
 	JournalBytes int64
 
-	// Since the start, without the transactions that the journal brought.
+	// Since the start, without replayed transactions.
 	Accepted uint64            // by Add
-	Refused  map[string]uint64 // by Add, by a word for the reason; every word is there
-	Classes  []ClassStats      // what was refused, or made way, for want of room; every class is there
+	Refused  map[string]uint64 // by Add, for every reason
+	Classes  []ClassStats      // refusals and evictions for lack of room, for every class
 
 	// Since the start.
-	SignaturesGood, SignaturesBad uint64 // verified, a transaction of the journal too
-	SignatureBatches              uint64 // in which they were verified
+	SignaturesGood, SignaturesBad uint64 // verifications, including replayed transactions
+	SignatureBatches              uint64 // batches in which they were verified
 }
 
-// Stats returns the pool's present numbers.
+// Stats returns the pool's current numbers.
 func (p *Pool) Stats() Stats {
 	now := p.opts.Moment()
 	p.mu.Lock()
@@ -272,7 +273,7 @@ func (p *Pool) Stats() Stats {
 	return s
 }
 
-// closedAs turns the journal's word for a closed journal into the pool's.
+// closedAs converts the journal's ErrClosed to the pool's.
 func closedAs(err error) error {
 	if errors.Is(err, journal.ErrClosed) {
 		return ErrClosed

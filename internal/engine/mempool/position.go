@@ -11,35 +11,35 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// decided is what the pool of a cluster's member knows of the log. What an entry does to the pool is a function of what
-// that holds. So a member that starts again must begin with exactly what it held at some position of the log, whatever
-// of the chain is on disk by then.
+// decided is a member's position in its cluster's log. The effect of an entry on the pool depends on the pool's
+// content. A member that restarts must therefore begin with exactly the content that its pool had at some position of
+// the log, whatever part of the chain is on disk by then.
 type decided struct {
-	moving sync.Mutex // held while the log moves the pool; guards the fields below. To write reached takes Pool.mu too
-	// through is the last entry whose transactions were taken.
+	moving sync.Mutex // held while the log changes the pool; guards the fields below. reached also needs Pool.mu to write
+	// through is the index of the last entry whose transactions were taken.
 	through uint64
 	// reached is the height at which the journal's transactions were pending. The chain may have lost the last blocks
-	// until there; as long as it has, no limit is asked, as that was done at that height.
+	// up to it. Until the chain reaches it again, no limits are enforced, as that was done at that height.
 	reached types.Height
 }
 
-// ahead reports whether what is pending is of a later block than the head.
+// ahead reports whether the pending transactions belong to a later block than the head.
 func (p *Pool) ahead() bool { return p.opts.decided && p.head.Height < p.decided.reached }
 
-// Height is that of the newest block that the pool was told of.
+// Height returns the height of the newest block that the pool was given.
 func (p *Pool) Height() types.Height {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.head.Height
 }
 
-// position is where the log has brought the pool.
+// position returns the pool's position in the log.
 func (p *Pool) position() Position {
 	return Position{p.decided.through, max(p.Height(), p.decided.reached)}
 }
 
-// notePosition tells the journal where the log has brought the pool, and what is not pending though the journal has it.
-// That was refused, had to make way, or has expired. The caller holds decided.moving.
+// notePosition journals the pool's position, and the transactions in the journal that are not pending any more: they
+// were refused, were evicted or have expired. The caller must hold decided.moving.
 func (p *Pool) notePosition(refused ...types.TxID) error {
 	p.mu.Lock()
 	gone := append(p.gone, refused...)
@@ -58,7 +58,7 @@ func (p *Pool) notePosition(refused ...types.TxID) error {
 	return p.appendToJournal(append(records, logged{p.opts.Cluster, p.position()}.encode())...)
 }
 
-// pushOut is forget of what no block has, which the journal would bring back.
+// pushOut is forget for a transaction that is in no block, so the journal must record that it left.
 func (p *Pool) pushOut(e *entry, fate Fate) {
 	if !e.gone && p.opts.decided && p.journal.file != nil {
 		p.gone = append(p.gone, e.tx.ID())
@@ -66,13 +66,13 @@ func (p *Pool) pushOut(e *entry, fate Fate) {
 	p.forget(e, fate)
 }
 
-// Taken is a transaction that another pool holds.
+// Taken is a transaction of another pool.
 type Taken struct {
 	Tx    *types.Tx
 	Added time.Time
 }
 
-// All are the pending transactions in the order of their arrival, and the position at which they are pending.
+// All returns the pending transactions in order of arrival, and the pool's position.
 func (p *Pool) All() (Position, []Taken) {
 	p.decided.moving.Lock()
 	defer p.decided.moving.Unlock()
@@ -87,8 +87,8 @@ func (p *Pool) All() (Position, []Taken) {
 	return at, all
 }
 
-// Restore has the pool hold what that of another member of a cluster holds at a head, which has taken what the log
-// decided until an entry, and nothing else. It returns when the journal, on disk, says the same.
+// Restore replaces the pool's content by another member's at a head, after the log entry with the given index. When it
+// returns nil, the journal has the same content and is synced.
 func (p *Pool) Restore(index uint64, head Head, taken []Taken) error {
 	p.journal.rewriting.Lock()
 	defer p.journal.rewriting.Unlock()
@@ -111,7 +111,7 @@ func (p *Pool) Restore(index uint64, head Head, taken []Taken) error {
 	return p.journal.file.Rewrite(mark, payloads)
 }
 
-// clear drops all transactions, and makes head the pool's, with what was decided until an entry.
+// clear removes all transactions, and sets the head and the position.
 func (p *Pool) clear(index uint64, head Head) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -128,8 +128,8 @@ func (p *Pool) clear(index uint64, head Head) {
 	p.moveTo(head, nil)
 }
 
-// put puts verified candidates into the pool that were pending in one at its head: which of them are executable follows
-// from the accounts, and nothing else is asked.
+// put adds verified candidates that were pending in a pool at the same head. It derives from the accounts which of them
+// are executable, and checks nothing else.
 func (p *Pool) put(b *batch) {
 	touched := make(map[*sender]bool)
 	p.visit(b, func(s *sender, c *candidate) (err error) {
@@ -137,7 +137,7 @@ func (p *Pool) put(b *batch) {
 		nonce := c.signed().Nonce
 		i, found := s.findHeld(nonce)
 		if found || nonce >= s.state.Nonce && nonce < s.next() {
-			return ErrKnown // or another one in its place
+			return ErrKnown // or another one with its nonce
 		}
 		if c.cost, err = c.signed().Cost(); err != nil {
 			return err
@@ -164,15 +164,16 @@ func (p *Pool) put(b *batch) {
 	p.filling.updatePressure(&p.opts)
 }
 
-// history is what a journal says until the position to which a log brought its pool.
+// history is the content of a journal up to the last position of its pool's log.
 type history struct {
-	records int // until there
+	records int // number of records up to there
 	at      Position
-	dropped map[types.TxID]int // which record was the last one to drop a transaction
+	dropped map[types.TxID]int // by transaction, number of the last record that dropped it
 }
 
-// readHistory reads a journal for the last position of the pool's log; nil if it has none. Behind a damaged record it
-// believes none, as that record may be of a transaction: the log has what follows, and brings it again.
+// readHistory reads a journal up to its last position in the pool's log. It returns nil if there is none. It ignores
+// positions after a damaged record, which may have held a transaction: the log has the later entries, and brings them
+// again.
 func (p *Pool) readHistory(opts journal.Options) (h *history, err error) {
 	records, dropped := 0, make(map[types.TxID]int)
 	_, err = journal.ReadSound(opts.FS, opts.Path, func(payload []byte) error {
@@ -193,7 +194,8 @@ func (p *Pool) readHistory(opts journal.Options) (h *history, err error) {
 	return h, err
 }
 
-// goTo makes the head the one at which the journal's transactions were pending, or the chain's if that is earlier.
+// goTo sets the head to the one at which the journal's transactions were pending, or leaves the chain's if that is
+// earlier.
 func (p *Pool) goTo(at Position) error {
 	p.decided.through, p.decided.reached = at.Index, at.Height
 	if at.Height >= p.head.Height || p.opts.HeadAt == nil {
@@ -206,8 +208,8 @@ func (p *Pool) goTo(at Position) error {
 	return err
 }
 
-// resume puts what a journal says was pending at a position into the pool, and returns how many of its transactions
-// were not.
+// resume adds the transactions that were pending at a journal's last position to the pool. It returns the number of the
+// others.
 func (p *Pool) resume(opts journal.Options, h *history) (passed int, report journal.Report, err error) {
 	records := 0
 	b := new(batch)
@@ -230,7 +232,7 @@ func (p *Pool) resume(opts journal.Options, h *history) (passed int, report jour
 			passed++
 			return nil
 		}
-		c.err = nil // the parameters of a later block may allow it
+		c.err = nil // a later block's parameters may allow it
 		if b.candidates = append(b.candidates, c); len(b.candidates) == replayBatch {
 			flush()
 		}

@@ -7,34 +7,38 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// A journal's payload begins with its kind. recordTaken: the time of arrival, in nanoseconds since 1970 as a
-// little-endian i64, and the encoded transaction. recordDropped: the ID of a transaction that is not pending any more,
-// though no block has it; it may be taken again later. recordPosition: a [Position] in the log of a cluster, whose name
-// comes first, as two little-endian u64: what the records before it leave is what was pending there.
+// A journal payload begins with its kind:
+//
+//   - recordTaken: an accepted transaction, as its time of arrival, in nanoseconds since 1970 as a little-endian i64,
+//     and its encoding.
+//   - recordDropped: the ID of a transaction that is not pending any more although it is in no block. It may be
+//     accepted again later.
+//   - recordPosition: the name of a cluster's log, and a [Position] in it as two little-endian u64. The records before
+//     it yield the transactions that were pending there.
 const (
 	recordTaken byte = iota
 	recordDropped
 	recordPosition
 )
 
-// recordPrefix is the length of recordTaken before the transaction.
+// recordPrefix is the length of a recordTaken before the transaction.
 const recordPrefix = 1 + 8
 
 // record is a decoded payload.
 type record struct {
-	dropped *types.TxID // of recordDropped
+	dropped *types.TxID // for recordDropped
 	added   time.Time
 	encoded []byte
-	at      *logged // of recordPosition
+	at      *logged // for recordPosition
 }
 
-// Position is where the log of a cluster has brought a pool.
+// Position is a pool's position in a cluster's log.
 type Position struct {
-	Index  uint64       // of the last entry whose transactions it has taken
-	Height types.Height // of the last block that it was told of
+	Index  uint64       // last entry whose transactions it has taken
+	Height types.Height // newest block that it was given
 }
 
-// logged is a position in one of many logs.
+// logged is a position with the name of its log.
 type logged struct {
 	cluster [16]byte
 	Position
@@ -53,7 +57,7 @@ func (l logged) encode() []byte {
 	return binary.LittleEndian.AppendUint64(b, uint64(l.Height))
 }
 
-// decodeRecord returns false for a payload that is no record.
+// decodeRecord reports false for an invalid payload.
 func decodeRecord(payload []byte) (r record, ok bool) {
 	if len(payload) == 0 {
 		return r, false

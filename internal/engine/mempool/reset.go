@@ -9,12 +9,13 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Reset tells the pool of the blocks after its head, mostly one: head is the last one's, blocks are what the execution
-// of each read and wrote. Included transactions leave the pool, with those that their accounts can no longer include;
-// the rest of the changed accounts is judged anew. Only accounts in them are looked at, unless the parameters changed.
-// It reads nothing, and leaves most of a large pool under changed parameters to a goroutine. An error leaves the pool
-// as it was: [ErrNotNext], or an access that is no record. In the pool of a cluster's member it may also be one of the
-// journal, which is a fault as of [Pool.Keep].
+// Reset applies the blocks after the pool's head, usually one. head is the head after the last of them, and blocks
+// holds the accesses of each. Included transactions leave the pool, as do those that their accounts can no longer
+// include; the remaining ones of changed accounts are judged again. Other accounts are not examined, unless the
+// parameters changed; most of a large pool is then left to a goroutine. Reset reads no state.
+//
+// After an error, [ErrNotNext] or an invalid access, the pool is unchanged. In a cluster's member the error may also be
+// from the journal, which is a fault as in [Pool.Keep].
 func (p *Pool) Reset(head Head, blocks ...[]types.Access) error {
 	var changes []accountChange
 	for _, accesses := range blocks {
@@ -31,7 +32,7 @@ func (p *Pool) Reset(head Head, blocks ...[]types.Access) error {
 	return p.notePosition()
 }
 
-// follow makes head, so many blocks later, the pool's.
+// follow moves the head forward by a number of blocks.
 func (p *Pool) follow(head Head, blocks int, changes []accountChange) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -57,9 +58,8 @@ func (p *Pool) follow(head Head, blocks int, changes []accountChange) error {
 	return nil
 }
 
-// Reload makes head the pool's head, whatever was before, and reads every sender's account again. It is for a chain
-// that was rewound, or a node that was not told of some blocks. An error is one of reading; the pool then stays as it
-// was.
+// Reload replaces the head, and reads every sender's account again. It is for a chain that was rewound, or a node that
+// missed blocks. If reading fails, the pool is unchanged.
 func (p *Pool) Reload(head Head) error {
 	read := make(map[types.Account]exec.Sender)
 	for {
@@ -93,8 +93,8 @@ func (p *Pool) Reload(head Head) error {
 	return nil
 }
 
-// moveTo replaces the head and judges anew the senders whose account changed, and begins to judge all others if the
-// parameters did.
+// moveTo replaces the head and judges the senders with changed accounts again. If the parameters changed, it starts to
+// judge all other senders too.
 func (p *Pool) moveTo(head Head, changed []*sender) {
 	parameters := p.head.Env.Parameters
 	p.head.Head = head
@@ -114,7 +114,7 @@ func (p *Pool) moveTo(head Head, changed []*sender) {
 	}
 }
 
-// expire removes the transactions that have waited too long.
+// expire removes the transactions that have reached the expiry time.
 func (p *Pool) expire() {
 	if p.index.mixed {
 		p.index.mixed = false
@@ -135,9 +135,9 @@ func (p *Pool) expire() {
 	}
 }
 
-// Drop takes a transaction out of the pool and out of the journal, if it is there: no block could be made with it. Its
-// sender's later ones are held for another with its nonce. An error is the journal's: a restart may bring the
-// transaction back; it has left the pool all the same.
+// Drop removes a transaction with which no block could be built from the pool and the journal. Its sender's later ones
+// are held until another one has its nonce. The transaction leaves the pool even if the journal fails, but may then
+// come back after a restart.
 func (p *Pool) Drop(id types.TxID) (err error) {
 	if _, pending := p.Get(id); !pending {
 		return nil
@@ -148,7 +148,7 @@ func (p *Pool) Drop(id types.TxID) (err error) {
 		p.remove(id)
 		return p.notePosition(id)
 	}
-	// While it is written it is known still, so that its next arrival is written after it.
+	// The transaction stays known until the record is written, so that a resubmission is journaled after it.
 	p.journal.writing.RLock()
 	defer p.journal.writing.RUnlock()
 	if p.journal.file != nil {
@@ -172,7 +172,7 @@ func (p *Pool) remove(id types.TxID) {
 	p.filling.updatePressure(&p.opts)
 }
 
-// accountChange is what a block's accesses say of an account: its record, its becoming a contract, or both.
+// accountChange is the effect of a block on an account: its new record, its becoming a contract, or both.
 type accountChange struct {
 	account    types.Account
 	record     *state.Account
@@ -186,7 +186,7 @@ func (c accountChange) apply(s *exec.Sender) {
 	s.IsContract = s.IsContract || c.isContract
 }
 
-// appendChanges appends what the accesses of a block change.
+// appendChanges appends the changes of accounts in a block's accesses.
 func appendChanges(changes []accountChange, accesses []types.Access) ([]accountChange, error) {
 	changes = slices.Grow(changes, len(accesses))
 	for _, a := range accesses {

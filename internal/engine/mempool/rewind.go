@@ -2,16 +2,16 @@ package mempool
 
 import "fmt"
 
-// Arrivals tells how many transactions have come so far; see [Pool.Forget].
+// Arrivals returns the number of transactions that have arrived so far; see [Pool.Forget].
 func (p *Pool) Arrivals() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.index.sequence
 }
 
-// Forget removes the transactions that came after so many arrivals, and lets the journal hold what is pending only. Of
-// what was taken before, nothing else comes back at the next start. That holds also if the chain is taken back to
-// before a block that included it. An error is one of writing the journal.
+// Forget removes the transactions that arrived after the given number of arrivals, and rewrites the journal with only
+// the pending transactions. No other transaction comes back at the next start, even if the chain is rewound to before
+// the block that includes it. An error is from writing the journal.
 func (p *Pool) Forget(arrivals uint64) error {
 	p.mu.Lock()
 	var late []*entry

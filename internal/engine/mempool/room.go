@@ -10,18 +10,18 @@ import (
 
 // Shares of the pool's limits.
 const (
-	heldPercent        = 10 // of transactions and bytes may be held
+	heldPercent        = 10 // share of transactions and of bytes that may be held
 	pressureOnPercent  = 90
 	pressureOffPercent = 75
 )
 
-// usage is what of the pool's limits is in use.
+// usage is the used part of the pool's limits.
 type usage struct {
 	count, bytes         int
 	heldCount, heldBytes int
 }
 
-// add counts an entry n times.
+// add adds an entry n times.
 func (u *usage) add(e *entry, n int) { u.addSize(e.size(), e.held, n) }
 
 func (u *usage) addSize(size int, held bool, n int) {
@@ -33,7 +33,7 @@ func (u *usage) addSize(size int, held bool, n int) {
 	}
 }
 
-// over reports whether a percentage of the limits is passed.
+// over reports whether a percentage of the limits is exceeded.
 func (u usage) over(o *Options, percent int) bool {
 	return u.count*100 > o.MaxTransactions*percent || u.bytes*100 > o.MaxBytes*percent
 }
@@ -44,20 +44,20 @@ func (u usage) heldOver(o *Options) bool {
 
 func (u usage) fits(o *Options) bool { return !u.over(o, 100) && !u.heldOver(o) }
 
-// filling is how full the pool is.
+// filling is the fill level of the pool.
 type filling struct {
 	usage    usage
 	gas      types.Gas // sum of gas limits
 	pressure bool      // see [Stats].BackPressure
 }
 
-// add counts an entry n times.
+// add adds an entry n times; n may be −1.
 func (f *filling) add(e *entry, n int) {
 	f.usage.add(e, n)
-	f.gas += types.Gas(n) * e.tx.Signed().GasLimit // of −1 the product wraps as it should
+	f.gas += types.Gas(n) * e.tx.Signed().GasLimit // for −1 the product wraps as intended
 }
 
-// updatePressure follows what is in use, with hysteresis.
+// updatePressure updates pressure with hysteresis.
 func (f *filling) updatePressure(o *Options) {
 	switch u := f.usage; {
 	case u.count*100 >= o.MaxTransactions*pressureOnPercent || u.bytes*100 >= o.MaxBytes*pressureOnPercent:
@@ -67,23 +67,23 @@ func (f *filling) updatePressure(o *Options) {
 	}
 }
 
-// full is the error of a transaction without room. The next block is what makes room.
+// full returns the error of a transaction without room. The next block is likely to make room.
 func (p *Pool) full(class Class) error {
 	return &FullError{Class: class, RetryAfter: min(max(p.head.interval, time.Second), time.Minute)}
 }
 
-// gapTime is how long a gap may be open before what it holds makes way for what has come since. Most gaps are those of
-// transactions that overtake one another, and close at once.
+// gapTime is the time after which the transactions behind a gap can be evicted for newer ones. Most gaps are due to
+// reordered transactions, and close soon.
 const gapTime = 10 * time.Second
 
-// claim is by what a candidate may displace others.
+// claim is a candidate's right to displace others.
 type claim struct {
 	class Class
-	low   bool  // it is under the base fee
-	grows bool  // it replaces none
-	count int   // held ones that its sender would have, or its run
-	tip   int64 // the lowest of its run
-	// old is the time until which a gap must have opened to make way, in nanoseconds; the beginning for none.
+	low   bool  // under the base fee
+	grows bool  // replaces no other
+	count int   // transactions that its sender would have in the same part
+	tip   int64 // lowest tip of its run
+	// old is the latest time at which a gap may have opened to be evicted, in nanoseconds; MinInt64 for none.
 	old int64
 }
 
@@ -104,15 +104,15 @@ func (p *Pool) claimOf(s *sender, c *candidate, at place) claim {
 	return k
 }
 
-// victimsFor finds what has to be evicted for a candidate at its place; see [Pool.nextVictim]. Its own sender's
-// transactions are never evicted for it, and all of the evictions are found or none.
+// victimsFor returns the entries to evict for a candidate at its place; see [Pool.nextVictim]. They never belong to the
+// candidate's sender. If they do not make enough room, it returns none and an error.
 func (p *Pool) victimsFor(s *sender, c *candidate, at place) ([]*entry, error) {
 	want, k := p.filling.usage, p.claimOf(s, c, at)
 	want.addSize(c.size(), !at.executable, 1)
 	if at.replaced != nil {
 		want.add(at.replaced, -1)
 	}
-	// What is under the base fee does not make the pool fuller once it is nearly full.
+	// When the pool is nearly full, a transaction under the base fee must not make it fuller.
 	fits := func() bool {
 		grows := want.count > p.filling.usage.count || want.bytes > p.filling.usage.bytes
 		return want.fits(&p.opts) && !(k.low && k.grows && !c.restored && grows && want.over(&p.opts, pressureOnPercent))
@@ -138,10 +138,12 @@ func (p *Pool) victimsFor(s *sender, c *candidate, at place) ([]*entry, error) {
 	return victims, nil
 }
 
-// nextVictim finds the sender that makes way next for a claim, nil for none, and in which part. What a block can
-// include displaces what none can: first what is held, then what is under the base fee, of whoever has most of it. Then
-// it displaces what has a lower tip. Anything else displaces only what no block can include. That is of a sender who
-// has more of it than the candidate's own would have, or of one whose gap is old while the own one is not.
+// nextVictim finds the sender that a claim displaces next, and in which part. It returns nil if there is none.
+//
+// A candidate that a block can include displaces, in this order: held transactions, and those under the base fee, each
+// of the sender who has most; then those with a lower tip. Any other candidate displaces only transactions that no
+// block can include. They belong to a sender who has more of them than the candidate's would have, or to one whose gap
+// is old while the candidate's is not.
 func (p *Pool) nextVictim(k claim, onlyHeld bool) (owner *sender, part int) {
 	order, baseFee, includable := &p.index.order, p.head.Env.BaseFee, k.class == ClassExecutable
 	if s := order.top(byHeld); s != nil && (includable || len(s.left(partHeld)) > k.count) {
@@ -162,7 +164,7 @@ func (p *Pool) nextVictim(k claim, onlyHeld bool) (owner *sender, part int) {
 	return nil, 0
 }
 
-// evict removes what victimsFor found.
+// evict removes victims from the pool.
 func (p *Pool) evict(victims []*entry) {
 	for _, e := range victims {
 		p.counts.rooms[p.classOf(e.held, e.floor)].displaced.Add(1)
@@ -173,7 +175,8 @@ func (p *Pool) evict(victims []*entry) {
 	}
 }
 
-// trim takes the evicted entries out of their sender's lists, at whose ends they are. A shorter run promotes nothing.
+// trim removes the evicted entries from the ends of their sender's lists. No held transaction becomes executable by
+// that.
 func (p *Pool) trim(s *sender) {
 	for last := len(s.held) - 1; last >= 0 && s.held[last].gone; last-- {
 		s.held[last] = nil
@@ -185,15 +188,15 @@ func (p *Pool) trim(s *sender) {
 		s.spent -= s.run[n].cost
 	}
 	if n < len(s.run) {
-		s.run = slices.Clip(s.run[:n]) // appending must not overwrite what a snapshot may share
+		s.run = slices.Clip(s.run[:n]) // appending must not overwrite a snapshot's elements
 		if n&(n-1) == 0 {
-			s.run = slices.Clone(s.run) // lets go of those behind, now and then
+			s.run = slices.Clone(s.run) // releases the removed entries now and then
 		}
 	}
 	p.publish(s)
 }
 
-// enforceHeldShare evicts held transactions, of whoever holds most, until they are within their share.
+// enforceHeldShare evicts held transactions, always of the sender who has most, until they are within their share.
 func (p *Pool) enforceHeldShare() {
 	for p.filling.usage.heldOver(&p.opts) && !p.ahead() {
 		p.evict([]*entry{p.index.order.top(byHeld).victim(partHeld)})

@@ -11,8 +11,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// entry is a transaction in the pool. tx, sender, nonce, cost and sequence do not change once it can be seen by a
-// [Best]; the rest is the pool's, under its lock.
+// entry is a transaction in the pool. tx, sender, nonce, cost and sequence are immutable once a [Best] may see the
+// entry; the pool's lock guards the rest.
 type entry struct {
 	tx       *types.VerifiedTx
 	sender   *sender
@@ -23,9 +23,9 @@ type entry struct {
 	arrival  *list.Element
 
 	held bool
-	gone bool          // out of the pool, and on its way out of its sender's lists
-	left chan struct{} // closed when it is gone; nil unless somebody waits for that
-	// floor is the least fees of the run up to here, a held entry's own: a builder comes to it at no better ones.
+	gone bool          // removed from the pool, and about to leave its sender's lists
+	left chan struct{} // closed on removal; nil if nobody waits for it
+	// floor is the lowest fees of the run up to here, or a held entry's own: a builder reaches it at no better ones.
 	floor feeCaps
 }
 
@@ -35,7 +35,7 @@ func (e *entry) fees() feeCaps { return capsOf(e.tx.Signed()) }
 
 func (e *entry) pending() Pending { return Pending{Tx: e.tx, Added: e.added, Executable: !e.held} }
 
-// feeCaps are a transaction's fees per gas.
+// feeCaps holds a transaction's fees per gas.
 type feeCaps struct{ maxFee, maxPriority types.Amount }
 
 func capsOf(tx *types.SignedTransaction) feeCaps {
@@ -46,9 +46,9 @@ func (f feeCaps) min(g feeCaps) feeCaps {
 	return feeCaps{min(f.maxFee, g.maxFee), min(f.maxPriority, g.maxPriority)}
 }
 
-// tip is what of each gas unit's price goes to the fee recipient, min(max_priority_fee, max_fee − base_fee) (EIP-1559's
-// effective priority fee). Below 0 it is what the max fee lacks of the base fee. It fits: gas limit × max fee fits 64
-// bits and a gas limit is at least the intrinsic gas, so a max fee has less than 63.
+// tip returns the fee recipient's part of the gas price, min(max_priority_fee, max_fee − base_fee) (EIP-1559's
+// effective priority fee). It is negative if the max fee is below the base fee. It fits: gas limit × max fee fits 64
+// bits, and a gas limit is at least the intrinsic gas, so a max fee has fewer than 63 bits.
 func (f feeCaps) tip(baseFee types.Amount) int64 {
 	if f.maxFee < baseFee {
 		return -int64(baseFee - f.maxFee)
@@ -61,16 +61,16 @@ type sender struct {
 	account types.Account
 	state   exec.Sender // at the head
 
-	// run is what is executable: nonces from the account's on without a gap, together payable. Snapshots share its
-	// elements, so that none is ever overwritten: it is cut at either end, appended to, or made anew.
+	// run holds the executable transactions: consecutive nonces from the account's, payable together. Snapshots share
+	// its elements, so elements are never overwritten: the slice is cut at either end, appended to, or copied.
 	run   []*entry
 	spent types.Amount // Σ cost of run, at most the balance
 	held  []*entry     // the others, ascending by nonce
 
-	rules    uint64 // as of which it was judged: those of the pool, unless it waits for that
-	runIndex int    // in index.executable; −1 while run is empty; says nothing while the sender waits to be judged
-	// In the eviction order: the place in each heap, −1 outside, and how many of the last of each part a plan would
-	// evict.
+	rules    uint64 // parameter change up to which it was judged; older than the pool's while it waits to be judged
+	runIndex int    // index in index.executable; −1 while run is empty; undefined while the sender waits to be judged
+	// For the eviction order: the index in each heap, −1 if not in it, and the number of planned evictions from the end
+	// of each part.
 	orderIndex [heaps]int
 	planned    [parts]int
 }
@@ -83,10 +83,10 @@ func newSender(a types.Account, account exec.Sender) *sender {
 	return s
 }
 
-// next is the nonce after the run.
+// next returns the nonce after the run.
 func (s *sender) next() uint64 { return s.state.Nonce + uint64(len(s.run)) }
 
-// findHeld is the index in held of a nonce, or where it would be.
+// findHeld returns the index of a nonce in held, or the index at which to insert it.
 func (s *sender) findHeld(nonce uint64) (int, bool) {
 	return slices.BinarySearchFunc(s.held, nonce, func(e *entry, n uint64) int {
 		switch {
@@ -100,7 +100,7 @@ func (s *sender) findHeld(nonce uint64) (int, bool) {
 	})
 }
 
-// runFloor is the floor of the first n of the run.
+// runFloor returns the floor of an entry with fees own at index n of the run.
 func (s *sender) runFloor(n int, own feeCaps) feeCaps {
 	if n == 0 {
 		return own
@@ -108,14 +108,14 @@ func (s *sender) runFloor(n int, own feeCaps) feeCaps {
 	return own.min(s.run[n-1].floor)
 }
 
-// checkPayable is exec.CheckAt for an account with tx's nonce and this balance left.
+// checkPayable is exec.CheckAt for an account with tx's nonce and the balance left.
 func (p *Pool) checkPayable(s *sender, left types.Amount, tx *types.SignedTransaction) error {
 	account := state.Account{Balance: left, Nonce: tx.Nonce}
 	return exec.CheckAt(p.head.Env, exec.Sender{Account: account, IsContract: s.state.IsContract}, tx)
 }
 
-// settle makes run and held follow from the sender's account and from which entries are gone. It drops what can never
-// be included, cuts the run where it has a gap or is no longer payable, and extends it from the held.
+// settle updates run and held after a change of the sender's account or a removal of entries. It drops transactions
+// that can never be included, cuts the run at a gap or if it is no longer payable, and extends it from held.
 func (p *Pool) settle(s *sender) {
 	p.dropImpossible(s)
 	first := 0
@@ -147,9 +147,9 @@ func (p *Pool) settle(s *sender) {
 	s.spent = spent
 	switch rest := s.run[first:last]; {
 	case last < len(s.run):
-		s.run = slices.Clip(rest) // appending must not overwrite what a snapshot may share
+		s.run = slices.Clip(rest) // appending must not overwrite a snapshot's elements
 	case first > len(rest):
-		s.run = slices.Clone(rest) // lets go of those in front
+		s.run = slices.Clone(rest) // releases the entries in front
 	default:
 		s.run = rest
 	}
@@ -165,13 +165,13 @@ func (p *Pool) settle(s *sender) {
 	p.publish(s)
 }
 
-// dropImpossible forgets the entries whose nonce was used or is beyond the window, or whose sender is a contract.
+// dropImpossible forgets the entries whose nonce is used or beyond the window, and all of a contract.
 func (p *Pool) dropImpossible(s *sender) {
 	for _, part := range [][]*entry{s.run, s.held} {
 		for _, e := range part {
 			switch {
 			case e.nonce < s.state.Nonce:
-				p.forget(e, Fate{}) // a block has it, or another one of its nonce
+				p.forget(e, Fate{}) // it or another one with its nonce is in a block
 			case s.state.IsContract:
 				p.forget(e, Fate{Cause: NotAllowed})
 			case e.nonce-s.state.Nonce >= p.opts.NonceWindow && !p.ahead():
@@ -188,7 +188,7 @@ func (p *Pool) extend(s *sender, e *entry) {
 	s.spent += e.cost
 }
 
-// promote moves held entries to the run while they continue it.
+// promote moves held entries that continue the run to it.
 func (p *Pool) promote(s *sender) {
 	n := 0
 	for ; n < len(s.held); n++ {
@@ -202,16 +202,16 @@ func (p *Pool) promote(s *sender) {
 	s.held = slices.Delete(s.held, 0, n)
 }
 
-// publish makes index and order follow a change of s.
+// publish updates index and order after a change of s.
 func (p *Pool) publish(s *sender) {
-	if s.rules == p.judging.rules { // else it is not executable before it is judged
+	if s.rules == p.judging.rules { // else it stays unexecutable until it is judged
 		p.index.publish(s)
 	}
 	p.index.keep(s)
 	p.index.order.update(s)
 }
 
-// remember enters a new entry; its sender's lists are the caller's.
+// remember adds a new entry. The caller updates its sender's lists.
 func (p *Pool) remember(e *entry) {
 	if last := p.index.arrivals.Back(); p.opts.decided && last != nil && last.Value.(*entry).added.After(e.added) {
 		p.index.mixed = true
@@ -221,8 +221,8 @@ func (p *Pool) remember(e *entry) {
 	p.filling.add(e, 1)
 }
 
-// forget takes an entry out, once, and remembers its fate if it has a cause; [Pool.settle] takes it out of its sender's
-// lists.
+// forget removes an entry, if it was not removed before, and records its fate if that has a cause. [Pool.settle]
+// removes it from its sender's lists.
 func (p *Pool) forget(e *entry, fate Fate) {
 	if e.gone {
 		return

@@ -13,26 +13,24 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Limits of sources that sent a bad signature. Such a source may be an address that stands for many clients, so it
-// keeps a useful rate. Suspects take turns among themselves, and one that is alone has some thousand signatures a
-// second.
+// Limits for sources that sent a bad signature. Such a source may be an address shared by many clients, so it keeps a
+// useful rate: suspects take turns, and a single one has some thousand signatures verified per second.
 const (
-	suspectTime    = time.Minute // how long a source is one, after its last bad signature
+	suspectTime    = time.Minute // for which a source is a suspect after its last bad signature
 	suspectTurn    = 16          // signatures that are verified in one turn
 	suspectWaiting = 16          // requests of one suspect that may wait for their turn
-	suspectRest    = 4           // how many times longer than a turn takes the next one waits: a fifth of a core in all
-	maxSuspects    = 16_384      // sources remembered
+	suspectRest    = 4           // pause after a turn, in multiples of its duration: all suspects use a fifth of a core
+	maxSuspects    = 16_384      // sources that are remembered
 )
 
-// verifier checks signatures. Those of honest sources come in batches of whatever has queued up while the last batch
-// was verified. Those of suspects are verified one by one and in turns, so that bad signatures do not spoil others'
-// batches.
+// verifier verifies signatures. Honest sources' signatures are verified in batches of those that have queued up during
+// the last batch. Suspects' are verified one by one and in turns, so that bad ones do not spoil others' batches.
 type verifier struct {
 	now    func() time.Time
 	after  func(time.Duration, func()) // time.AfterFunc
 	verify verifyFunc                  // counted
 	honest *lane
-	turns  *turns.Turns // of suspects
+	turns  *turns.Turns // for suspects
 	counts signatureCounts
 	closed atomic.Bool
 
@@ -50,7 +48,7 @@ func newVerifier(now func() time.Time, verify verifyFunc) *verifier {
 	v.verify = v.counts.counting(verify)
 	gather := 1
 	if bip340.Lanes() {
-		gather = 8 // a group of vector lanes, which costs hardly more than one signature
+		gather = 8 // one group of vector lanes, which costs hardly more than one signature
 	}
 	v.honest = newLane(v.verify, runtime.GOMAXPROCS(0), gather, batchSize, queueItems, queueBytes)
 	return v
@@ -71,7 +69,7 @@ func (v *verifier) check(ctx context.Context, batch []*candidate, source string)
 	}
 }
 
-// checkSuspect is check of a suspect's candidates, as many at a time as one turn allows.
+// checkSuspect is check for a suspect's candidates, of which each turn verifies a limited number.
 func (v *verifier) checkSuspect(ctx context.Context, batch []*candidate, source string) {
 	for len(batch) > 0 {
 		give, err := v.turns.Take(ctx, source)
@@ -121,7 +119,7 @@ func (v *verifier) accuse(source string) {
 			}
 		}
 	}
-	// With that many suspects within a minute any one of them makes room.
+	// If still too many are suspects, remove arbitrary ones.
 	for s := range v.suspects {
 		if len(v.suspects) < maxSuspects {
 			break

@@ -9,26 +9,26 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Limits of signature verification. They bound what waits, not what is verified in a second.
+// Limits of signature verification. They bound the queue, not the rate.
 const (
-	// signatures verified together: twice as many take a tenth less, and a bad one costs twice as much
+	// signatures per batch: twice as many would be a tenth cheaper each, but a bad one would cost twice as much
 	batchSize  = 1024
-	queueItems = 32_768   // about a second's work of one core
-	queueBytes = 64 << 20 // of transactions waiting for verification
+	queueItems = 32_768   // about one core's work of a second
+	queueBytes = 64 << 20 // bytes of transactions in the queue
 
-	// lingerTime is what the first of a few signatures waits for others to fill a group. It is little beside a block's
-	// time, and with a dozen clients that send singly it halves what a signature costs.
+	// lingerTime is the wait of a few first signatures for others to fill a group. It is short compared with the block
+	// time, and with a dozen clients that send singly it halves the cost per signature.
 	lingerTime   = 300 * time.Microsecond
-	queueBackoff = time.Second // after which another try makes sense
+	queueBackoff = time.Second // after which a retry makes sense
 )
 
-// verifyFunc is types.VerifySignatures.
+// verifyFunc is the type of types.VerifySignatures.
 type verifyFunc func([]*types.Tx) []*types.VerifiedTx
 
-// lane is a bounded queue of transactions and the goroutines that verify them, up to size together.
+// lane is a bounded queue of transactions, with goroutines that verify them in batches of up to size.
 type lane struct {
 	verifyBatch verifyFunc
-	gather      int // items that a worker would rather verify together
+	gather      int // preferred minimum of a batch
 	size        int
 	maxItems    int
 	maxBytes    int
@@ -40,23 +40,23 @@ type lane struct {
 	linger *time.Timer
 }
 
-// waiting is what a lane has at present.
+// waiting is the state of a lane.
 type waiting struct {
 	queue     []item
 	bytes     int
-	busy      int // workers that verify
-	last      int // items that were taken last
+	busy      int // workers that are verifying
+	last      int // size of the last batch
 	closed    bool
 	lingering lingerState
 }
 
-// lingerState says whether the first items of a queue still wait for others.
+// lingerState is the state of a queue's wait for more items.
 type lingerState uint8
 
 const (
 	notLingering lingerState = iota
 	lingering
-	lingered // long enough
+	lingered // the wait is over
 )
 
 // item is a candidate in a lane's queue. The worker writes its result to the group, because the caller may have given
@@ -67,7 +67,7 @@ type item struct {
 	index int
 }
 
-// group is the candidates that one caller waits for.
+// group holds the candidates and results of one caller.
 type group struct {
 	results []*types.VerifiedTx
 	left    atomic.Int64
@@ -119,7 +119,7 @@ func (l *lane) enqueue(batch []*candidate, g *group) error {
 	switch {
 	case l.closed:
 		return ErrClosed
-	// A batch larger than the bounds passes alone.
+	// A batch that exceeds the bounds is accepted into an empty queue.
 	case len(l.queue) > 0 && (len(l.queue)+len(batch) > l.maxItems || l.bytes+bytes > l.maxBytes):
 		return &FullError{Class: ClassSignatures, RetryAfter: queueBackoff}
 	}
@@ -134,7 +134,7 @@ func (l *lane) enqueue(batch []*candidate, g *group) error {
 	return nil
 }
 
-// work verifies until the lane is closed and empty: who waits gets an answer.
+// work verifies batches until the lane is closed and empty, so that every caller gets an answer.
 func (l *lane) work() {
 	var items []item
 	var txs []*types.Tx
@@ -159,7 +159,8 @@ func (l *lane) work() {
 	}
 }
 
-// next waits for queued items and appends up to the batch size of them to items; none when the lane is closed.
+// next waits for queued items and appends one batch of them to items. It appends none once the lane is closed and
+// empty.
 func (l *lane) next(items []item) []item {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -180,8 +181,8 @@ func (l *lane) next(items []item) []item {
 	return items
 }
 
-// worthWaiting reports whether the queue's items should wait for others: until another worker has verified, or, where
-// there is more than one sender, for a short time. A lone sender, whose next item comes after the answer, never waits.
+// worthWaiting reports whether the queue should wait for more items: while another worker is verifying, or, with more
+// than one sender, for lingerTime. A lone sender sends its next item after the answer, so it never waits.
 func (l *lane) worthWaiting() bool {
 	if len(l.queue) >= l.gather {
 		return false
@@ -206,7 +207,7 @@ func (l *lane) endLinger() {
 	}
 }
 
-// finish says that a worker has verified what it took.
+// finish marks a worker's batch as verified.
 func (l *lane) finish() {
 	l.mu.Lock()
 	l.busy--

@@ -6,11 +6,11 @@ import (
 	"os"
 )
 
-// FS is the part of a file system that a journal needs; tests put faults into it.
+// FS is the part of a file system that a journal needs. Tests inject faults with it.
 type FS interface {
-	// Create makes an empty file that is written at its end, replacing one of that name.
+	// Create creates an empty file for appending, replacing an existing one.
 	Create(name string) (File, error)
-	// Open opens a file for reading; the error of an absent one wraps fs.ErrNotExist.
+	// Open opens a file for reading. If the file does not exist, the error wraps fs.ErrNotExist.
 	Open(name string) (File, error)
 	Rename(from, to string) error
 	Remove(name string) error
@@ -31,7 +31,7 @@ type File interface {
 // OS is the operating system's file system.
 type OS struct{}
 
-// Create implements [FS]. The file is its owner's only.
+// Create implements [FS]. Only the file's owner may access it.
 func (OS) Create(name string) (File, error) {
 	return os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_RDWR|os.O_APPEND, 0o600)
 }

@@ -1,6 +1,6 @@
-// Package journal keeps payloads in an append-only file so that they survive the process. What [Journal.Append] has
-// written outlives a kill at once. It outlives a loss of power as soon as it is synced, by default within 50 ms. The
-// file is replaced by a shorter one, atomically and while appending goes on, when its owner asks for it.
+// Package journal keeps payloads in an append-only file. After [Journal.Append] they survive a kill of the process at
+// once, and a power loss once synced, by default within 50 ms. On request, the file is atomically replaced by a shorter
+// one while appends go on.
 package journal
 
 import (
@@ -14,65 +14,65 @@ import (
 	"time"
 )
 
-// syncDelay is how long an append waits for others to share its sync. It leaves the sync itself half of the 50 ms
-// within which an append is to be durable.
+// syncDelay is the time for which appends are collected before a sync. It leaves the sync half of the 50 ms within
+// which an append should be durable.
 const syncDelay = 25 * time.Millisecond
 
-// lazyDelay is syncDelay with Options.Lazy.
+// lazyDelay is the syncDelay with Options.Lazy.
 const lazyDelay = 5 * time.Second
 
-// ErrClosed is the error of an append to a journal that was closed.
+// ErrClosed is returned by a closed journal.
 var ErrClosed = errors.New("journal is closed")
 
-// Options say where and how a journal is kept.
+// Options configure a journal.
 type Options struct {
 	FS   FS
 	Path string
-	// Sync makes Append return only when what it wrote is durable.
+	// Sync makes Append wait until its payloads are durable.
 	Sync bool
-	// Lazy has what was appended synced within some 5 s and not 50 ms, unless Sync is set. It is for a journal that only
-	// tells again what is durable elsewhere until [Journal.Sync] is called.
+	// Lazy delays syncs to some 5 s instead of 50 ms, unless Sync is set. It is for a journal whose content is also
+	// durable elsewhere until [Journal.Sync] is called.
 	Lazy bool
 }
 
-// Journal is an open journal. Its methods may be called concurrently, but only one Rewrite at a time.
+// Journal is an open journal. Its methods are safe for concurrent use, except that only one Rewrite may run at a time.
 type Journal struct {
 	opts Options
 
-	syncing sync.Mutex // held while the file is synced or exchanged; taken before mu
-	mu      sync.Mutex // guards what follows and orders writes
-	settled *sync.Cond // on mu: synced, failed or closed changed
+	syncing sync.Mutex // held while the file is synced or replaced; acquired before mu
+	mu      sync.Mutex // guards the fields below and orders writes
+	settled *sync.Cond // uses mu; signals changes of synced, failed and closed
 	file    File
-	size    int64  // of file
-	written uint64 // appends so far
-	synced  uint64 // of them durable
-	failed  error  // why the file cannot be trusted any more; only a rewrite helps
+	size    int64  // length of file
+	written uint64 // number of appends so far
+	synced  uint64 // number of durable appends
+	failed  error  // why the file cannot be trusted; only a rewrite clears it
 	closed  bool
 	syncer  syncer
 }
 
-// syncer is the goroutine that makes appends durable.
+// syncer is the goroutine that syncs appends.
 type syncer struct {
-	dirty chan struct{} // an append waits for it
-	done  chan struct{} // closed when it is to end
+	dirty chan struct{} // requests a sync
+	done  chan struct{} // closed to end it
 	ended sync.WaitGroup
 }
 
-// wake has what was appended synced.
+// wake requests a sync.
 func (s *syncer) wake() {
 	select {
 	case s.dirty <- struct{}{}:
-	default: // it is to sync already
+	default: // already requested
 	}
 }
 
-// end returns when the goroutine has ended.
+// end ends the goroutine and waits for it.
 func (s *syncer) end() {
 	close(s.done)
 	s.ended.Wait()
 }
 
-// Create makes the journal's file anew from payloads, replacing what is at its path atomically, and opens it.
+// Create atomically replaces the file at opts.Path by a new journal with the given payloads, and opens it.
 func Create(opts Options, payloads iter.Seq[[]byte]) (*Journal, error) {
 	j := &Journal{opts: opts, syncer: syncer{dirty: make(chan struct{}, 1), done: make(chan struct{})}}
 	j.settled = sync.NewCond(&j.mu)
@@ -91,9 +91,9 @@ func Create(opts Options, payloads iter.Seq[[]byte]) (*Journal, error) {
 	return j, nil
 }
 
-// Append writes payloads as records, all or none. When it returns nil they are in the file, and with Options.Sync
-// durable. After an error of writing the journal goes on as before; after one of syncing it refuses appends until
-// [Journal.Rewrite] succeeds, because what the file holds is then unknown.
+// Append writes all payloads as records, or none. When it returns nil they are in the file, and durable with
+// Options.Sync. After a failed write the journal remains usable. After a failed sync it refuses appends until
+// [Journal.Rewrite] succeeds, because the content of the file is unknown.
 func (j *Journal) Append(payloads ...[]byte) error {
 	size := 0
 	for _, p := range payloads {
@@ -126,7 +126,7 @@ func (j *Journal) write(buf []byte) error {
 	}
 	if _, err := j.file.Write(buf); err != nil {
 		err = fmt.Errorf("write journal: %w", err)
-		// Part of buf may be in the file; without it the next record follows a whole one again.
+		// Cut off a partial write, so that the next record follows a whole one.
 		if cut := j.file.Truncate(j.size); cut != nil {
 			j.fail(errors.Join(err, cut))
 		}
@@ -177,12 +177,12 @@ func (j *Journal) syncLoop() {
 			case <-delay.C:
 			}
 		}
-		// A failure is kept in j.failed, where every append meets it.
+		// j.failed holds a failure, which every append returns.
 		_ = j.Sync()
 	}
 }
 
-// Sync makes durable what was appended so far.
+// Sync makes all appends so far durable.
 func (j *Journal) Sync() error {
 	j.syncing.Lock()
 	defer j.syncing.Unlock()
@@ -206,24 +206,24 @@ func (j *Journal) Sync() error {
 	return nil
 }
 
-// Size is the length of the file in bytes.
+// Size returns the length of the file in bytes.
 func (j *Journal) Size() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.size
 }
 
-// Err is why the journal refuses appends, or nil.
+// Err returns the reason why the journal refuses appends, or nil.
 func (j *Journal) Err() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.failed
 }
 
-// Rewrite replaces the file by one with payloads followed by all records that were appended since the file was mark
-// bytes long. Who calls it takes mark from [Journal.Size] first and then collects payloads, which must hold all that is
-// worth keeping of what lies before mark. Appends go on meanwhile, but for the moment of the exchange. After an error
-// the old file is still in use.
+// Rewrite replaces the file by one with payloads, followed by all records after the first mark bytes of the old file.
+// The caller takes mark from [Journal.Size] first, and then collects payloads, which must include all that is worth
+// keeping of the records before mark. Appends go on meanwhile, except during the exchange. After an error the old file
+// remains in use.
 func (j *Journal) Rewrite(mark int64, payloads iter.Seq[[]byte]) error {
 	file, size, err := j.writeNew(payloads)
 	if err != nil {
@@ -234,7 +234,7 @@ func (j *Journal) Rewrite(mark int64, payloads iter.Seq[[]byte]) error {
 		return j.discard(file, fmt.Errorf("rewrite journal: %w", err))
 	}
 	defer old.Close() // only read from
-	// Most of what came meanwhile is copied and synced while appends go on, so that the exchange is short.
+	// Copy and sync most of the new records while appends go on, to keep the exchange short.
 	upTo := j.Size()
 	n, err := io.Copy(file, io.NewSectionReader(old, mark, upTo-mark))
 	if err == nil {
@@ -246,7 +246,8 @@ func (j *Journal) Rewrite(mark int64, payloads iter.Seq[[]byte]) error {
 	return j.exchange(file, size+n, old, upTo)
 }
 
-// exchange puts file, of size bytes and synced, in the place of the old one, whose records from upTo on it still lacks.
+// exchange replaces the old file by file, which has size bytes, is synced, and lacks the old one's records from upTo
+// on.
 func (j *Journal) exchange(file File, size int64, old io.ReaderAt, upTo int64) error {
 	j.syncing.Lock()
 	defer j.syncing.Unlock()
@@ -271,7 +272,7 @@ func (j *Journal) exchange(file File, size int64, old io.ReaderAt, upTo int64) e
 	closing := j.file.Close()
 	j.file, j.size, j.synced, j.failed = file, size, j.written, nil
 	if err := j.opts.FS.SyncDir(filepath.Dir(j.opts.Path)); err != nil {
-		// A loss of power could bring the old file back: nothing may be acknowledged in the new one.
+		// A power loss could bring the old file back: no append to the new one may be acknowledged.
 		j.fail(fmt.Errorf("rewrite journal: %w", err))
 		return j.failed
 	}
@@ -326,12 +327,12 @@ func (j *Journal) install() error {
 	return nil
 }
 
-// discard closes and removes a new file that is of no use because of err.
+// discard closes and removes a new file that err made useless.
 func (j *Journal) discard(file File, err error) error {
 	return errors.Join(err, file.Close(), j.opts.FS.Remove(j.newPath()))
 }
 
-// Close syncs and closes the file. Appends and rewrites after it give [ErrClosed]; Close again does nothing.
+// Close syncs and closes the file. Later appends and rewrites return [ErrClosed]; closing again has no effect.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	if j.closed {

@@ -12,30 +12,30 @@ import (
 	"math/bits"
 )
 
-// A file is the magic, then records. A record is a header of three little-endian u32 (the payload's length, the
-// payload's CRC-32C, the CRC-32C of those first 8 bytes), then the payload. Behind damage, wherever it is, the next
-// record is found again by its two checksums. The magic of another version has another digit, in which two bits at
-// least are others: one flipped bit is damage.
+// A file is the magic followed by records. A record is a header of three little-endian u32 (the payload's length, the
+// payload's CRC-32C, and the CRC-32C of these 8 bytes), followed by the payload. After damage at any place, the next
+// record is found by its two checksums. The digit in another version's magic differs from this one's in at least two
+// bits: a single flipped bit is damage.
 const (
 	magic       = "cairn journal 2\n"
 	magicDigit  = len(magic) - 2
 	headerBytes = 12
 )
 
-// MaxPayloadBytes is the longest payload of a record.
+// MaxPayloadBytes is the maximum length of a payload.
 const MaxPayloadBytes = 1 << 20
 
-// ErrFormat is the error of a file that is no journal of this version.
+// ErrFormat is returned for a file that is not a journal of this version.
 var ErrFormat = errors.New("not a journal of this version")
 
-// ErrTooLong is the error of a payload over [MaxPayloadBytes].
+// ErrTooLong is returned for a payload longer than [MaxPayloadBytes].
 var ErrTooLong = errors.New("payload is too long for a record")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
-// RecordBytes is the length in the file of a record with a payload of n bytes.
+// RecordBytes returns the length of a record with a payload of n bytes.
 func RecordBytes(n int) int { return headerBytes + n }
 
 func appendRecord(b, payload []byte) ([]byte, error) {
@@ -49,24 +49,24 @@ func appendRecord(b, payload []byte) ([]byte, error) {
 	return append(b, payload...), nil
 }
 
-// Report says what [Read] found.
+// Report describes the content that [Read] found.
 type Report struct {
 	Absent  bool  // there is no file
-	Records int   // read well
-	Damaged int   // places that are damaged: each had a record at least
-	Lost    int64 // bytes there
-	Torn    int64 // bytes of a last record that was cut off, as a crash leaves a write that nobody was told of
+	Records int   // intact records
+	Damaged int   // damaged places, each of at least one record
+	Lost    int64 // bytes in damaged places
+	Torn    int64 // bytes of an incomplete last record, such as a crash leaves of an unacknowledged write
 }
 
-// Read gives each payload of the journal at path to each, in the order of writing; a payload is the caller's to keep.
-// An absent file is an empty journal. Damage is reported, not an error, and what comes behind it is read; an error is
-// the file's, each's, or [ErrFormat].
+// Read calls each with every payload of the journal at path in the order of writing. The callee may keep the payload.
+// An absent file is an empty journal. Damage is reported and skipped, and is not an error. An error is from the file
+// system or each, or is [ErrFormat].
 func Read(fsys FS, path string, each func(payload []byte) error) (report Report, err error) {
 	return readFile(fsys, path, true, each)
 }
 
-// ReadSound is [Read] that ends before the first place that is damaged. A loss of power may leave what was written
-// after a record, though not the record.
+// ReadSound is like [Read], but stops at the first damaged place. After a power loss, a later write may be in the file
+// although an earlier one is not.
 func ReadSound(fsys FS, path string, each func(payload []byte) error) (Report, error) {
 	return readFile(fsys, path, false, each)
 }
@@ -83,7 +83,7 @@ func readFile(fsys FS, path string, skip bool, each func(payload []byte) error) 
 	return scan(file, skip, each)
 }
 
-// scan reads a journal. All of a record can be looked at before it is taken.
+// scan reads a journal. The buffer fits a whole record, so that a record can be checked before it is consumed.
 func scan(file io.Reader, skip bool, each func(payload []byte) error) (report Report, err error) {
 	r := bufio.NewReaderSize(file, headerBytes+MaxPayloadBytes)
 	start, err := r.Peek(len(magic))
@@ -94,13 +94,13 @@ func scan(file io.Reader, skip bool, each func(payload []byte) error) (report Re
 		return report, fmt.Errorf("read journal: %w", err)
 	}
 	if string(start) != magic {
-		report.Lost = int64(len(magic)) // and no record, unless more is damaged
+		report.Lost = int64(len(magic)) // not a lost record, unless more is damaged
 	}
 	known := different(start) <= 1
 	_, _ = r.Discard(len(magic)) // it is in the buffer
 	for {
 		payload, err := peekRecord(r)
-		if !known && report.Records == 0 && err != nil { // all that it looks like is no journal
+		if !known && report.Records == 0 && err != nil { // no valid record: not a journal
 			return Report{}, ErrFormat
 		}
 		switch {
@@ -128,7 +128,7 @@ func scan(file io.Reader, skip bool, each func(payload []byte) error) (report Re
 	}
 }
 
-// different is how many bytes of what a file begins with are not those of the magic.
+// different returns the number of bytes in start that differ from the magic.
 func different(start []byte) (n int) {
 	for i := range magic {
 		if start[i] != magic[i] {
@@ -138,7 +138,7 @@ func different(start []byte) (n int) {
 	return n
 }
 
-// isOtherVersion tells a journal of another version by its magic.
+// isOtherVersion reports whether start is the magic of another version.
 func isOtherVersion(start []byte) bool {
 	digit := start[magicDigit]
 	flipped := bits.OnesCount8(digit ^ magic[magicDigit])
@@ -150,9 +150,9 @@ var (
 	errPayload = fmt.Errorf("%w: its length is known", errDamaged)
 )
 
-// peekRecord is the payload of the record that comes next, which is not taken. The error is io.EOF at the end of the
-// file, io.ErrUnexpectedEOF of a record that ends with the file too early, errPayload, and errDamaged of any other
-// bytes.
+// peekRecord returns the payload of the next record without consuming it. The error is io.EOF at the end of the file,
+// io.ErrUnexpectedEOF for a record that extends beyond the end, errPayload for a damaged payload, and errDamaged for
+// any other bytes.
 func peekRecord(r *bufio.Reader) (payload []byte, err error) {
 	header, err := r.Peek(headerBytes)
 	switch {
@@ -178,8 +178,8 @@ func peekRecord(r *bufio.Reader) (payload []byte, err error) {
 	return record[headerBytes:], nil
 }
 
-// pass goes over what is damaged, to the next record or the end of the file. Zeros up to the end are of a write that a
-// loss of power cut off.
+// pass skips damage up to the next record or the end of the file. Zeros up to the end count as torn: they belong to a
+// write that a power loss cut off.
 func pass(r *bufio.Reader, report *Report) error {
 	if payload, err := peekRecord(r); errors.Is(err, errPayload) {
 		n, err := r.Discard(RecordBytes(len(payload)))
