@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// CallError is the error that a node answered a call with.
+// CallError is an error returned by a node for a call.
 type CallError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -15,16 +15,16 @@ type CallError struct {
 	} `json:"data"`
 }
 
-// errorMember is what an answer without errors does not contain.
+// errorMember does not occur in a response without errors.
 var errorMember = []byte(`"error"`)
 
-// answer is what matters of an answered call.
+// answer is the part of a call's response that matters here.
 type answer struct {
 	ID    *int            `json:"id"`
 	Error json.RawMessage `json:"error"`
 }
 
-// failures are the errors in the answer to a request of count calls, by the calls' places. It is for answers that
+// failures returns the errors in the response to a request of count calls, by call index. It is for responses that
 // contain an error member.
 func failures(body []byte, count int) (errors map[int]CallError, err error) {
 	var answers []answer
@@ -47,14 +47,14 @@ func failures(body []byte, count int) (errors map[int]CallError, err error) {
 			errors[*a.ID] = e
 			continue
 		}
-		for i := range count { // without an id it is the answer to the request as a whole
+		for i := range count { // a response without an id refers to the request as a whole
 			errors[i] = e
 		}
 	}
 	return errors, nil
 }
 
-// decodeError reads an error object. Its data is whatever a node likes: only a reason in an object is of use.
+// decodeError decodes an error object. Its data may be any JSON; only a reason in an object is used.
 func decodeError(text []byte) CallError {
 	var e CallError
 	if json.Unmarshal(text, &e) != nil {

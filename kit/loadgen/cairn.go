@@ -14,28 +14,29 @@ import (
 )
 
 const (
-	// feeHeadroom is the max fee of a load's transfers in base fees: 39 full blocks in a row raise it that far.
+	// feeHeadroom is the max fee of transfers as a multiple of the base fee: the base fee takes 39 consecutive full
+	// blocks to rise that far.
 	feeHeadroom = 100
-	// setupBatch is how many calls a request of the preparation has.
+	// setupBatch is the number of calls per setup request.
 	setupBatch = 100
-	// setupWave is how many transactions of one account are sent before they are in blocks. A node takes nonces up to
-	// 1,024 from the account's on, and may learn of a wave's block after its receipts are there.
+	// setupWave is the number of transactions that one account sends before waiting for blocks. A node accepts nonces
+	// up to 1,024 beyond the account's, and may apply a wave's block after serving its receipts.
 	setupWave = 500
 )
 
-// senderTag makes the senders' keys out of their source's.
+// senderTag derives the senders' keys from the key that funds them.
 var senderTag = bip340.NewTag("cairn/workshop/sender")
 
-// Cairn is a Cairn node as a target. Its senders' keys are a function of who funds them: what one run leaves in their
-// accounts, the next one uses.
+// Cairn is a Cairn node as a target. Its senders' keys depend only on the funding key, so a run uses the funds that
+// earlier runs left.
 type Cairn struct {
 	client  *client.Client
 	chainID uint64
 	senders []cairnSender
-	readers []types.Account // whose balances are read
-	gas     types.Gas       // of a transfer of coins
+	readers []types.Account // accounts whose balances are read
+	gas     types.Gas       // gas of a coin transfer
 	maxFee  types.Amount
-	token   *token // of the loads that are of one
+	token   *token // set for token loads
 }
 
 type cairnSender struct {
@@ -44,9 +45,9 @@ type cairnSender struct {
 	nonce   uint64
 }
 
-// PrepareCairn readies the senders of a plan on a node's chain. They are funded from treasury or, if that is nil, by a
-// development chain itself (dev_fund). On another chain only reads are possible without a treasury, of accounts that
-// had a part in recent transactions. Note is told of what takes time.
+// PrepareCairn prepares the senders of a plan on a node's chain. treasury funds them; if it is nil, a development chain
+// does (dev_fund). On other chains, plans without a treasury can only read the balances of accounts from recent
+// transactions. note is called before lengthy steps.
 func PrepareCairn(
 	ctx context.Context, c *client.Client, plan Plan, treasury *crypto.PrivateKey, note func(string),
 ) (*Cairn, error) {
@@ -75,7 +76,7 @@ func PrepareCairn(
 			return nil, fmt.Errorf("the token: %w", err)
 		}
 	}
-	need := types.Amount(1) // so that there is an account to read
+	need := types.Amount(1) // so that each account exists
 	if !plan.Load.Repeats() {
 		if need, err = t.need(plan.PerSender); err != nil {
 			return nil, err
@@ -84,8 +85,8 @@ func PrepareCairn(
 	return t, t.fund(ctx, t.senders, need, treasury, note)
 }
 
-// makeSenders derives the senders' keys: tagged("cairn/workshop/sender", source's key ‖ index), the source of a
-// development chain being no secret.
+// makeSenders derives the senders' keys: tagged("cairn/workshop/sender", funding key ‖ index), where the funding key of
+// a development chain is not secret.
 func (t *Cairn) makeSenders(first, count int, treasury *crypto.PrivateKey) error {
 	for i := first; i < first+count; i++ {
 		s, err := newSender(treasury, fmt.Sprint(i))
@@ -112,7 +113,7 @@ func newSender(treasury *crypto.PrivateKey, name string) (s cairnSender, err err
 	return s, nil
 }
 
-// findReaders takes the accounts of recent transactions, and the producer's.
+// findReaders selects the accounts of recent transactions, and the producer's.
 func (t *Cairn) findReaders(ctx context.Context) error {
 	parameters, err := t.client.Parameters(ctx)
 	if err != nil {
@@ -129,14 +130,14 @@ func (t *Cairn) findReaders(ctx context.Context) error {
 	return nil
 }
 
-// quote asks what a transfer costs.
+// quote determines the cost of a transfer.
 func (t *Cairn) quote(ctx context.Context) error {
 	price, err := t.client.GasPrice(ctx)
 	if err != nil {
 		return err
 	}
 	t.maxFee = max(types.Amount(price.BaseFee)*feeHeadroom, types.Amount(price.SuggestedMaxFee))
-	// To an account that is new, from one that can pay: the most that a transfer takes.
+	// The most expensive transfer goes to a new account, from one with enough coins.
 	var newcomer types.Account = senderTag.Hash([]byte("newcomer"))
 	parameters, err := t.client.Parameters(ctx)
 	if err != nil {
@@ -149,7 +150,7 @@ func (t *Cairn) quote(ctx context.Context) error {
 	return err
 }
 
-// need is what a sender of count transfers must have.
+// need returns the balance that a sender of count transfers requires.
 func (t *Cairn) need(count int) (types.Amount, error) {
 	each, err := t.transfer(0, 0).Cost()
 	if err != nil {
@@ -158,7 +159,7 @@ func (t *Cairn) need(count int) (types.Amount, error) {
 	return types.Gas(count).Cost(each)
 }
 
-// fund reads senders' nonces and balances, and gives those who have less than need what they lack.
+// fund reads senders' nonces and balances, and tops up balances below need.
 func (t *Cairn) fund(
 	ctx context.Context, senders []cairnSender, need types.Amount, treasury *crypto.PrivateKey, note func(string),
 ) error {
@@ -235,8 +236,8 @@ func (t *Cairn) pay(
 	})
 }
 
-// submit sends count transactions of one account, of which add puts one into a batch, and waits until all are in
-// blocks, wave by wave. The failure of a wave's last one is an error: what the others lack shows in the load.
+// submit sends count transactions of one account, which add appends to a batch, and waits, wave by wave, until they are
+// in blocks. It returns an error if the last transaction of a wave fails; failures of others show in the load.
 func (t *Cairn) submit(
 	ctx context.Context, count int, add func(b *client.Batch, i int) (client.Pending[types.TxID], error),
 ) error {
@@ -263,7 +264,7 @@ func (t *Cairn) submit(
 				}
 			}
 		}
-		receipt, err := t.client.WaitReceipt(ctx, last) // one account's are included in order
+		receipt, err := t.client.WaitReceipt(ctx, last) // an account's transactions are included in order
 		if err != nil {
 			return err
 		}
@@ -274,8 +275,8 @@ func (t *Cairn) submit(
 	return nil
 }
 
-// transfer is a sender's index-th transfer: of one unit, of coins or of the token, to another sender. Who sends next to
-// each other does not pay each other: a block of transfers of half the senders touches them all.
+// transfer returns a sender's index-th transfer: one unit of coins or of the token to another sender. Senders with
+// neighbouring numbers do not pay each other, so a block of transfers from half of the senders touches all of them.
 func (t *Cairn) transfer(sender, index int) types.Transaction {
 	s := t.senders[sender]
 	to := t.senders[(sender+len(t.senders)/2+index)%len(t.senders)].account
@@ -285,7 +286,7 @@ func (t *Cairn) transfer(sender, index int) types.Transaction {
 	return t.transaction(s, index, t.gas, client.Transfer(to, 1))
 }
 
-// transaction is a sender's index-th from its next nonce on.
+// transaction returns a sender's index-th transaction, counted from its next nonce.
 func (t *Cairn) transaction(s cairnSender, index int, gas types.Gas, payload types.Payload) types.Transaction {
 	return types.Transaction{
 		Version:              types.TransactionVersion,

@@ -15,36 +15,37 @@ import (
 )
 
 const (
-	// answerTimeout is how long an answer may take.
+	// answerTimeout is the time limit of a response.
 	answerTimeout = 30 * time.Second
-	// lastAnswerTimeout is how long an answer may take that is under way when the run ends.
+	// lastAnswerTimeout is the time limit of a response still outstanding when the run ends.
 	lastAnswerTimeout = 2 * time.Second
-	// deadlineSlack is how much less an answer may get: moving the deadline for each costs more than parsing one.
+	// deadlineSlack is the tolerance of a response's time limit: setting the deadline for each response would
+	// cost more than parsing it.
 	deadlineSlack = time.Second
-	// maxAnswer bounds an answer's header and body, in bytes.
+	// maxAnswer bounds a response's header and body, in bytes.
 	maxAnswer = 64 << 20
 	readSize  = 16 << 10
 )
 
 var errAnswer = errors.New("the answer is no HTTP/1.1 response with a body of known length")
 
-// conn is one keep-alive connection that speaks as much HTTP/1.1 (RFC 9112) as a load generator needs, in buffers that
-// it reuses.
+// conn is a keep-alive connection with the subset of HTTP/1.1 (RFC 9112) that a load generator needs. It reuses its
+// buffers.
 type conn struct {
 	net.Conn
-	buffer []byte    // what was read of the present answer
-	body   []byte    // of a chunked answer
-	close  bool      // the server closes the connection after the present answer
-	until  time.Time // the deadline that is set
+	buffer []byte    // bytes read of the current response
+	body   []byte    // decoded body of a chunked response
+	close  bool      // the server closes the connection after the current response
+	until  time.Time // the deadline that was set
 }
 
 // dialer connects to a node.
 type dialer struct {
 	node *url.URL
-	tls  *tls.Config // for https; nil is the default
+	tls  *tls.Config // for https; nil selects the default
 }
 
-// dial connects, with TLS for https. The end of ctx cuts short what the connection waits for.
+// dial connects, with TLS for https. When ctx ends, pending reads and writes are cut short.
 func (d dialer) dial(ctx context.Context) (*conn, error) {
 	dialer := &net.Dialer{Timeout: answerTimeout}
 	connect, port := dialer.DialContext, "80"
@@ -58,12 +59,12 @@ func (d dialer) dial(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A connection that has ended takes no deadline any more, and needs none.
+	// Setting a deadline on a closed connection fails harmlessly.
 	context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Now().Add(lastAnswerTimeout)) })
 	return &conn{Conn: c, buffer: make([]byte, 0, readSize)}, nil
 }
 
-// roundTrip writes a request and returns the answer's status and body. The body is valid until the next call.
+// roundTrip writes a request and returns the response's status and body. The body is valid until the next call.
 func (c *conn) roundTrip(wire []byte) (status int, body []byte, err error) {
 	if now := time.Now(); c.until.Sub(now) < answerTimeout-deadlineSlack {
 		c.until = now.Add(answerTimeout)
@@ -100,7 +101,7 @@ func (c *conn) roundTrip(wire []byte) (status int, body []byte, err error) {
 	return preamble.status, c.buffer[end+4 : total], nil
 }
 
-// fill reads what has arrived.
+// fill reads available data into the buffer.
 func (c *conn) fill() error {
 	if len(c.buffer) > maxAnswer {
 		return fmt.Errorf("the answer is longer than %d bytes", maxAnswer)
@@ -109,12 +110,12 @@ func (c *conn) fill() error {
 	n, err := c.Read(c.buffer[len(c.buffer):cap(c.buffer)])
 	c.buffer = c.buffer[:len(c.buffer)+n]
 	if n > 0 {
-		return nil // an error comes back with the next read
+		return nil // the next read returns the error again
 	}
 	return err
 }
 
-// readChunks reads a chunked body (RFC 9112, section 7.1) that begins at an offset of the buffer.
+// readChunks reads a chunked body (RFC 9112, section 7.1) that begins at an offset in the buffer.
 func (c *conn) readChunks(at int) ([]byte, error) {
 	c.body = c.body[:0]
 	for {
@@ -141,7 +142,7 @@ func (c *conn) readChunks(at int) ([]byte, error) {
 	}
 }
 
-// skipTrailer reads the lines after the last chunk, up to an empty one.
+// skipTrailer skips the lines after the last chunk, up to an empty line.
 func (c *conn) skipTrailer(at int) error {
 	for {
 		line, err := c.line(at)
@@ -152,7 +153,7 @@ func (c *conn) skipTrailer(at int) error {
 	}
 }
 
-// line is the line that begins at an offset of the buffer, without its end.
+// line returns the line at an offset in the buffer, without its line end.
 func (c *conn) line(at int) ([]byte, error) {
 	for {
 		if end := bytes.Index(c.buffer[min(at, len(c.buffer)):], []byte("\r\n")); end >= 0 {
@@ -164,7 +165,7 @@ func (c *conn) line(at int) ([]byte, error) {
 	}
 }
 
-// preamble is what matters of a response's header.
+// preamble is the part of a response header that matters here.
 type preamble struct {
 	status  int
 	length  int
@@ -172,7 +173,7 @@ type preamble struct {
 	close   bool
 }
 
-// parsePreamble reads a status line and header fields, each with its line end.
+// parsePreamble parses a status line and header fields, each with its line end.
 func parsePreamble(text []byte) (preamble, error) {
 	const version = "HTTP/1.1 "
 	if len(text) < len(version)+3 || string(text[:len(version)]) != version {

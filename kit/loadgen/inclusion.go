@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// pollInterval is the time between two looks at the chain's height: how exactly a block's time is known.
+	// pollInterval is the interval between polls of the chain's height. It limits the precision of a block's time.
 	pollInterval = 20 * time.Millisecond
-	// settleInterval is the time between two looks at what was included.
+	// settleInterval is the interval between readings of new blocks.
 	settleInterval = 200 * time.Millisecond
-	// interruptedTime is how long blocks are still asked for when a run was interrupted.
+	// interruptedTime bounds the time for reading blocks after a run was interrupted.
 	interruptedTime = 5 * time.Second
 )
 
-// sighting is a height and when it was first seen.
+// sighting is a height and the time at which it was first seen.
 type sighting struct {
 	height uint64
 	at     time.Duration
@@ -25,11 +25,12 @@ type sighting struct {
 
 // block is a block that holds transactions of the run.
 type block struct {
-	at    time.Duration // when it was seen
-	count int64         // of the run's transactions
+	at    time.Duration // time at which it was seen
+	count int64         // number of the run's transactions in it
 }
 
-// watcher notes when blocks appear. What is in them it asks only after all is sent: the node shares its cores with us.
+// watcher records when blocks appear. It reads their contents only after all calls are sent, as the node shares our
+// cores.
 type watcher struct {
 	chain       Chain
 	clock       clock
@@ -38,7 +39,7 @@ type watcher struct {
 	mu   sync.Mutex
 	seen []sighting // ascending; the first is the head before the run
 
-	read     uint64 // the height up to which blocks were read
+	read     uint64 // height up to which blocks were read
 	blocks   []block
 	included int64
 	latency  *hdrhistogram.Histogram // from sending to inclusion, in ns
@@ -56,7 +57,7 @@ func newWatcher(chain Chain, c clock, submissions map[[32]byte]*submission, head
 	}
 }
 
-// follow looks at the height until ctx ends. A look that fails is made up for by the next.
+// follow polls the height until ctx ends. It ignores failures, as the next poll makes up for them.
 func (w *watcher) follow(ctx context.Context) {
 	for w.clock.waitUntil(ctx, w.clock.now()+pollInterval) {
 		if height, err := w.chain.Height(ctx); err == nil {
@@ -74,14 +75,14 @@ func (w *watcher) see(height uint64) {
 	}
 }
 
-// settle reads blocks until the accepted transactions are included, patience is over or ctx ends. Progress is told of
-// the included ones.
+// settle reads blocks until the accepted transactions are included, patience runs out or ctx ends. It calls progress
+// with the number of included transactions.
 func (w *watcher) settle(
 	ctx context.Context, accepted int64, patience time.Duration, progress func(included int64),
 ) error {
 	until := w.clock.now() + patience
 	for {
-		begun := w.clock.now() // reading may outlast patience itself: what was seen meanwhile is read too
+		begun := w.clock.now() // reading may exceed patience: also read blocks seen meanwhile
 		err := w.readBlocks(ctx)
 		if ctx.Err() != nil {
 			rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), interruptedTime)
@@ -96,7 +97,7 @@ func (w *watcher) settle(
 	}
 }
 
-// readBlocks reads the blocks that were seen and not read yet.
+// readBlocks reads the blocks seen but not read yet.
 func (w *watcher) readBlocks(ctx context.Context) error {
 	w.mu.Lock()
 	seen := w.seen
@@ -114,13 +115,13 @@ func (w *watcher) readBlocks(ctx context.Context) error {
 	return nil
 }
 
-// include notes the run's transactions in a block that was seen at a time.
+// include records the run's transactions in a block that was seen at a time.
 func (w *watcher) include(hashes [][32]byte, at time.Duration) {
 	var count int64
 	for _, hash := range hashes {
 		if s, ok := w.submissions[hash]; ok {
 			count++
-			_ = w.latency.RecordValue(int64(max(at-s.sent, 0))) // a longer time than it holds is beyond all patience
+			_ = w.latency.RecordValue(int64(max(at-s.sent, 0))) // latencies beyond the histogram exceed any patience
 		}
 	}
 	if count > 0 {
@@ -129,7 +130,7 @@ func (w *watcher) include(hashes [][32]byte, at time.Duration) {
 	}
 }
 
-// report is what the blocks say.
+// report summarizes the inclusion of transactions.
 func (w *watcher) report(accepted int64) *Inclusion {
 	return &Inclusion{
 		Accepted: accepted, Included: w.included, Blocks: len(w.blocks), PerSecond: fullRate(w.blocks),
@@ -137,8 +138,8 @@ func (w *watcher) report(accepted int64) *Inclusion {
 	}
 }
 
-// fullRate is the rate of inclusion from the first block to the last full one, nil if there are fewer than three
-// blocks. The first block's interval began before the load did, and the last block is what was left over.
+// fullRate returns the rate of inclusion between the first block and the last full one, or nil for fewer than three
+// blocks. It excludes the first block, whose interval began before the load, and the last block, which is partial.
 func fullRate(blocks []block) *float64 {
 	if len(blocks) < 3 {
 		return nil

@@ -13,25 +13,25 @@ import (
 )
 
 const (
-	// metricsInterval is the time between two looks at a node's metrics.
+	// metricsInterval is the interval between polls of a node's metrics.
 	metricsInterval = 500 * time.Millisecond
-	// maxMetrics bounds what is read of them, in bytes.
+	// maxMetrics bounds the size of the metrics response, in bytes.
 	maxMetrics = 4 << 20
 )
 
-// NodeReport is what a node's metrics said during a run.
+// NodeReport summarizes a node's metrics during a run.
 type NodeReport struct {
-	MemoryMiB     float64 `json:"memoryMiB"`     // resident, at most
-	Goroutines    float64 `json:"goroutines"`    // at most
+	MemoryMiB     float64 `json:"memoryMiB"`     // peak resident memory
+	Goroutines    float64 `json:"goroutines"`    // peak
 	CPUSeconds    float64 `json:"cpuSeconds"`    // used
-	Blocks        float64 `json:"blocks"`        // made
-	BlockTime     float64 `json:"blockTime"`     // mean time to make one, in ms
-	BlockLate     float64 `json:"blockLate"`     // how much later than its interval one began, mean in ms
+	Blocks        float64 `json:"blocks"`        // produced
+	BlockTime     float64 `json:"blockTime"`     // mean production time, in ms
+	BlockLate     float64 `json:"blockLate"`     // mean delay of a block's start beyond its interval, in ms
 	Notifications float64 `json:"notifications"` // sent to subscribers
-	Dropped       float64 `json:"dropped"`       // subscribers that did not read
+	Dropped       float64 `json:"dropped"`       // subscribers dropped for not reading
 }
 
-// The metrics of a node, as the operators' page lists them.
+// Metrics of a node, as listed in the operators' documentation.
 const (
 	metricMemory     = "process_resident_memory_bytes"
 	metricGoroutines = "go_goroutines"
@@ -43,16 +43,16 @@ const (
 	metricDropped    = "cairn_push_dropped_total"
 )
 
-// scraper follows a node's metrics.
+// scraper polls a node's metrics.
 type scraper struct {
 	url string
 
-	mu          sync.Mutex // guards what follows
+	mu          sync.Mutex // guards the fields below
 	first, last map[string]float64
 	most        map[string]float64
 }
 
-// newScraper reads the metrics for the first time.
+// newScraper makes the first poll of the metrics.
 func newScraper(ctx context.Context, url string) (*scraper, error) {
 	s := &scraper{url: url, most: map[string]float64{}}
 	if err := s.look(ctx); err != nil {
@@ -61,8 +61,8 @@ func newScraper(ctx context.Context, url string) (*scraper, error) {
 	return s, nil
 }
 
-// follow looks again and again until ctx ends, and tells how many subscribers were dropped so far. A look that fails is
-// made up for by the next.
+// follow polls until ctx ends, and calls dropped with the number of subscribers dropped so far. It ignores failures, as
+// the next poll makes up for them.
 func (s *scraper) follow(ctx context.Context, dropped func(float64)) {
 	ticker := time.NewTicker(metricsInterval)
 	defer ticker.Stop()
@@ -95,7 +95,7 @@ func (s *scraper) look(ctx context.Context) error {
 	return nil
 }
 
-// ReadMetrics returns a node's metrics that have no labels, by name, from their URL. It fails where one of names is
+// ReadMetrics returns a node's metrics without labels, by name, from their URL. It returns an error if one of names is
 // missing.
 func ReadMetrics(ctx context.Context, url string, names ...string) (map[string]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
@@ -124,7 +124,7 @@ func ReadMetrics(ctx context.Context, url string, names ...string) (map[string]f
 	return values, nil
 }
 
-// readMetrics reads the metrics without labels of Prometheus' text format (version 0.0.4).
+// readMetrics parses the metrics without labels of Prometheus' text format (version 0.0.4).
 func readMetrics(r io.Reader) (map[string]float64, error) {
 	values := map[string]float64{}
 	lines := bufio.NewScanner(r)
@@ -142,7 +142,7 @@ func readMetrics(r io.Reader) (map[string]float64, error) {
 	return values, lines.Err()
 }
 
-// gained is by how much a counter rose.
+// gained returns the increase of a counter.
 func (s *scraper) gained(name string) float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

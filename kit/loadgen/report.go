@@ -9,31 +9,31 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Report is what a run measured.
+// Report holds the measurements of a run.
 type Report struct {
 	Load           Load        `json:"load"`
 	URL            string      `json:"url"`
 	Connections    int         `json:"connections"`
-	Batch          int         `json:"batch"`       // calls in a request
-	OfferedRate    float64     `json:"offeredRate"` // calls a second of an open loop; 0 of a closed one
-	Seconds        float64     `json:"seconds"`     // from the start to the last answer
-	Requests       int64       `json:"requests"`    // answered ones
-	Calls          int64       `json:"calls"`       // that succeeded
+	Batch          int         `json:"batch"`       // calls per request
+	OfferedRate    float64     `json:"offeredRate"` // calls per second of an open loop; 0 for a closed loop
+	Seconds        float64     `json:"seconds"`     // from the start to the last response
+	Requests       int64       `json:"requests"`    // with a response
+	Calls          int64       `json:"calls"`       // successful
 	CallsPerSecond float64     `json:"callsPerSecond"`
-	Latency        Percentiles `json:"latency"` // of requests; in an open loop from the scheduled time on
-	// most frequent first; a refused call that was sent again counts too
+	Latency        Percentiles `json:"latency"` // per request; in an open loop from the scheduled time
+	// most frequent first, including refused calls that were retried
 	Errors      []ErrorCount    `json:"errors"`
-	Inclusion   *Inclusion      `json:"inclusion,omitempty"` // of a load with transfers
-	Audience    *AudienceReport `json:"audience,omitempty"`  // of a load with subscribers
+	Inclusion   *Inclusion      `json:"inclusion,omitempty"` // for loads with transfers
+	Audience    *AudienceReport `json:"audience,omitempty"`  // for loads with subscribers
 	Interrupted bool            `json:"interrupted"`
 }
 
-// Inclusion is what became of the transactions of a run.
+// Inclusion summarizes the outcome of a run's transactions.
 type Inclusion struct {
 	Accepted int64 `json:"accepted"` // acknowledged by the node
 	Included int64 `json:"included"` // in a block
-	Blocks   int   `json:"blocks"`   // that hold some
-	// PerSecond is the rate from the first block to the last full one; null of fewer than three blocks.
+	Blocks   int   `json:"blocks"`   // with transactions of the run
+	// PerSecond is the rate between the first block and the last full one; null for fewer than three blocks.
 	PerSecond *float64    `json:"perSecond"`
 	Latency   Percentiles `json:"latency"` // from sending until the block was seen
 }
@@ -47,14 +47,14 @@ type Percentiles struct {
 	Max  float64 `json:"max"`
 }
 
-// ErrorCount is how often calls failed in one way.
+// ErrorCount counts one kind of error.
 type ErrorCount struct {
-	Code    string `json:"code"` // JSON-RPC's; "HTTP" and the status; "connection", "answer" or "blocks"
+	Code    string `json:"code"` // JSON-RPC code; "HTTP" and the status; "connection", "answer" or "blocks"
 	Count   int64  `json:"count"`
-	Example string `json:"example"` // the first one's words
+	Example string `json:"example"` // message of the first one
 }
 
-// percentiles reads a histogram of nanoseconds.
+// percentiles converts a histogram of nanoseconds.
 func percentiles(h *hdrhistogram.Histogram) Percentiles {
 	at := func(percentile float64) float64 {
 		return float64(h.ValueAtPercentile(percentile)) / float64(time.Millisecond)
@@ -62,7 +62,7 @@ func percentiles(h *hdrhistogram.Histogram) Percentiles {
 	return Percentiles{P50: at(50), P90: at(90), P99: at(99), P999: at(99.9), Max: at(100)}
 }
 
-// report adds up what the workers counted within a time.
+// report adds up the counts of the workers after a run of a given duration.
 func (r *measurement) report(elapsed time.Duration) Report {
 	report := Report{
 		Load:        r.plan.Load,
@@ -94,7 +94,7 @@ func (r *measurement) report(elapsed time.Duration) Report {
 	return report
 }
 
-// ranked lists counts, the most frequent first.
+// ranked returns counts in descending order.
 func ranked(counts map[string]*ErrorCount) []ErrorCount {
 	list := []ErrorCount{}
 	for _, code := range slices.Sorted(maps.Keys(counts)) {
@@ -104,7 +104,7 @@ func ranked(counts map[string]*ErrorCount) []ErrorCount {
 	return list
 }
 
-// accepted is how many transactions the node acknowledged.
+// accepted returns the number of transactions that the node acknowledged.
 func (r *measurement) accepted() (count int64) {
 	for _, s := range r.submissions {
 		if s.accepted {

@@ -5,19 +5,19 @@ import (
 	"strconv"
 )
 
-// request is one HTTP request, ready to be written, and the calls in its body. A call's id is its place among them.
+// request is an encoded HTTP request, with the calls in its body. The index of a call is its id.
 type request struct {
 	wire  []byte
 	calls []Call
 }
 
-// encoder makes requests to one URL.
+// encoder encodes requests to one URL.
 type encoder struct {
-	prefix string // of the HTTP request, up to the value of Content-Length
+	prefix string // HTTP request up to the value of Content-Length
 	batch  bool
 }
 
-// newEncoder returns the encoder for a node; a token is sent as a bearer token (RFC 6750) unless it is empty.
+// newEncoder returns an encoder for a node. A non-empty token is sent as a bearer token (RFC 6750).
 func newEncoder(node *url.URL, token string, batch bool) encoder {
 	prefix := "POST " + node.RequestURI() + " HTTP/1.1\r\nHost: " + node.Host + "\r\nContent-Type: application/json\r\n"
 	if token != "" {
@@ -26,7 +26,7 @@ func newEncoder(node *url.URL, token string, batch bool) encoder {
 	return encoder{prefix: prefix + "Content-Length: ", batch: batch}
 }
 
-// split makes requests of at most size calls each, in order.
+// split encodes requests of at most size calls each, in order.
 func (e encoder) split(calls []Call, size int) []request {
 	requests := make([]request, 0, (len(calls)+size-1)/size)
 	for len(calls) > 0 {
@@ -37,7 +37,7 @@ func (e encoder) split(calls []Call, size int) []request {
 	return requests
 }
 
-// encode makes one request: a batch, or else of a single call.
+// encode encodes one request: a batch, or a single call.
 func (e encoder) encode(calls []Call) request {
 	const frame = len(`{"jsonrpc":"2.0","id":,},`) + 7 // with an id of up to 7 digits
 	length := 2

@@ -9,36 +9,36 @@ import (
 	"time"
 )
 
-// Options say how a prepared load is sent.
+// Options configures a run of a prepared load.
 type Options struct {
-	URL      string        // of the node's JSON-RPC, http or https
-	Token    string        // sent as a bearer token unless it is empty
-	Batch    int           // calls in a request; 1 sends single calls
-	Rate     float64       // calls a second of an open loop; 0 is a closed loop
-	Duration time.Duration // the longest that is sent; 0 is until all is sent
-	Settle   time.Duration // how long to wait, after the last answer, for transactions to be included
+	URL      string        // URL of the node's JSON-RPC, http or https
+	Token    string        // bearer token; empty for none
+	Batch    int           // calls per request; 1 sends single calls
+	Rate     float64       // calls per second of an open loop; 0 selects a closed loop
+	Duration time.Duration // maximum sending time; 0 sends everything
+	Settle   time.Duration // maximum wait for inclusion after the last response
 
-	TLS        *tls.Config // of an https URL; nil is the default
-	Audience   Audience    // of the load of that name
-	MetricsURL string      // of the node's metrics, to report them with an audience; empty: not looked at
-	// Progress, if not nil, is told about twice a second how far the run is.
+	TLS        *tls.Config // for https URLs; nil selects the default
+	Audience   Audience    // for the load Subscribers
+	MetricsURL string      // URL of the node's metrics, reported with an audience; empty for none
+	// Progress, if not nil, is called about twice a second.
 	Progress func(Progress)
 }
 
-// progressInterval is the time between two calls of Options.Progress.
+// progressInterval is the interval between calls of Options.Progress.
 const progressInterval = 500 * time.Millisecond
 
-// Progress is how far a run is.
+// Progress is the progress of a run.
 type Progress struct {
 	Elapsed  time.Duration
-	Done     int64 // calls that succeeded
+	Done     int64 // successful calls
 	Failed   int64 // errors
-	Included int64 // transactions in blocks, known once all is sent
-	Settling bool  // all is sent
+	Included int64 // transactions in blocks, known once everything is sent
+	Settling bool  // everything is sent
 }
 
-// Run sends calls, each element of queues on a connection of its own and in order, and reports. The end of ctx ends the
-// run early; what was measured so far is reported all the same.
+// Run sends calls and reports on them. It sends each element of queues in order on a connection of its own. If ctx
+// ends, Run stops early and reports the measurements so far.
 func Run(ctx context.Context, target Target, plan Plan, queues [][]Call, o Options) (Report, error) {
 	node, err := url.Parse(o.URL)
 	if err != nil {
@@ -98,7 +98,7 @@ func newMeasurement(target Target, plan Plan, queues [][]Call, o Options, node *
 			}
 		}
 		if whole := len(calls) / o.Batch * o.Batch; plan.Load.Repeats() && whole > 0 {
-			calls = calls[:whole] // they are repeated, and each time in whole batches
+			calls = calls[:whole] // repeated queues need whole batches
 		}
 		r.workers = append(r.workers, &worker{
 			dialer:      dialer{node, o.TLS},
@@ -145,7 +145,7 @@ func (r *measurement) do(ctx context.Context) (Report, error) {
 	return report, nil
 }
 
-// send lets all workers run, for the duration at most, and returns when the last answer had come.
+// send runs all workers, for at most the duration of the options, and returns after the last response.
 func (r *measurement) send(ctx context.Context, clock clock) (elapsed time.Duration) {
 	if r.options.Duration > 0 {
 		var cancel context.CancelFunc

@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	// keptMessage is how much of a message is kept, in bytes: a block's height stands in its beginning.
+	// keptMessage is the number of bytes kept of a message: a block's height is near its beginning.
 	keptMessage = 512
 	// socketBuffer is the size of a connection's buffer, in bytes.
 	socketBuffer = 16 << 10
 )
 
-// The opcodes of RFC 6455, section 5.2.
+// Opcodes (RFC 6455, section 5.2).
 const (
 	opContinuation = 0x0
 	opText         = 0x1
@@ -35,7 +35,7 @@ const (
 
 var errFrame = errors.New("what came is no WebSocket frame of a server")
 
-// closed is the error of a connection that the node closed.
+// closed is the error for a connection that the node closed.
 type closed struct {
 	code   uint16
 	reason string
@@ -43,16 +43,16 @@ type closed struct {
 
 func (c closed) Error() string { return fmt.Sprintf("closed with %d %s", c.code, c.reason) }
 
-// socket is a WebSocket connection (RFC 6455) that looks at the beginning of each message only: decoding every block
-// for every subscriber would leave the node no processor.
+// socket is a WebSocket connection (RFC 6455) that examines only the beginning of each message: decoding every block
+// for every subscriber would take the node's processor time.
 type socket struct {
 	net.Conn
 	reader *bufio.Reader
-	begin  []byte // of the present message
-	bytes  int64  // of all messages
+	begin  []byte // beginning of the current message
+	bytes  int64  // received in all messages
 }
 
-// openSocket makes a WebSocket connection to the node's /ws.
+// openSocket opens a WebSocket connection to the node's /ws.
 func openSocket(ctx context.Context, dial dialer, token string) (*socket, error) {
 	c, err := dial.dial(ctx)
 	if err != nil {
@@ -60,13 +60,13 @@ func openSocket(ctx context.Context, dial dialer, token string) (*socket, error)
 	}
 	s := &socket{Conn: c.Conn, reader: bufio.NewReaderSize(c.Conn, socketBuffer), begin: make([]byte, 0, keptMessage)}
 	if err := s.handshake(dial.node, token); err != nil {
-		_ = s.Close() // it is of no use
+		_ = s.Close() // already unusable
 		return nil, err
 	}
 	return s, nil
 }
 
-// handshake is RFC 6455, section 4.1.
+// handshake performs the opening handshake (RFC 6455, section 4.1).
 func (s *socket) handshake(node *url.URL, token string) error {
 	if err := s.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
 		return err
@@ -88,7 +88,7 @@ func (s *socket) handshake(node *url.URL, token string) error {
 		return err
 	}
 	if response.StatusCode != http.StatusSwitchingProtocols {
-		text, _ := io.ReadAll(io.LimitReader(response.Body, keptMessage)) // what can be read of it is for people
+		text, _ := io.ReadAll(io.LimitReader(response.Body, keptMessage)) // best effort, for the error message
 		return fmt.Errorf("HTTP status %s: %s", response.Status, strings.TrimSpace(string(text)))
 	}
 	if response.Header.Get("Sec-WebSocket-Accept") != acceptOf(key) {
@@ -97,13 +97,14 @@ func (s *socket) handshake(node *url.URL, token string) error {
 	return s.SetDeadline(time.Time{})
 }
 
-// acceptOf is what a server answers to a key (RFC 6455, section 4.2.2).
+// acceptOf returns the server's response to a handshake key (RFC 6455, section 4.2.2).
 func acceptOf(key string) string {
 	digest := sha1.Sum([]byte(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
 	return base64.StdEncoding.EncodeToString(digest[:])
 }
 
-// write sends one frame of at most 125 bytes of payload, or of at most 64 KiB of text. A mask of zeros is one.
+// write sends one frame with at most 125 bytes of payload, or at most 64 KiB of text. It masks with zeros, which leaves
+// the payload unchanged.
 func (s *socket) write(opcode byte, payload []byte) error {
 	frame := []byte{0x80 | opcode, 0x80 | byte(len(payload))}
 	if len(payload) > 125 {
@@ -115,7 +116,7 @@ func (s *socket) write(opcode byte, payload []byte) error {
 	return err
 }
 
-// message returns the beginning of the next message, valid until the next call. The error is a [closed] where the node
+// message returns the beginning of the next message, valid until the next call. The error is a [closed] if the node
 // closed the connection.
 func (s *socket) message() ([]byte, error) {
 	s.begin = s.begin[:0]
@@ -156,7 +157,7 @@ func (s *socket) header() (opcode byte, fin bool, length int, err error) {
 		return 0, false, 0, err
 	}
 	if b[0]&0x70 != 0 || b[1]&0x80 != 0 {
-		return 0, false, 0, errFrame // a server masks nothing, and has agreed to no extension
+		return 0, false, 0, errFrame // a server does not mask frames, and no extension was negotiated
 	}
 	opcode, fin, size := b[0]&0xf, b[0]&0x80 != 0, uint64(b[1])
 	switch size {
@@ -188,7 +189,7 @@ func (s *socket) control(opcode byte, length int) error {
 	case opcode == opClose && length >= 2:
 		return closed{binary.BigEndian.Uint16(payload), string(payload[2:])}
 	case opcode == opClose:
-		return closed{code: 1005} // RFC 6455, section 7.4.1: no code was there
+		return closed{code: 1005} // RFC 6455, section 7.4.1: no code present
 	}
 	return nil
 }

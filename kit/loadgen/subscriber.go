@@ -9,29 +9,29 @@ import (
 	"time"
 )
 
-// subscriber is one connection.
+// subscriber is a subscriber on its own connection.
 type subscriber struct {
 	stalled, pending bool
 	socket           *socket
-	from             uint64        // the first height that it is to get
-	since            time.Duration // when it had subscribed
+	from             uint64        // first height that it should receive
+	since            time.Duration // time of its subscription
 
 	heard
 }
 
-// heard is what a subscriber was told.
+// heard holds the notifications of a subscriber.
 type heard struct {
-	mu           sync.Mutex                 // guards the rest
-	blocks       []time.Duration            // when each height from the first on came; 0 where it did not
-	transactions map[[32]byte]time.Duration // when it was told of each
-	count        int64                      // of notifications
-	repeated     int64                      // blocks that came again
-	retold       int64                      // transactions that came again
+	mu           sync.Mutex                 // guards the fields below
+	blocks       []time.Duration            // arrival of each height from the first on; 0 if missing
+	transactions map[[32]byte]time.Duration // arrival of each transaction
+	count        int64                      // number of notifications
+	repeated     int64                      // duplicate blocks
+	retold       int64                      // duplicate transactions
 	left         bool                       // the run is over
-	ended        error                      // of the connection, before that
+	ended        error                      // error that ended the connection before the end of the run
 }
 
-// subscribe subscribes in one batch, so that the answer comes before any notification.
+// subscribe subscribes in one batch, so that the response precedes all notifications.
 func (s *subscriber) subscribe() error {
 	calls := fmt.Sprintf(
 		`[{"jsonrpc":"2.0","id":1,"method":"svc_subscribe","params":["newBlocks",{"from_block":%d}]}`, s.from,
@@ -49,7 +49,7 @@ func (s *subscriber) subscribe() error {
 	return err
 }
 
-// listen notes what comes until the connection ends.
+// listen records notifications until the connection ends.
 func (s *subscriber) listen(start time.Time) {
 	for {
 		text, err := s.socket.message()
@@ -67,7 +67,7 @@ func (s *subscriber) listen(start time.Time) {
 	}
 }
 
-// note notes a notification's block or transaction.
+// note records the block or transaction of a notification.
 func (s *subscriber) note(text []byte, at time.Duration) error {
 	_, result, _ := bytes.Cut(text, []byte(`"result":`))
 	s.mu.Lock()
@@ -104,7 +104,7 @@ func (s *subscriber) note(text []byte, at time.Duration) error {
 	return nil
 }
 
-// arrival is when a block came, or 0.
+// arrival returns the arrival time of a block, or 0.
 func (s *subscriber) arrival(height uint64) time.Duration {
 	if index := height - s.from; index < uint64(len(s.blocks)) {
 		return s.blocks[index]
@@ -112,8 +112,8 @@ func (s *subscriber) arrival(height uint64) time.Duration {
 	return 0
 }
 
-// done reports whether nothing more is to come: all up to the head and so many pending transactions are there, or the
-// connection has ended.
+// done reports whether nothing more is expected: the subscriber has every block up to head and the given number of
+// pending transactions, or its connection has ended.
 func (s *subscriber) done(head uint64, transactions int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

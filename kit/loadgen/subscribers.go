@@ -11,14 +11,14 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Audience is who listens while transfers are sent.
+// Audience configures the subscribers that listen while transfers are sent.
 type Audience struct {
-	Subscribers int // to new blocks, each on a connection of its own
-	Stalled     int // of them, the first ones: they subscribe and read nothing
-	Pending     int // of them, the first ones: they subscribe to pending transactions too
+	Subscribers int // to new blocks, each on its own connection
+	Stalled     int // how many of them, the first ones, subscribe but do not read
+	Pending     int // how many of them, the first ones, also subscribe to pending transactions
 }
 
-// Check returns an error unless there can be such an audience.
+// Check returns an error for an invalid audience.
 func (a Audience) Check() error {
 	if a.Subscribers < 1 || a.Subscribers > MaxConnections {
 		return fmt.Errorf("the number of subscribers is 1 to %d", MaxConnections)
@@ -29,65 +29,65 @@ func (a Audience) Check() error {
 	return nil
 }
 
-// AudienceReport is what became of the subscribers of a run.
+// AudienceReport summarizes the notifications to the subscribers of a run.
 type AudienceReport struct {
 	Subscribers   int   `json:"subscribers"`
-	Blocks        int64 `json:"blocks"`        // that each subscriber was to get
-	Notifications int64 `json:"notifications"` // that those who read got, of both topics
-	Bytes         int64 `json:"bytes"`         // of them
-	// Missed and Repeated count blocks that a subscriber who reads did not get, or got again.
+	Blocks        int64 `json:"blocks"`        // that each subscriber should receive
+	Notifications int64 `json:"notifications"` // received by readers, of both topics
+	Bytes         int64 `json:"bytes"`         // size of the received messages
+	// Missed and Repeated count the blocks that readers missed or received twice.
 	Missed   int64 `json:"missed"`
 	Repeated int64 `json:"repeated"`
-	// Delay is of blocks: from when anyone first knew of the height until a subscriber who reads had the notification.
+	// Delay is the time from the first sighting of a block's height by anyone to a reader's notification.
 	Delay Percentiles `json:"delay"`
-	// Lost are subscribers who read and whose connection ended all the same.
+	// Lost counts the readers whose connection ended early.
 	Lost    []ErrorCount   `json:"lost"`
 	Pending *PendingReport `json:"pending,omitempty"`
 	Stalled *StalledReport `json:"stalled,omitempty"`
 	Node    *NodeReport    `json:"node,omitempty"`
 }
 
-// PendingReport is of those who read and subscribed to pending transactions.
+// PendingReport covers the readers that subscribed to pending transactions.
 type PendingReport struct {
 	Subscribers int         `json:"subscribers"`
-	Missed      int64       `json:"missed"`   // accepted transactions of the run that one of them was not told of
-	Repeated    int64       `json:"repeated"` // that one of them was told of again
+	Missed      int64       `json:"missed"`   // missing notifications of accepted transactions of the run
+	Repeated    int64       `json:"repeated"` // duplicate notifications
 	Delay       Percentiles `json:"delay"`    // from sending to the notification
 }
 
-// StalledReport is of those who read nothing.
+// StalledReport covers the subscribers that did not read.
 type StalledReport struct {
 	Subscribers int `json:"subscribers"`
-	Open        int `json:"open"` // whose connection was still open when they read again
-	// by the code that they were closed with; "cut" where the reason could not be sent any more
+	Open        int `json:"open"` // connections still open when reading resumed
+	// by close code; "cut" if the connection ended without one
 	Closed []ErrorCount `json:"closed"`
 }
 
-// lastWait is how long those who stalled have to read what is there when a run has ended.
+// lastWait limits the time for stalled subscribers to read their backlog after a run.
 const lastWait = 10 * time.Second
 
-// dropWait is how long the node has, when a run has ended, to drop those who stalled: more than its default.
+// dropWait limits the wait after a run for the node to drop stalled subscribers: more than its default timeout.
 const dropWait = 30 * time.Second
 
-// maxBlocks bounds the blocks of a run: a day of ten a second.
+// maxBlocks bounds the blocks of a run: one day at ten per second.
 const maxBlocks = 1 << 20
 
-// audience are the subscribers of a run.
+// audience holds the subscribers of a run.
 type audience struct {
 	size    Audience
-	start   time.Time // what times count from
-	from    uint64    // the first height that everyone is to get
+	start   time.Time // base of all times
+	from    uint64    // first height that everyone should receive
 	members []*subscriber
 	watcher *watcher
-	scraper *scraper // nil where there are no metrics
+	scraper *scraper // nil without metrics
 	target  Chain
 	cancel  context.CancelFunc
 	tasks   sync.WaitGroup
-	resume  chan struct{} // closed when those who stalled read again
+	resume  chan struct{} // closed when stalled subscribers resume reading
 	resumed sync.Once
 }
 
-// gather connects the subscribers and lets them listen.
+// gather connects the subscribers and starts listening.
 func gather(ctx context.Context, target Chain, o Options, dial dialer) (*audience, error) {
 	head, err := target.Height(ctx)
 	if err != nil {
@@ -106,7 +106,7 @@ func gather(ctx context.Context, target Chain, o Options, dial dialer) (*audienc
 	if a.scraper != nil {
 		a.tasks.Go(func() {
 			a.scraper.follow(listening, func(dropped float64) {
-				if dropped >= float64(a.size.Stalled) { // all: now they see why
+				if dropped >= float64(a.size.Stalled) { // all were dropped: let them read the reason
 					a.readAgain()
 				}
 			})
@@ -132,7 +132,7 @@ func (a *audience) join(ctx context.Context, number int, token string, dial dial
 		return err
 	}
 	if err := s.subscribe(); err != nil {
-		_ = s.socket.Close() // it is of no use
+		_ = s.socket.Close() // already unusable
 		return err
 	}
 	s.since = time.Since(a.start)
@@ -146,10 +146,10 @@ func (a *audience) join(ctx context.Context, number int, token string, dial dial
 	return nil
 }
 
-// readAgain lets those read who stalled.
+// readAgain makes stalled subscribers read again.
 func (a *audience) readAgain() { a.resumed.Do(func() { close(a.resume) }) }
 
-// leave closes all connections and waits until everyone has gone.
+// leave closes all connections and waits for the subscribers to finish.
 func (a *audience) leave() {
 	a.cancel()
 	a.readAgain()
@@ -157,12 +157,13 @@ func (a *audience) leave() {
 		s.mu.Lock()
 		s.left = true
 		s.mu.Unlock()
-		_ = s.socket.Close() // the node may have closed it
+		_ = s.socket.Close() // the node may have closed it already
 	}
 	a.tasks.Wait()
 }
 
-// settle waits, with patience, until the subscribers have what there is: the blocks up to the head that it returns.
+// settle waits, within patience, until the subscribers have all blocks up to the head, which it returns, and the
+// accepted transactions.
 func (a *audience) settle(ctx context.Context, accepted int64, patience time.Duration) (head uint64, err error) {
 	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), interruptedTime)
 	defer cancel()
@@ -181,7 +182,7 @@ func (a *audience) settle(ctx context.Context, accepted int64, patience time.Dur
 	}
 	await(false, patience)
 	if a.scraper != nil && a.size.Stalled > 0 {
-		select { // until the node has dropped them all
+		select { // until the node has dropped all of them
 		case <-a.resume:
 		case <-time.After(dropWait):
 		case <-ctx.Done():
@@ -192,8 +193,8 @@ func (a *audience) settle(ctx context.Context, accepted int64, patience time.Dur
 	return head, nil
 }
 
-// end lets everyone go and reports what the subscribers got of the blocks up to head, and of the transactions of a run
-// that began at a time.
+// end disconnects the subscribers and reports on the blocks up to head, and on the transactions of a run that began at
+// a given time.
 func (a *audience) end(head uint64, submissions map[[32]byte]*submission, began time.Time) *AudienceReport {
 	a.leave()
 	r := &AudienceReport{Subscribers: len(a.members), Blocks: int64(head + 1 - a.from), Lost: []ErrorCount{}}
@@ -252,10 +253,10 @@ func (a *audience) end(head uint64, submissions map[[32]byte]*submission, began 
 	return r
 }
 
-// record notes a duration. One beyond the histogram's is beyond all patience.
+// record records a duration. Durations beyond the histogram's range are dropped: they exceed any patience.
 func record(h *hdrhistogram.Histogram, d time.Duration) { _ = h.RecordValue(int64(max(d, 0))) }
 
-// visible is when anyone first knew of each height from a.from to head: a subscriber, or who asks for the height.
+// visible returns when each height from a.from to head was first seen, by a subscriber or by the watcher's polls.
 func (a *audience) visible(head uint64) []time.Duration {
 	visible := make([]time.Duration, head+1-a.from)
 	seen := 0
@@ -277,7 +278,7 @@ func (a *audience) visible(head uint64) []time.Duration {
 	return visible
 }
 
-// countEnd counts how a connection ended.
+// countEnd counts the ends of connections by reason.
 func countEnd(ends map[string]*ErrorCount, err error) {
 	code, example := "cut", err.Error()
 	var c closed

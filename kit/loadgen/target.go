@@ -10,72 +10,73 @@ import (
 	"sync/atomic"
 )
 
-// Verdict is what a refusal of a call means for the load.
+// Verdict is the reaction to a refused call.
 type Verdict int
 
 // The verdicts.
 const (
-	Refused  Verdict = iota // an error of the run: the call is not sent again
-	TryAgain                // the node takes nothing at present: the call is sent again after a pause
-	Known                   // the node has the transaction already, from a try whose answer was lost
+	Refused  Verdict = iota // an error of the run: the call is not retried
+	TryAgain                // the node is temporarily unable to accept it: retry after a pause
+	Known                   // the node already has the transaction from an attempt whose response was lost
 )
 
-// Chain is what the generator asks a node about its blocks.
+// Chain provides the blocks of a node.
 type Chain interface {
-	// Height is the height of the latest block.
+	// Height returns the height of the latest block.
 	Height(ctx context.Context) (uint64, error)
-	// BlockTransactions are the hashes of the transactions in the block of a height.
+	// BlockTransactions returns the hashes of the transactions in a block.
 	BlockTransactions(ctx context.Context, height uint64) ([][32]byte, error)
 }
 
-// Target is a chain that a load can be prepared for, with its senders' accounts.
+// Target is a chain for which loads can be prepared, with its senders' accounts.
 type Target interface {
 	Chain
-	// Transfers are count transfers of a sender from its first-th on, signed. It is called from several goroutines.
+	// Transfers returns count signed transfers of a sender, beginning with number first. It must be safe for concurrent
+	// use.
 	Transfers(sender, first, count int) ([]Call, error)
-	// Read is the reading of a balance, of coins or of a token: that of an account chosen by a number.
+	// Read returns a call that reads a balance of coins or of a token. number selects the account.
 	Read(number int) Call
-	// Judge says what the error of a call means.
+	// Judge classifies the error of a call.
 	Judge(e CallError) Verdict
 }
 
 // Call is one JSON-RPC call.
 type Call struct {
-	// Members are those of the call's object besides "jsonrpc" and "id": `"method":"…","params":[…]`.
+	// Members holds the members of the call object besides "jsonrpc" and "id": `"method":"…","params":[…]`.
 	Members []byte
-	// Transaction is the hash of the transaction that the call submits; nil of a read.
+	// Transaction is the hash of the transaction that the call submits; nil for a read.
 	Transaction *[32]byte
 }
 
-// Load says which calls a run makes.
+// Load selects the calls of a run.
 type Load string
 
 // The loads.
 const (
 	Transfers Load = "transfers" // each sender's transfers, once
-	Reads     Load = "reads"     // balances, until the duration is over
+	Reads     Load = "reads"     // balance reads, until the duration ends
 	Mixed     Load = "mixed"     // readsPerTransfer reads before each transfer
-	// Subscribers is Transfers while an [Audience] listens.
+	// Subscribers is like Transfers, with an [Audience].
 	Subscribers Load = "subscribers"
-	Tokens      Load = "tokens" // each sender's transfers of a token, once
-	Views       Load = "views"  // view calls of a token's balances, until the duration is over
+	Tokens      Load = "tokens" // each sender's token transfers, once
+	Views       Load = "views"  // view calls of token balances, until the duration ends
 )
 
-// Loads are all there are.
+// Loads lists all loads.
 func Loads() []Load { return []Load{Transfers, Reads, Mixed, Subscribers, Tokens, Views} }
 
-// Repeats reports whether the load goes on until the duration is over.
+// Repeats reports whether the load repeats until the duration ends.
 func (l Load) Repeats() bool { return l == Reads || l == Views }
 
-// ofToken reports whether the load needs a token that the senders have.
+// ofToken reports whether the load needs a token.
 func (l Load) ofToken() bool { return l == Tokens || l == Views }
 
 const (
-	// readsPerTransfer is the share of reads in a mixed load: most of what wallets ask are balances.
+	// readsPerTransfer is the number of reads per transfer in a mixed load: wallets mostly read balances.
 	readsPerTransfer = 9
-	// signedTogether is how many transfers of a sender are asked for at a time.
+	// signedTogether is the number of a sender's transfers signed at a time.
 	signedTogether = 64
-	// readsPerConnection is how many different reads a connection repeats.
+	// readsPerConnection is the number of distinct reads that a connection repeats.
 	readsPerConnection = 1000
 )
 
@@ -83,18 +84,18 @@ const (
 type Plan struct {
 	Load        Load
 	Connections int
-	FirstSender int // the number of the first sender: runs that overlap use different ones
+	FirstSender int // number of the first sender: concurrent runs must use different senders
 	Senders     int
-	PerSender   int // transfers of each sender
+	PerSender   int // transfers per sender
 }
 
-// Bounds of a plan: what it prepares is held in memory, about 700 bytes a transfer.
+// Bounds of a plan, whose calls are held in memory: about 700 bytes per transfer.
 const (
 	MaxConnections = 10_000
 	MaxTransfers   = 10_000_000
 )
 
-// Check returns an error unless the plan can be prepared.
+// Check returns an error for an invalid plan.
 func (p Plan) Check() error {
 	switch {
 	case !slices.Contains(Loads(), p.Load):
@@ -107,9 +108,9 @@ func (p Plan) Check() error {
 	return nil
 }
 
-// Prepare makes the calls of a load, by connection, in the order in which they are sent, signing on all cores. A
-// sender's transfers are all on one connection, so that they arrive in the order of their nonces. Progress, if not nil,
-// is told of the connections prepared and of all.
+// Prepare prepares the calls of a load, by connection and in sending order, and signs on all cores. All transfers of a
+// sender use one connection, so that they arrive in nonce order. If not nil, progress is called with the number of
+// connections prepared and their total.
 func Prepare(ctx context.Context, target Target, plan Plan, progress func(done, total uint64)) ([][]Call, error) {
 	if err := plan.Check(); err != nil {
 		return nil, err
@@ -135,7 +136,7 @@ func Prepare(ctx context.Context, target Target, plan Plan, progress func(done, 
 	return queues, errors.Join(append(errs, ctx.Err())...)
 }
 
-// queue is what one connection sends.
+// queue returns the calls of one connection.
 func (p Plan) queue(ctx context.Context, target Target, connection int) ([]Call, error) {
 	var calls []Call
 	reads := connection * readsPerConnection
@@ -174,7 +175,7 @@ func (p Plan) queue(ctx context.Context, target Target, connection int) ([]Call,
 	return calls, nil
 }
 
-// NewCall is the call of a method with parameters in JSON; transaction is the hash of what it submits, if anything.
+// NewCall returns a call of a method with JSON params. transaction is the hash of the submitted transaction, or nil.
 func NewCall(method, params string, transaction *[32]byte) Call {
 	return Call{Members: []byte(`"method":"` + method + `","params":` + params), Transaction: transaction}
 }

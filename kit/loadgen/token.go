@@ -14,35 +14,36 @@ import (
 )
 
 const (
-	// tokenSupply is what a sender has of the token before a load: more than it can transfer.
+	// tokenSupply is a sender's token balance before a load: at least what it can transfer.
 	tokenSupply = MaxTransfers
-	// tokenDeployGas and tokenMoveGas bound what the token's deploy and a transfer of it may use, to fund who makes them.
+	// tokenDeployGas and tokenMoveGas bound the gas of the token's deploy and of a transfer of it, for funding the
+	// senders.
 	tokenDeployGas types.Gas = 60_000_000
 	tokenMoveGas   types.Gas = 500_000
-	// binaryForm is the byte that binary arguments begin with (docs/protocol.md).
+	// binaryForm is the first byte of binary arguments (docs/protocol.md).
 	binaryForm = 0x01
 )
 
-// token is the reference token, made for one run.
+// token is the reference token, deployed for one run.
 type token struct {
 	contract types.ContractID
 	gas      types.Gas // of a transfer between two holders
 }
 
-// transfer is a payment of units of the token, in the binary form of arguments that wallets send too: the form's mark,
-// the account, the amount.
+// transfer returns a token payment with binary arguments, as wallets send it: the form byte, the account and the
+// amount.
 func (t *token) transfer(to types.Account, units uint64) types.Payload {
 	args := binary.LittleEndian.AppendUint64(append([]byte{binaryForm}, to[:]...), units)
 	return types.Call{Contract: t.contract, Function: "transfer", Args: args}
 }
 
-// read is the view call of an account's balance.
+// read returns a view call of an account's balance.
 func (t *token) read(account types.Account) Call {
 	args := fmt.Appendf(nil, `{"address":%q}`, account)
 	return NewCall(api.ViewCall.Name, fmt.Sprintf(`[%q,"balanceOf","0x%s"]`, t.contract, hex.EncodeToString(args)), nil)
 }
 
-// prepareToken deploys the token and gives each sender some, from an account of its own.
+// prepareToken deploys the token from a separate account and sends some to each sender.
 func (t *Cairn) prepareToken(ctx context.Context, treasury *crypto.PrivateKey, note func(string)) error {
 	issuer, err := newSender(treasury, "token")
 	if err != nil {
@@ -74,7 +75,7 @@ func (t *Cairn) prepareToken(ctx context.Context, treasury *crypto.PrivateKey, n
 	if err := t.include(ctx, issuer, 1, tokenMoveGas, payloads...); err != nil {
 		return err
 	}
-	// As the issuer has tokens, and the senders have some too, this is what each of their transfers takes.
+	// Issuer and senders hold tokens by now, so the estimate fits the transfers of the load.
 	made.gas, err = t.client.EstimateGas(ctx, types.Transaction{
 		Version: types.TransactionVersion, ChainID: t.chainID, Sender: issuer.account, Payload: made.transfer(
 			t.senders[0].account, 1,
@@ -84,7 +85,8 @@ func (t *Cairn) prepareToken(ctx context.Context, treasury *crypto.PrivateKey, n
 	return err
 }
 
-// include sends transactions of one sender from its index-th on, and waits until all are in blocks, as [Cairn.submit].
+// include sends transactions of one sender, beginning with its index-th, and waits until they are in blocks, as
+// [Cairn.submit] does.
 func (t *Cairn) include(ctx context.Context, s cairnSender, index int, gas types.Gas, payloads ...types.Payload) error {
 	txs := make([]types.Transaction, len(payloads))
 	for i, payload := range payloads {

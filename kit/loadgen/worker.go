@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	// retryPause is how long a connection rests when the node takes nothing at present.
+	// retryPause is the pause of a connection when the node is temporarily unable to accept calls.
 	retryPause = 50 * time.Millisecond
-	// maxBroken is how many requests in a row may fail before a connection is given up.
+	// maxBroken is the number of consecutive failed requests after which a worker gives up.
 	maxBroken = 3
 )
 
-// submission is what became of a transaction. Its connection's worker writes it; the inclusion is read after the
-// workers ended.
+// submission is the progress of a transaction. The worker of its connection writes it; inclusion is evaluated after the
+// workers have ended.
 type submission struct {
-	sent     time.Duration // when it was due, or was first sent
+	sent     time.Duration // when it was due, or first sent
 	accepted bool
 }
 
-// worker is one connection's part of a run.
+// worker sends one connection's part of a run.
 type worker struct {
 	dialer   dialer
 	encoder  encoder
@@ -34,7 +34,8 @@ type worker struct {
 	schedule schedule
 	judge    func(CallError) Verdict
 	queue
-	// submissions are those of the run. Workers share the map and only read it: each writes its own transactions' entries.
+	// submissions holds all transactions of the run. Workers share the map without writing to it: each updates only the
+	// entries of its own transactions.
 	submissions map[[32]byte]*submission
 
 	conn   *conn
@@ -42,29 +43,29 @@ type worker struct {
 	tally
 }
 
-// queue is what a worker has to send.
+// queue holds the requests that a worker has to send.
 type queue struct {
 	requests []request
-	repeat   bool      // start again after the last request, as reads do
-	next     int       // of requests
-	again    []request // refused, and worth another try; they come first
+	repeat   bool      // restart after the last request, for reads
+	next     int       // index of the next request
+	again    []request // refused requests to retry, sent first
 }
 
-// tally is what a worker counts.
+// tally holds the counts of a worker.
 type tally struct {
-	latency *hdrhistogram.Histogram // of requests, in ns
+	latency *hdrhistogram.Histogram // per request, in ns
 	errors  map[string]*ErrorCount
-	last    time.Duration // when the latest answer came
+	last    time.Duration // time of the latest response
 
-	requestCount, done, failed atomic.Int64 // requests answered; calls that succeeded; errors
+	requestCount, done, failed atomic.Int64 // requests with a response; successful calls; errors
 }
 
-// newHistogram counts latencies from 1 µs to 10 min with two digits: under 1 % off.
+// newHistogram returns a histogram of latencies from 1 µs to 10 min with two significant digits: an error under 1 %.
 func newHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(int64(time.Microsecond), int64(10*time.Minute), 2)
 }
 
-// run sends the worker's requests until they are done, ctx ends, or the node cannot be reached.
+// run sends the worker's requests until they are done, ctx ends, or the node is unreachable.
 func (w *worker) run(ctx context.Context) {
 	defer w.disconnect()
 	for index := 0; ; index++ {
@@ -87,7 +88,7 @@ func (w *worker) run(ctx context.Context) {
 		w.broken = 0
 		w.last = w.clock.now()
 		w.requestCount.Add(1)
-		// A latency beyond the histogram's is beyond the time limit of an answer.
+		// Latencies beyond the histogram's range exceed the time limit of a response.
 		_ = w.latency.RecordValue(int64(w.last - at))
 		if !w.settle(r, status, body) && !w.clock.waitUntil(ctx, w.last+retryPause) {
 			return
@@ -95,7 +96,7 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
-// take is the next request.
+// take removes and returns the next request.
 func (q *queue) take() (request, bool) {
 	if len(q.again) > 0 {
 		r := q.again[0]
@@ -112,7 +113,7 @@ func (q *queue) take() (request, bool) {
 	return q.requests[q.next-1], true
 }
 
-// stamp notes when a request's transactions were sent for the first time.
+// stamp records the time at which a request's transactions were first sent.
 func (w *worker) stamp(r request, at time.Duration) {
 	for _, call := range r.calls {
 		if call.Transaction != nil {
@@ -123,7 +124,7 @@ func (w *worker) stamp(r request, at time.Duration) {
 	}
 }
 
-// exchange sends a request, on a new connection where there is none.
+// exchange sends a request, on a new connection if necessary.
 func (w *worker) exchange(ctx context.Context, r request) (status int, body []byte, err error) {
 	if w.conn != nil && w.conn.close {
 		w.disconnect()
@@ -138,12 +139,12 @@ func (w *worker) exchange(ctx context.Context, r request) (status int, body []by
 
 func (w *worker) disconnect() {
 	if w.conn != nil {
-		_ = w.conn.Close() // nothing is lost: every answer was read
+		_ = w.conn.Close() // nothing is lost: every response was read
 		w.conn = nil
 	}
 }
 
-// recover counts a broken exchange and lets the request be sent again. It reports whether to go on.
+// recover counts a failed exchange and queues the request again. It reports whether to continue.
 func (w *worker) recover(ctx context.Context, r request, err error) bool {
 	w.disconnect()
 	w.count("connection", err.Error(), 1)
@@ -152,8 +153,8 @@ func (w *worker) recover(ctx context.Context, r request, err error) bool {
 	return w.broken < maxBroken && w.clock.waitUntil(ctx, w.clock.now()+retryPause)
 }
 
-// settle notes what an answer says of its calls; those to be sent again are put first. It reports false where the node
-// takes nothing at present.
+// settle records the results of a request's calls, and queues those to retry first. It returns false if the node is
+// temporarily unable to accept calls.
 func (w *worker) settle(r request, status int, body []byte) bool {
 	if status != http.StatusOK {
 		w.count(fmt.Sprintf("HTTP %d", status), string(bytes.TrimSpace(body[:min(len(body), 200)])), len(r.calls))
@@ -195,7 +196,7 @@ func (w *worker) settle(r request, status int, body []byte) bool {
 	return len(again) == 0
 }
 
-// accept counts calls that succeeded.
+// accept counts successful calls.
 func (w *worker) accept(calls ...Call) {
 	w.done.Add(int64(len(calls)))
 	for _, call := range calls {

@@ -1,6 +1,6 @@
-// Package nep11 tests a deployed contract against the standard of tokens of one each: NEP-11 in its form for tokens
-// that cannot be divided (docs/contracts.md, "Tokens of one each"). It makes calls only, and knows nothing of how the
-// contract is written.
+// Package nep11 tests a deployed contract against NEP-11, the standard of non-fungible tokens, in its form for
+// indivisible tokens (docs/contracts.md, "Tokens of one each"). It only makes calls, and is independent of the
+// contract's implementation.
 package nep11
 
 import (
@@ -16,10 +16,10 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// zero is the account that mints come from and burns go to.
+// zero is the sender of mints and the recipient of burns.
 var zero types.Account
 
-// tokenID is bytes, as arguments and results have them.
+// tokenID encodes as bytes in arguments and results.
 type tokenID []byte
 
 func (id tokenID) MarshalText() ([]byte, error) { return []byte("0x" + hex.EncodeToString(id)), nil }
@@ -34,34 +34,34 @@ func (id *tokenID) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Tokens that no contract is to have: the check mints one of the first ID where it may.
+// IDs that no contract should use. The check mints a token of the first ID if it may.
 var (
 	testID    = tokenID("cairn: a token of the check")
 	unknownID = tokenID("cairn: no such token")
 	tooLongID = tokenID(bytes.Repeat([]byte{7}, 65))
 )
 
-// errNoToken is of a holder without tokens.
+// errNoToken is returned if the holder has no token.
 var errNoToken = errors.New("the holder has no token to test with")
 
 // checker is a check in progress.
 type checker struct {
 	conformance.Accounts
 	*conformance.Calls
-	id     tokenID // one of the holder's
+	id     tokenID // one of the holder's tokens
 	minted bool    // whether the holder has testID
 }
 
 type object = conformance.Object
 
-// rule is one statement of the standard.
+// rule is a requirement of the standard.
 type rule struct {
 	Name, Says string
 	Test       func(*checker) error
 }
 
-// Check tests a contract, rule by rule. Holder has a token of it, A and B have none; what is moved is moved back. told
-// hears of each result as it is known, and may be nil. A contract that breaks rules is no error.
+// Check tests a contract, rule by rule. Holder must own a token, and A and B none; the check returns what it moves.
+// told, which may be nil, is called with each result. A contract that violates rules is not an error.
 func Check(
 	ctx context.Context, chain conformance.Chain, contract types.ContractID, accounts conformance.Accounts,
 	told func(conformance.Result),
@@ -73,7 +73,7 @@ func Check(
 	return conformance.Run(contract, rules, &checker{Accounts: accounts, Calls: calls}, told)
 }
 
-// books are what the contract says of who has what.
+// books holds the supply and balances that the contract reports.
 type books struct{ supply, holder, a, b uint64 }
 
 func (c *checker) books() (s books, err error) {
@@ -92,7 +92,7 @@ func (c *checker) books() (s books, err error) {
 	return s, nil
 }
 
-// moves runs an operation and compares the books after it with those that want makes of those before it.
+// moves runs an operation and checks that it changes the books as want does.
 func (c *checker) moves(want func(*books), operation func() error) error {
 	before, err := c.books()
 	if err != nil {
@@ -116,7 +116,7 @@ func (c *checker) moves(want func(*books), operation func() error) error {
 
 func nothing(*books) {}
 
-// owned compares who has a token with who is to have it, also in the owner's list.
+// owned checks a token's owner, also in the owner's list.
 func (c *checker) owned(id tokenID, want types.Account) error {
 	owner, err := conformance.View[types.Account](c.Calls, "ownerOf", object{"tokenId": id})
 	if err != nil {
@@ -128,7 +128,7 @@ func (c *checker) owned(id tokenID, want types.Account) error {
 	return nil
 }
 
-// unknown holds a contract to know nothing of a token.
+// unknown checks that a contract has no record of a token.
 func (c *checker) unknown(id tokenID) error {
 	args, err := json.Marshal(object{"tokenId": id})
 	if err != nil {
@@ -158,7 +158,7 @@ func (c *checker) does(from types.Account, function string, args object, event t
 	return nil
 }
 
-// move has an account move a token of an owner's.
+// move makes the account by transfer a token from its owner to another account.
 func (c *checker) move(by, from, to types.Account, id tokenID) error {
 	if err := c.does(by, "transfer", object{"to": to, "tokenId": id}, transfer{from, to, id}); err != nil {
 		return err
@@ -166,13 +166,14 @@ func (c *checker) move(by, from, to types.Account, id tokenID) error {
 	return c.owned(id, to)
 }
 
-// transfer is the event of a token that moves.
+// transfer is the event of a token transfer.
 type transfer struct {
 	from, to types.Account
 	id       tokenID
 }
 
-// only reports why logs are not exactly this event of the contract. Events of others and of other names do not matter.
+// only returns an error unless logs contain exactly this event of the contract. It ignores events of other contracts
+// and names.
 func (e transfer) only(contract types.ContractID, logs []conformance.Log) error {
 	var seen []conformance.Log
 	for _, log := range logs {

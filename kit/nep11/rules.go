@@ -10,10 +10,10 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// maxPage is how many tokens a list gives at most.
+// maxPage is the greatest length of a page of tokens.
 const maxPage = 100
 
-// rules are tested in this order: later ones use what earlier ones have shown.
+// rules lists the rules in test order: later ones rely on earlier ones.
 var rules = []rule{
 	{"interface", "the ABI declares the nine functions and the event of the standard", (*checker).declares},
 	{"metadata", "symbol is a string, and decimals is 0: a token cannot be divided", (*checker).metadata},
@@ -44,7 +44,7 @@ var rules = []rule{
 	},
 }
 
-// standard are the functions that a contract must have.
+// standard lists the mandatory functions.
 var standard = []string{
 	"symbol() string", "decimals() u32", "totalSupply() u64", "balanceOf(owner account) u64",
 	"ownerOf(tokenId bytes) account", "properties(tokenId bytes) string", "tokens(start u32, count u32) bytes[]",
@@ -107,7 +107,7 @@ func (c *checker) balances() error {
 	return nil
 }
 
-// list asks for a page of all tokens, or of an owner's.
+// list requests a page of all tokens, or of an owner's tokens.
 func (c *checker) list(owner *types.Account, start, count uint64) ([]tokenID, error) {
 	args, function := object{"start": start, "count": count}, "tokens"
 	if owner != nil {
@@ -162,7 +162,7 @@ func (c *checker) lists() error {
 	return c.owned(c.id, c.Holder)
 }
 
-// orBreaks is the error, or what breaks a rule if there is none.
+// orBreaks returns err, or a violation if err is nil.
 func orBreaks(err error, what string) error {
 	if err != nil {
 		return err
@@ -276,7 +276,7 @@ func (c *checker) viewContext() error {
 	return err
 }
 
-// has reports whether the contract declares a function that is not part of the standard.
+// has reports whether the contract declares an optional function.
 func (c *checker) has(want string) bool {
 	name, _, _ := strings.Cut(want, "(")
 	if c.ABI == nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// approveOf is an approval that must do what it says.
+// approveOf makes an approval and checks its effect.
 func (c *checker) approveOf(owner, spender types.Account, amount uint64) error {
 	err := c.does(owner, "approve", object{
 		"spender": spender, "amount": abi.Uint64(amount),
@@ -19,7 +19,7 @@ func (c *checker) approveOf(owner, spender types.Account, amount uint64) error {
 	return c.allows(owner, spender, amount)
 }
 
-// allows compares an allowance.
+// allows checks an allowance.
 func (c *checker) allows(owner, spender types.Account, want uint64) error {
 	got, err := c.allowance(owner, spender)
 	if err == nil && got != want {
@@ -33,7 +33,7 @@ func (c *checker) approve() error {
 		if err := c.allows(c.Holder, c.A, 0); err != nil {
 			return err
 		}
-		// Also more than the owner has, and back to nothing.
+		// Include more than the owner has, and a reset to zero.
 		for _, amount := range []uint64{5, 3, math.MaxUint64, 0} {
 			if err := c.approveOf(c.Holder, c.A, amount); err != nil {
 				return err
@@ -46,7 +46,7 @@ func (c *checker) approve() error {
 	})
 }
 
-// movedFrom is a transferFrom that must do what it says.
+// movedFrom makes a transferFrom and checks its effect.
 func (c *checker) movedFrom(spender, from, to types.Account, amount uint64) error {
 	return c.does(spender, "transferFrom", object{
 		"from": from, "to": to, "amount": abi.Uint64(amount),
@@ -65,7 +65,7 @@ func (c *checker) transferFrom() error {
 	if err := c.allows(c.Holder, c.A, 5); err != nil {
 		return err
 	}
-	// To the owner itself: the balance stays, the allowance is spent.
+	// A transfer to the owner keeps the balance but spends the allowance.
 	if err := c.moves(nothing, func() error { return c.movedFrom(c.A, c.Holder, c.Holder, 5) }); err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (c *checker) allowanceLimits() error {
 			return err
 		}
 	}
-	// A refused one spends nothing.
+	// A refused transfer must not spend the allowance.
 	if err := c.allows(c.B, c.A, math.MaxUint64); err != nil {
 		return err
 	}

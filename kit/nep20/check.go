@@ -8,15 +8,15 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Zero is the account that mints come from and burns go to.
+// Zero is the sender of mints and the recipient of burns.
 var Zero types.Account
 
-// What a check is told and tells.
+// Parameters and results of a check.
 type (
 	Chain    = conformance.Chain
 	Outcome  = conformance.Outcome
 	Log      = conformance.Log
-	Accounts = conformance.Accounts // Holder has at least [MinHolding] units of the token, A and B none and no allowances
+	Accounts = conformance.Accounts // Holder needs at least [MinHolding] units; A and B neither units nor allowances
 	Verdict  = conformance.Verdict
 	Result   = conformance.Result
 	Report   = conformance.Report
@@ -29,7 +29,7 @@ const (
 	LeftOut = conformance.LeftOut
 )
 
-// MinHolding is what the holder must have, in smallest units of the token.
+// MinHolding is the least balance of the holder, in smallest units of the token.
 const MinHolding = 100
 
 // checker is a check in progress.
@@ -40,14 +40,14 @@ type checker struct {
 
 type object = conformance.Object
 
-// rule is one statement of the standard.
+// rule is a requirement of the standard.
 type rule struct {
 	Name, Says string
 	Test       func(*checker) error
 }
 
-// Check tests a token, rule by rule; told hears of each result as it is known, and may be nil. A token that breaks
-// rules is no error.
+// Check tests a token, rule by rule. told, which may be nil, is called with each result. A token that violates rules is
+// not an error.
 func Check(
 	ctx context.Context, chain Chain, token types.ContractID, accounts Accounts, told func(Result),
 ) (Report, error) {
@@ -58,7 +58,7 @@ func Check(
 	return conformance.Run(token, independent(rules), &checker{accounts, calls}, told)
 }
 
-// independent are the rules, each tested aside: what a broken one leaves behind breaks no other.
+// independent makes each rule run aside, so that the effects of a violated rule do not affect other rules.
 func independent(rules []rule) []rule {
 	aside := make([]rule, len(rules))
 	for i, r := range rules {
@@ -101,7 +101,7 @@ func (c *checker) does(from types.Account, function string, args object, event e
 	return c.did(function, encoded, outcome, event)
 }
 
-// did is what is wrong with a call that had to succeed, return true and emit exactly one event.
+// did checks that a call succeeded, returned true and emitted exactly one event.
 func (c *checker) did(function string, encoded []byte, outcome Outcome, event expected) error {
 	switch {
 	case !outcome.OK:
@@ -115,7 +115,7 @@ func (c *checker) did(function string, encoded []byte, outcome Outcome, event ex
 	return nil
 }
 
-// books are what the token says of who has what.
+// books holds the supply and balances that the token reports.
 type books struct {
 	supply, holder, a, b uint64
 }
@@ -132,7 +132,7 @@ func (c *checker) books() (s books, err error) {
 	return s, nil
 }
 
-// moves runs an operation and compares the books after it with those that want makes of those before it.
+// moves runs an operation and checks that it changes the books as want does.
 func (c *checker) moves(want func(*books), operation func() error) error {
 	before, err := c.books()
 	if err != nil {

@@ -17,11 +17,11 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// finest is the fee that amounts are to show, as a part of them: a fee below it may round to nothing.
+// finest is the inverse of the smallest fee rate that the amounts reveal: a smaller fee may round to zero.
 const finest = 10_000
 
-// moved makes a call that must move an amount, and compares the balances of both sides before its event: a token that
-// keeps a part is told by what it kept.
+// moved makes a call that must move an amount. It checks the balances of both sides before it checks the event, so that
+// the message states the amount that a token kept.
 func (c *checker) moved(by, from, to types.Account, function string, args object, amount uint64) error {
 	before, err := c.balancesOf(from, to)
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *checker) gives(from, to types.Account, amount uint64) error {
 	return c.moved(from, from, to, "transfer", object{"to": to, "amount": abi.Uint64(amount)}, amount)
 }
 
-// takes is transferFrom by the recipient, who is allowed just that.
+// takes makes a transferFrom by the recipient, with an allowance of exactly the amount.
 func (c *checker) takes(from, to types.Account, amount uint64) error {
 	if err := c.approveOf(from, to, amount); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (c *checker) takes(from, to types.Account, amount uint64) error {
 	return c.allows(from, to, 0)
 }
 
-// lent runs a test while A has half of what the holder has, and gives back what A has then.
+// lent runs a test while A has half of the holder's balance, and then returns A's balance.
 func (c *checker) lent(test func(half uint64) error) error {
 	held, err := c.balance(c.Holder)
 	if err != nil {
@@ -93,7 +93,7 @@ func (c *checker) lent(test func(half uint64) error) error {
 	return c.gives(c.A, c.Holder, left)
 }
 
-// inSizes moves one unit, a part and the rest from A to B, and then all of it back at once.
+// inSizes moves one unit, a part and the rest from A to B, and then everything back at once.
 func (c *checker) inSizes(move func(from, to types.Account, amount uint64) error) error {
 	return c.moves(nothing, func() error {
 		return c.lent(func(half uint64) error {
@@ -116,7 +116,7 @@ func (c *checker) sizes() error {
 	if err := c.inSizes(c.gives); err != nil {
 		return err
 	}
-	// Small ones one after the other: some tokens let the first few pass.
+	// Make small transfers in a row: some tokens treat only the first few correctly.
 	err = c.lent(func(uint64) error {
 		for range 6 {
 			if err := c.gives(c.A, c.B, 3); err != nil {
@@ -150,7 +150,7 @@ func (c *checker) everything() error {
 	return c.gives(c.A, c.B, held)
 }
 
-// contracts has a contract get tokens, which stay there.
+// contracts sends tokens to a contract, which keeps them.
 func (c *checker) contracts() error {
 	receiver, err := c.Chain.Deploy(c.Ctx, c.Holder, contracts.Receiver())
 	if err != nil {
@@ -242,8 +242,8 @@ func (c *checker) time() error {
 	})
 }
 
-// otherFunctions calls what the standard does not have, as the holder and as a stranger, and looks whether A's tokens
-// are there and move.
+// otherFunctions calls nonstandard functions, as the holder and as a stranger, and checks that A's tokens are
+// unaffected and can be moved.
 func (c *checker) otherFunctions() error {
 	if !c.Chain.TakesBack() {
 		return conformance.NotTested("it calls every function of the token: check a development chain")
@@ -280,8 +280,8 @@ func (c *checker) otherFunctions() error {
 	return err
 }
 
-// argumentsOf are some arguments of a function: of numbers small ones, and the most that each may be; not ok if it takes
-// something else than numbers, accounts, text and truth.
+// argumentsOf returns sample arguments of a function: for numbers, small ones and the greatest of each type. ok is
+// false if a parameter is not a number, account, string or bool.
 func (c *checker) argumentsOf(f abi.Function) (tries []object, ok bool) {
 	most := map[abi.Base]uint64{
 		abi.U8: math.MaxUint8, abi.U16: math.MaxUint16, abi.U32: math.MaxUint32, abi.U64: math.MaxUint64,
@@ -320,7 +320,7 @@ func (c *checker) argumentsOf(f abi.Function) (tries []object, ok bool) {
 	return tries, true
 }
 
-// harmless makes a call and looks what became of A, and takes all of it back.
+// harmless makes a call, checks its effect on A's tokens, and reverts everything.
 func (c *checker) harmless(function string, by types.Account, args object) (verdict error) {
 	fault := c.Chain.Aside(c.Ctx, func() error {
 		verdict = c.harmed(function, by, args)
@@ -368,7 +368,7 @@ func (c *checker) harmed(function string, by types.Account, args object) error {
 			return conformance.Breaks("%s lets %s spend %d units of another", act, spender, allowed)
 		}
 	}
-	// Both ways: what was done may have stopped either.
+	// Test both directions, as the call may have blocked either.
 	move := before[0] / 2
 	for _, sides := range [][2]types.Account{{c.A, c.B}, {c.B, c.A}} {
 		var broke interface{ Broken() string }
@@ -381,7 +381,7 @@ func (c *checker) harmed(function string, by types.Account, args object) error {
 	return nil
 }
 
-// movedBy is by how much the token's events Transfer change an account's balance, modulo 2^64.
+// movedBy returns the change of an account's balance by the token's Transfer events, modulo 2^64.
 func movedBy(logs []Log, token types.ContractID, account types.Account) (sum uint64) {
 	for _, log := range logs {
 		if log.Contract != token || log.Name != "Transfer" || len(log.Topics) != 3 {

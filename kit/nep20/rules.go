@@ -12,8 +12,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// rules are tested in this order: later ones use what earlier ones have shown. Each leaves balances and allowances as it
-// found them where the token keeps it, for chains that are not taken back.
+// rules lists the rules in test order: later ones rely on earlier ones. If the token satisfies a rule, the test leaves
+// balances and allowances unchanged, for chains that are not reverted.
 var rules = []rule{
 	{"interface", "the ABI declares the nine functions and two events of the standard", (*checker).declares},
 	{"metadata", "name, symbol and decimals are two strings and a u32 of at most 19", (*checker).metadata},
@@ -74,7 +74,7 @@ var rules = []rule{
 	},
 }
 
-// standard are the functions that a token must have.
+// standard lists the mandatory functions.
 var standard = []string{
 	"name() string", "symbol() string", "decimals() u32", "totalSupply() u64", "balanceOf(address account) u64",
 	"allowance(owner account, spender account) u64", "transfer(to account, amount u64) bool",
@@ -131,7 +131,7 @@ func (c *checker) metadata() error {
 	return err
 }
 
-// maxDecimals are the most with which a u64 holds a whole token.
+// maxDecimals is the greatest number of decimals for which a u64 can hold a whole token.
 const maxDecimals = 19
 
 func (c *checker) balances() error {
@@ -177,7 +177,7 @@ func ending(o Outcome) string {
 	return o.Why()
 }
 
-// transferOf is a transfer that must do what it says.
+// transferOf makes a transfer and checks its effect.
 func (c *checker) transferOf(from, to types.Account, amount uint64) error {
 	return c.does(from, "transfer", object{"to": to, "amount": abi.Uint64(amount)}, transferred(from, to, amount))
 }
@@ -187,7 +187,7 @@ func (c *checker) transfer() error {
 	if err != nil {
 		return err
 	}
-	// All that an account has.
+	// Transfer the whole balance.
 	return c.moves(func(s *books) { s.a -= 3; s.holder += 3 }, func() error { return c.transferOf(c.A, c.Holder, 3) })
 }
 
@@ -282,7 +282,7 @@ func (c *checker) viewContext() error {
 	return err
 }
 
-// has reports whether the token declares a function that is not part of the standard.
+// has reports whether the token declares an optional function.
 func (c *checker) has(function string) bool {
 	if c.ABI == nil {
 		return false

@@ -12,8 +12,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Reasons that the node refuses with, by what they mean to a sender. Places say that a nonce is not what it was taken
-// for, and later that nothing is wrong with what was asked.
+// Reasons for which the node refuses transactions, by their meaning for a sender: those in places mean that the nonce
+// is wrong, and those in later that the request is valid and may be retried.
 var (
 	places = []string{
 		reasonOf(api.ErrNonceTooLow), reasonOf(api.ErrNonceTooHigh), reasonOf(api.ErrHeld),
@@ -25,7 +25,7 @@ var (
 	}
 )
 
-// reasonOf is the word for programs in a node's error; empty where err is none, or has none.
+// reasonOf returns the reason in a node's error, or "" if err is nil or has none.
 func reasonOf(err error) string {
 	var refusal *client.Error
 	if !errors.As(err, &refusal) {
@@ -36,13 +36,13 @@ func reasonOf(err error) string {
 }
 
 const (
-	// tryAgain is the time until the same bytes are sent again, where the node does not say.
+	// tryAgain is the time until the same bytes are sent again, unless the node sets one.
 	tryAgain = time.Second
-	// longestWait is the most that a node is believed that asks to wait.
+	// longestWait bounds the wait that a node may ask for.
 	longestWait = time.Hour
 )
 
-// retryAfter is how long the node asks to wait.
+// retryAfter returns how long the node asks to wait.
 func retryAfter(err error) time.Duration {
 	var refusal *client.Error
 	if !errors.As(err, &refusal) {
@@ -56,15 +56,15 @@ func retryAfter(err error) time.Duration {
 	return min(time.Duration(seconds)*time.Second, longestWait)
 }
 
-// answer is what the node said of a job's bytes: accepted, or refused, which means that they are with nobody and leave
-// their nonce; neither where somebody may have them. Misplaced: the account's nonces are not what they were taken for.
+// answer is the node's reply to a job's bytes. They were accepted or refused (then no node has them, and the nonce is
+// free again); with neither, a node may have them. With misplaced, the local view of the account's nonces is wrong.
 type answer struct {
 	accepted  bool
 	refused   error
 	misplaced bool
 }
 
-// read tells what the node's answer to a job's bytes means, and sets when they are due again.
+// read interprets the node's reply to a job's bytes, and sets when they are due again.
 func (j *job) read(hash types.TxID, err error, now time.Duration) answer {
 	j.due = never
 	if err == nil && hash == j.latest().hash || errors.Is(err, api.ErrAlreadyKnown) {
@@ -79,7 +79,7 @@ func (j *job) read(hash types.TxID, err error, now time.Duration) answer {
 		j.due = now + retryAfter(err)
 		return answer{}
 	case reason == "", reason == reasonOf(api.ErrNoPrimary), reason == reasonOf(api.ErrTimeUp):
-		j.out = true // no word on whether it has the bytes
+		j.out = true // unknown whether the node has the bytes
 		j.due = now + tryAgain
 		return answer{}
 	}
@@ -87,7 +87,7 @@ func (j *job) read(hash types.TxID, err error, now time.Duration) answer {
 	if !j.out {
 		return answer{refused: err, misplaced: misplaced}
 	}
-	// Its bytes may be with somebody: it stays until a block uses the nonce.
+	// A node may have the bytes: keep the job until a block uses its nonce.
 	if errors.Is(err, api.ErrNonceTooHigh) || errors.Is(err, api.ErrHeld) {
 		j.due = now + tryAgain
 	}

@@ -7,7 +7,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/fees"
 )
 
-// cancel takes back what callers do not want any more: at once if nobody has its bytes, else by another version.
+// cancel cancels the jobs that callers no longer want: at once if no node has their bytes, otherwise with another
+// version.
 func (p *pump) cancel() error {
 	p.s.mu.Lock()
 	unwanted := slices.Clone(p.s.unwanted)
@@ -30,11 +31,11 @@ func (p *pump) cancel() error {
 	}
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
-	p.s.unwanted = slices.Delete(p.s.unwanted, 0, len(unwanted)) // more may have come meanwhile
+	p.s.unwanted = slices.Delete(p.s.unwanted, 0, len(unwanted)) // more may have been added meanwhile
 	return nil
 }
 
-// withdraw ends jobs that are cancelled, and that no block can have.
+// withdraw ends cancelled jobs that no block can include any more.
 func (p *pump) withdraw(jobs []*job) error {
 	if len(jobs) == 0 {
 		return nil
@@ -61,8 +62,8 @@ func (p *pump) withdraw(jobs []*job) error {
 	return nil
 }
 
-// nothing are the terms that cancel a job: a transfer of nothing to oneself. It pays what the node suggests, and at
-// least a tenth more than before. A cap holds it back only as far as the node would still take it.
+// nothing returns the terms that cancel a job: a transfer of zero to oneself, at the suggested fees, but at least 10 %
+// above the job's. A cap applies only as far as the node still accepts the replacement.
 func (p *pump) nothing(j *job, now prices) (terms, bool) {
 	old := j.latest().tx
 	least, err := more(old.MaxFeePerGas, 0)

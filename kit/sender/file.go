@@ -14,19 +14,19 @@ import (
 )
 
 var (
-	// ErrOtherScope is what a journal of another account or chain is refused with.
+	// ErrOtherScope is returned for a journal of another account or chain.
 	ErrOtherScope = errors.New("the journal belongs to another account or chain")
-	// ErrLocked is what a journal is refused with that another sender has.
+	// ErrLocked is returned if another sender has the journal open.
 	ErrLocked = errors.New("another sender has the journal")
 )
 
-// format is the first line's word for what a file is.
+// format identifies the file format in the first line.
 const format = "cairn-sender/1"
 
-// File is a journal in a file: a line for each append, its checksum first, synced to the disk before the append
-// returns. The first line has the scope. A torn last line, which nobody was told of, is cut; any other damage is a
-// [DamageError], after which [File.Salvage] goes on with the lines that are sound. A lock file beside it, PATH.lock,
-// keeps other processes out while this one lives. It is the TypeScript SDK's FileStore.
+// File is a journal in a file. Each append writes one line, which starts with its checksum, and syncs the file before
+// it returns. The first line has the scope. Open drops an incomplete last line, as its append never returned; any other
+// damage is a [DamageError], after which [File.Salvage] can keep the intact lines. A lock file, PATH.lock, excludes
+// other processes while this one runs. The TypeScript SDK's FileStore is the same.
 type File struct {
 	path  string
 	scope Scope
@@ -34,10 +34,10 @@ type File struct {
 	lock  *lock
 }
 
-// NewFile is the journal at a path; the file is made when it is first opened.
+// NewFile returns the journal at a path. Opening it creates the file if necessary.
 func NewFile(path string) *File { return &File{path: path} }
 
-// Open is [Journal].Open. It fails with [ErrLocked], [ErrBadJournal], [ErrOtherScope], or what the disk says.
+// Open implements [Journal]. It returns [ErrLocked], [ErrBadJournal], [ErrOtherScope] or an error of the file system.
 func (f *File) Open(scope Scope) (entries []Entry, err error) {
 	if f.file != nil {
 		return nil, fmt.Errorf("%s: %w", f.path, ErrLocked)
@@ -71,7 +71,7 @@ func (f *File) Open(scope Scope) (entries []Entry, err error) {
 	return entries, errors.Join(f.file.Sync(), syncDirectory(f.path))
 }
 
-// Append is [Journal].Append.
+// Append implements [Journal].
 func (f *File) Append(entries []Entry) error {
 	if f.file == nil {
 		return fmt.Errorf("%s: %w", f.path, fs.ErrClosed)
@@ -82,7 +82,7 @@ func (f *File) Append(entries []Entry) error {
 	return f.file.Sync()
 }
 
-// Replace is [Journal].Replace: a new file takes the place of the old one.
+// Replace implements [Journal]. A new file replaces the old one.
 func (f *File) Replace(entries []Entry) (err error) {
 	if f.file == nil {
 		return fmt.Errorf("%s: %w", f.path, fs.ErrClosed)
@@ -99,7 +99,7 @@ func (f *File) Replace(entries []Entry) (err error) {
 	if err == nil {
 		err = fresh.Sync()
 	}
-	// Some systems rename no file that is open.
+	// Some systems cannot rename an open file.
 	err = errors.Join(err, fresh.Close())
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func (f *File) Replace(entries []Entry) (err error) {
 	return err
 }
 
-// Close is [Journal].Close.
+// Close implements [Journal].
 func (f *File) Close() (err error) {
 	if f.file != nil {
 		err = f.file.Close()
@@ -125,13 +125,14 @@ func (f *File) Close() (err error) {
 	return err
 }
 
-// header is the first line.
+// header is the content of the first line.
 type header struct {
 	Journal string `json:"journal"`
 	Scope
 }
 
-// checksumDigits is how many hex digits a line begins with, before a space: of the first 8 bytes of its SHA-256.
+// checksumDigits is the length of a line's checksum, which a space follows: the first 8 bytes of the content's SHA-256
+// in hex.
 const checksumDigits = 16
 
 func checksum(text []byte) string {
@@ -148,7 +149,8 @@ func writeLine(to io.Writer, value any) error {
 	return err
 }
 
-// parse reads a journal, and says where its whole lines end. Damage is a [DamageError], with every line that has some.
+// parse parses a journal, and returns the end of its last complete line. If lines are damaged, it returns a
+// [DamageError] that lists all of them.
 func parse(text []byte, scope Scope) (entries []Entry, end int, err error) {
 	lines, end := split(text)
 	var damage DamageError
@@ -187,10 +189,10 @@ func checkHeader(line []byte, scope Scope) error {
 	return nil
 }
 
-// syncDirectory makes a file's name durable.
+// syncDirectory makes the creation or renaming of a file durable.
 func syncDirectory(path string) error {
 	if runtime.GOOS == "windows" {
-		return nil // it syncs no directories
+		return nil // directories cannot be synced
 	}
 	directory, err := os.Open(filepath.Dir(path))
 	if err != nil {

@@ -14,17 +14,18 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ownIDs is what the IDs begin with that no caller gave, fillerIDs those of fillers, restIDs those of what sweeps left.
+// ownIDs is the prefix of IDs assigned by the sender, fillerIDs the prefix of fillers, and restIDs the prefix for
+// transfers of a sweep's remainder.
 const (
 	ownIDs    = "cairn:"
 	fillerIDs = ownIDs + "filler:"
 	restIDs   = ownIDs + "rest:"
 )
 
-// never is a moment that does not come: moments are counted from the sender's start.
+// never is a time that is never reached. Times are relative to the sender's start.
 const never = time.Duration(math.MaxInt64)
 
-// version is a job's transaction as it was signed: the first, a replacement with higher fees, or one that cancels it.
+// version is a signed transaction of a job: the first, a replacement with higher fees, or one that cancels the job.
 type version struct {
 	tx      types.Transaction
 	raw     []byte
@@ -32,33 +33,33 @@ type version struct {
 	cancels bool
 }
 
-// job is something to send: queued without a nonce, then open at one, until a block has used that.
+// job is a payload to send. It is queued without a nonce, then open at one until a block has used that nonce.
 type job struct {
 	id     string
 	digest types.Digest
-	said   Job            // under the sender's lock
-	sweep  *types.Account // of a sweep: who gets everything
-	placed bool           // it has a place that is given back when it ends
-	then   func()         // unless nil: what follows its end, however that is
+	said   Job            // guarded by the sender's lock
+	sweep  *types.Account // recipient of everything, for a sweep
+	placed bool           // it holds a slot of places, released at its end
+	then   func()         // called at the end, whatever the outcome; may be nil
 
 	accepted, ended promise
 	attempt
 }
 
-// attempt is how far sending a job has come. The pump owns it.
+// attempt is the progress of sending a job. The pump owns it.
 type attempt struct {
-	payload   types.Payload // nil of a sweep until its value is known
+	payload   types.Payload // nil for a sweep until its value is known
 	nonce     uint64
 	versions  []version
-	out       bool          // its bytes may be with somebody: they were accepted once, or an attempt had no answer
-	pooled    bool          // the pool has it, as far as is known
-	due       time.Duration // when to post it, or post it again
-	since     types.Height  // the height at which it was posted, or replaced, last
+	out       bool          // a node may have its bytes: they were accepted once, or a request had no response
+	pooled    bool          // the pool is believed to have it
+	due       time.Duration // time of the next attempt to post it
+	since     types.Height  // height at which it was last posted or replaced
 	undecided bool
 	tooCheap  bool
 }
 
-// promise is closed once its owner has decided it.
+// promise is closed once its owner has resolved it.
 type promise struct {
 	decided chan struct{}
 	hash    types.TxID
@@ -88,25 +89,25 @@ func newJob(id string, digest types.Digest, payload types.Payload, said Job) *jo
 
 func (j *job) latest() *version { return &j.versions[len(j.versions)-1] }
 
-// isCancelled reports whether a transaction that cancels it may be out: then no other of it is sent any more.
+// isCancelled reports whether a cancelling transaction may be out. Other versions are not sent any more then.
 func (j *job) isCancelled() bool { return len(j.versions) > 0 && j.latest().cancels }
 
-// has reports whether a transaction is one of its versions; of a cancelled job, one that cancels it.
+// has reports whether a transaction is one of the job's versions; with cancels, whether it is one that cancels the job.
 func (j *job) has(hash types.TxID, cancels bool) bool {
 	return slices.ContainsFunc(j.versions, func(v version) bool { return v.hash == hash && (v.cancels || !cancels) })
 }
 
-// own reports whether no caller named it.
+// own reports whether the ID was assigned by the sender.
 func (j *job) own() bool { return strings.HasPrefix(j.id, ownIDs) }
 
-// release takes the job from its nonce: no bytes of it are with anybody.
+// release removes the job from its nonce. No node may have its bytes.
 func (j *job) release() {
 	j.versions, j.out, j.pooled, j.due, j.since, j.undecided = nil, false, false, never, 0, false
 }
 
 func (j *job) isFiller() bool { return strings.HasPrefix(j.id, fillerIDs) }
 
-// entry tells of the job's version of a number.
+// entry returns the journal entry of a version.
 func (j *job) entry(number int) Entry {
 	v := &j.versions[number]
 	e := Entry{Type: Version, ID: j.id, Nonce: strconv.FormatUint(j.nonce, 10), Raw: v.raw, Hash: v.hash}
@@ -119,7 +120,7 @@ func (j *job) entry(number int) Entry {
 	return e
 }
 
-// entries tell of the job, which is open.
+// entries returns the journal entries of an open job.
 func (j *job) entries() []Entry {
 	list := make([]Entry, len(j.versions))
 	for i := range list {
@@ -128,7 +129,7 @@ func (j *job) entries() []Entry {
 	return list
 }
 
-// accept, end and reject decide what callers wait for.
+// accept, end and reject resolve the promises that callers wait for.
 func (j *job) accept(hash types.TxID) {
 	if !j.accepted.isDecided() {
 		j.accepted.hash = hash
@@ -158,7 +159,7 @@ func (j *job) reject(err error) {
 	j.finish()
 }
 
-// done is what remains of a job that is in a block.
+// done is the record of a job that is in a block.
 type done struct {
 	digest types.Digest
 	hash   types.TxID
@@ -177,17 +178,17 @@ func (d done) entry(id string) Entry {
 	}
 }
 
-// digestOf tells whether two jobs of an ID are the same.
+// digestOf returns a digest that tells whether two jobs with one ID are the same.
 func digestOf(payload types.Payload) types.Digest { return sha256.Sum256(types.EncodePayload(payload)) }
 
 func sweepDigest(to types.Account) types.Digest {
 	return sha256.Sum256(append([]byte("sweep"), to[:]...))
 }
 
-// ErrBadJournal is what a journal is refused with that no sender wrote.
+// ErrBadJournal is returned for a journal that no sender can have written.
 var ErrBadJournal = errors.New("the journal is damaged")
 
-// restore reads a journal: the jobs that are open, in the order in which they began, and those that are done.
+// restore returns the open jobs of a journal, in the order in which they began, and the finished ones.
 func restore(entries []Entry) (open []*job, finished map[string]done, err error) {
 	jobs, finished := make(map[string]*job), make(map[string]done)
 	for _, e := range entries {
@@ -215,7 +216,7 @@ func restore(entries []Entry) (open []*job, finished map[string]done, err error)
 	}
 	current := open[:0]
 	for _, j := range open {
-		if jobs[j.id] == j { // else it ended, or began anew
+		if jobs[j.id] == j { // otherwise it ended or began again
 			current = append(current, j)
 		}
 	}
@@ -234,7 +235,7 @@ func restoreVersion(jobs map[string]*job, e Entry) error {
 			j.sweep = &t.To
 		}
 		j.nonce = v.tx.Nonce
-		j.out = true // what was answered is not in the journal
+		j.out = true // the journal does not record responses
 		jobs[e.ID] = j
 	}
 	j := jobs[e.ID]

@@ -8,65 +8,65 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// EntryType is what an [Entry] tells.
+// EntryType is the type of an [Entry].
 type EntryType string
 
-// The types of entries. Of one ID the last entries count.
+// The types of entries. Later entries for an ID supersede earlier ones.
 const (
-	Signed  EntryType = "signed"  // a job begins: it is at a nonce, and is about to be sent
+	Signed  EntryType = "signed"  // a job got a nonce and is about to be sent
 	Version EntryType = "version" // a replacement at the same nonce is about to be sent
-	Cancel  EntryType = "cancel"  // a transfer of nothing to oneself at the same nonce is about to be sent
-	Refused EntryType = "refused" // the job's bytes are with nobody
+	Cancel  EntryType = "cancel"  // a zero transfer to oneself at the same nonce is about to be sent
+	Refused EntryType = "refused" // no node has the job's bytes
 	Done    EntryType = "done"    // a block has it
 )
 
-// Entry is what the journal of a sender remembers.
+// Entry is a record in a sender's journal.
 type Entry struct {
 	Type   EntryType    `json:"type"`
 	ID     string       `json:"id"`
-	Digest types.Digest `json:"digest,omitzero"` // of signed and done: SHA-256 of the payload, or of a sweep's recipient
-	Nonce  string       `json:"nonce,omitempty"` // of signed, version and cancel, decimal
-	Raw    api.Data     `json:"raw,omitempty"`   // of signed, version and cancel: the transaction
-	Hash   types.TxID   `json:"hash,omitzero"`   // of all but refused: the transaction's
+	Digest types.Digest `json:"digest,omitzero"` // signed and done: SHA-256 of the payload, or of a sweep's recipient
+	Nonce  string       `json:"nonce,omitempty"` // signed, version and cancel; decimal
+	Raw    api.Data     `json:"raw,omitempty"`   // signed, version and cancel: encoded transaction
+	Hash   types.TxID   `json:"hash,omitzero"`   // all but refused: transaction hash
 	Reason string       `json:"reason,omitempty"`
-	Height types.Height `json:"height,omitempty"` // of done: the block's
-	Status *uint8       `json:"status,omitempty"` // of done: 1 success, 0 failed
+	Height types.Height `json:"height,omitempty"` // done: block height
+	Status *uint8       `json:"status,omitempty"` // done: 1 success, 0 failed
 }
 
-// Scope is what a journal belongs to: one account of one chain.
+// Scope identifies the account and chain of a journal.
 type Scope struct {
 	Genesis types.BlockHash `json:"genesis"`
 	Account types.Account   `json:"account"`
 }
 
-// Journal keeps what a sender must not forget. One sender at a time uses it, from one goroutine.
+// Journal is durable storage for a sender's state. Only one sender uses it at a time, from a single goroutine.
 type Journal interface {
-	// Open gives the entries of the scope in their order, and keeps others out until Close.
+	// Open returns the entries of the scope in order, and locks the journal until Close.
 	Open(Scope) ([]Entry, error)
-	// Append adds entries, all or none. They are as durable as the journal can make them when it returns.
+	// Append adds all entries or none. When it returns, they are as durable as the journal can make them.
 	Append([]Entry) error
-	// Replace puts entries in the place of all that there are, in one step.
+	// Replace atomically replaces all entries.
 	Replace([]Entry) error
 	Close() error
 }
 
-// Memory is a journal within the process. The zero value is empty and ready to use.
+// Memory is a journal in memory. The zero value is empty and ready to use.
 type Memory struct {
 	mu      sync.Mutex
 	entries []Entry
 }
 
-// Open is [Journal].Open.
+// Open implements [Journal].
 func (m *Memory) Open(Scope) ([]Entry, error) { return m.Entries(), nil }
 
-// Entries are those that it holds.
+// Entries returns the current entries.
 func (m *Memory) Entries() []Entry {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.entries)
 }
 
-// Append is [Journal].Append.
+// Append implements [Journal].
 func (m *Memory) Append(entries []Entry) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -74,7 +74,7 @@ func (m *Memory) Append(entries []Entry) error {
 	return nil
 }
 
-// Replace is [Journal].Replace.
+// Replace implements [Journal].
 func (m *Memory) Replace(entries []Entry) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -82,5 +82,5 @@ func (m *Memory) Replace(entries []Entry) error {
 	return nil
 }
 
-// Close is [Journal].Close.
+// Close implements [Journal].
 func (m *Memory) Close() error { return nil }

@@ -9,96 +9,97 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// What the sender itself refuses a job with, or gives it up for.
+// Errors with which the sender itself refuses or abandons a job.
 var (
-	// ErrConflict: a job of this ID was sent with another payload.
+	// ErrConflict is returned for an ID that was sent with another payload.
 	ErrConflict = errors.New("the id was sent with something else")
-	// ErrBadID: an ID that begins with "cairn:", or is too long.
+	// ErrBadID is returned for an ID that begins with "cairn:", is too long or is not UTF-8.
 	ErrBadID = errors.New("an id has at most 256 bytes of UTF-8 and begins with something else than \"cairn:\"")
-	// ErrClosed: the sender is closed. What was open stays in the journal, for the next sender.
+	// ErrClosed is returned once the sender is closed. Open jobs stay in the journal for the next sender.
 	ErrClosed = errors.New("the sender is closed")
-	// ErrDisplaced: another program's transaction used the job's nonce, and [Options].RejectDisplaced says to be told.
+	// ErrDisplaced is returned under [Options].RejectDisplaced if another program's transaction used the job's nonce.
 	ErrDisplaced = errors.New("another transaction of the account used the job's nonce")
-	// ErrCancelled: [Sent.Cancel] took the job back, and its ID is free again.
+	// ErrCancelled is returned for a job cancelled by [Sent.Cancel], whose ID is free again.
 	ErrCancelled = errors.New("the job is cancelled")
-	// ErrTooLate: the job to cancel is in a block; the error is a [*TooLate].
+	// ErrTooLate is returned when cancelling a job that is in a block. The error is a [*TooLate].
 	ErrTooLate = errors.New("the job is in a block")
-	// ErrInsufficientForFee: a sweep has no more than its fee; the error is an [*InsufficientForFee].
+	// ErrInsufficientForFee is returned for a sweep of a balance that does not exceed the fee. The error is an
+	// [*InsufficientForFee].
 	ErrInsufficientForFee = errors.New("the balance does not pay the fee")
 )
 
-// InsufficientForFee is what a sweep fails with that has no more than its fee, both in smallest units.
+// InsufficientForFee is the error for a sweep of a balance that does not exceed the fee. Amounts are in smallest units.
 type InsufficientForFee struct {
 	Balance, Needed types.Amount
 }
 
-// Error says the amounts.
+// Error implements error.
 func (e *InsufficientForFee) Error() string {
 	return fmt.Sprintf("the balance of %d units does not pay the fee of %d", e.Balance, e.Needed)
 }
 
-// Is makes it an [ErrInsufficientForFee].
+// Is reports whether target is [ErrInsufficientForFee].
 func (e *InsufficientForFee) Is(target error) bool { return target == ErrInsufficientForFee }
 
-// TooLate is what a job is not cancelled with that is in a block.
+// TooLate is the error for cancelling a job that is in a block.
 type TooLate struct {
 	Receipt api.Receipt
 }
 
-// Error names the transaction.
+// Error implements error.
 func (e *TooLate) Error() string {
 	return fmt.Sprintf("%s is in block %d", e.Receipt.TransactionHash, e.Receipt.BlockHeight)
 }
 
-// Is makes it an [ErrTooLate].
+// Is reports whether target is [ErrTooLate].
 func (e *TooLate) Is(target error) bool { return target == ErrTooLate }
 
-// Options change how a [Sender] works. The zero value is good.
+// Options configures a [Sender]. The zero value is valid.
 type Options struct {
-	// Journal remembers jobs; nil keeps them within the process, and then IDs are good until it ends.
+	// Journal stores the jobs. If nil, jobs and their IDs are kept only in memory.
 	Journal Journal
-	// Poll is how often to look for inclusion while something is open; 0: every 500 ms.
+	// Poll is the interval of looking for inclusion while jobs are open; 0 means 500 ms.
 	Poll time.Duration
-	// MaxFee is the most that any transaction may pay per gas, replacements included, in smallest units. With 0 there is
-	// no bound except that a job is replaced at most 31 times, each time by a tenth more or what the node suggests. What
-	// cancels a job may pay a tenth more than the job did, else the job could not be cancelled that is stuck at MaxFee.
+	// MaxFee bounds the fee per gas of every transaction, replacements included, in smallest units. 0 means no bound;
+	// even so, a job is replaced at most 31 times, each time with 10 % more or the suggested fee. A cancellation may
+	// exceed the job's fee by 10 %, as a job stuck at MaxFee could not be cancelled otherwise.
 	MaxFee types.Amount
-	// RejectDisplaced gives a job up with [ErrDisplaced] whose nonce another program used; else it is sent at a new
-	// one.
+	// RejectDisplaced abandons a job with [ErrDisplaced] if another program used its nonce. Otherwise the job is sent
+	// again with a new nonce.
 	RejectDisplaced bool
-	// OnFiller is told of each transfer of nothing to oneself that fills a nonce which would stop others. The
-	// functions are called by the sender's only goroutine, one at a time: they must not wait.
+	// OnFiller is called for each zero transfer to oneself that fills a nonce gap. The sender calls this and the
+	// following functions from a single goroutine: they must not block.
 	OnFiller func(types.TxID)
-	// OnUndecided is told once of a job whose nonce is used, without a receipt or a proof that something else used it:
-	// it waits until the node knows.
+	// OnUndecided is called once for a job whose nonce is used, without a receipt or proof of another transaction
+	// there. The job waits until the node knows which transaction used the nonce.
 	OnUndecided func(id string)
-	// OnConnection is told the error when the node does not answer any more, and nil when it does again.
+	// OnConnection is called with an error when the node stops responding, and with nil when it responds again.
 	OnConnection func(error)
-	// Clock is the time; nil: the real one.
+	// Clock is the time source; nil means the system clock.
 	Clock Clock
 }
 
-// Job says how to send one payload.
+// Job configures how one payload is sent.
 type Job struct {
-	// ID is the caller's name of the job, such as the number of a withdrawal: the same job is never done twice. It has
-	// at most 256 bytes and does not begin with "cairn:". Empty: the job has no name, and is done each time.
+	// ID is the caller's name of the job, such as a withdrawal number; a job is never done twice. It has at most 256
+	// bytes and does not begin with "cairn:". A job with an empty ID is done each time.
 	ID string
-	// GasLimit is the most gas to use; 0: as the node estimates.
+	// GasLimit is the gas limit; 0 means the node's estimate.
 	GasLimit types.Gas
-	// GasMargin is added to what the node estimates, for a call that may do more by the time it is in a block: what is not
-	// used is given back.
+	// GasMargin is added to the node's estimate, for a call that may use more by the time it is included. Unused gas is
+	// refunded.
 	GasMargin types.Gas
-	// MaxFee is the most that it may pay per gas, replacements included, in smallest units; 0: [Options].MaxFee.
+	// MaxFee bounds the fee per gas, replacements included, in smallest units; 0 means [Options].MaxFee.
 	MaxFee types.Amount
-	// AnyRecipient lets a transfer go to an account that nobody can have and that is no contract; else such a job fails
-	// with [client.ErrNobody].
+	// AnyRecipient allows a transfer to an account that is neither a valid key nor a contract. Otherwise such a job
+	// fails with [client.ErrNobody].
 	AnyRecipient bool
 }
 
-// Clock is the time of a sender; tests have their own.
+// Clock is a sender's time source. Tests have their own.
 type Clock interface {
 	Now() time.Time
-	// Sleep returns after d, or once something can be received from woken. A negative d is for ever.
+	// Sleep returns after d, or once woken is readable. A negative d means no time limit.
 	Sleep(d time.Duration, woken <-chan struct{})
 }
 

@@ -11,7 +11,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// post sends what is due again, and with it what is new: prepared, given nonces, signed and on disk before.
+// post sends the due jobs, together with new ones, which it prepares, signs with nonces and writes to the journal
+// first.
 func (p *pump) post() error {
 	now := p.now()
 	p.fill(now)
@@ -33,7 +34,7 @@ func (p *pump) post() error {
 	return p.deliver(due[:fitting(due, func(j *job) int { return len(j.latest().raw) })])
 }
 
-// fitting is how many jobs go in one request, by their bytes: one at least.
+// fitting returns the number of jobs that fit in one request by total size: at least one.
 func fitting(jobs []*job, size func(*job) int) int {
 	total := 0
 	for i, j := range jobs {
@@ -45,7 +46,7 @@ func fitting(jobs []*job, size func(*job) int) int {
 	return len(jobs)
 }
 
-// deliver sends the bytes of jobs, and takes in what the node says.
+// deliver sends the bytes of jobs and processes the node's replies.
 func (p *pump) deliver(batch []*job) error {
 	var b client.Batch
 	calls := make([]client.Pending[types.TxID], len(batch))
@@ -53,7 +54,7 @@ func (p *pump) deliver(batch []*job) error {
 		calls[i] = client.Add(&b, api.SendRawTransaction, api.RawTransactionParams{Transaction: j.latest().raw})
 	}
 	err := p.ask(p.s.ctx, &b)
-	var refusal *client.Error // of the batch as a whole is that of each call
+	var refusal *client.Error // a refusal of the whole batch is set on each call
 	if err != nil && !errors.As(err, &refusal) {
 		if !untaken(err) {
 			for _, j := range batch {
@@ -80,19 +81,19 @@ func (p *pump) deliver(batch []*job) error {
 	return p.refuse(refused, reasons)
 }
 
-// untaken reports whether a request was refused before the node looked at what is in it.
+// untaken reports whether a request was refused before the node examined its content.
 func untaken(err error) bool {
 	var status *client.StatusError
 	return errors.As(err, &status) && slices.Contains([]int{401, 403, 413, 415, 429}, status.Status)
 }
 
-// refuse takes jobs from their nonces: back to the queue if another nonce or fee may help.
+// refuse removes refused jobs from their nonces. Those that another nonce or fee may help are queued again.
 func (p *pump) refuse(jobs []*job, reasons []error) error {
 	entries := make([]Entry, len(jobs))
 	for i, j := range jobs {
 		entries[i] = Entry{Type: Refused, ID: j.id, Reason: reasonOf(reasons[i])}
 	}
-	// On disk before anybody is told: else a restart could send what its caller takes for refused.
+	// Write the journal first: otherwise a restart could send a job that its caller believes refused.
 	if err := p.append(entries); err != nil {
 		return err
 	}
@@ -100,7 +101,7 @@ func (p *pump) refuse(jobs []*job, reasons []error) error {
 	for i, j := range jobs {
 		delete(p.slots.jobs, j.nonce)
 		j.release()
-		dearer := errors.Is(reasons[i], api.ErrFeeTooLow) && !j.tooCheap // once: where a cap is too low it stays so
+		dearer := errors.Is(reasons[i], api.ErrFeeTooLow) && !j.tooCheap // only once: a cap that is too low stays so
 		if !dearer && !slices.Contains(places, reasonOf(reasons[i])) {
 			p.reject(j, reasons[i])
 			continue
@@ -113,7 +114,7 @@ func (p *pump) refuse(jobs []*job, reasons []error) error {
 	return nil
 }
 
-// mayTake reports whether the next job of the queue may go now: a sweep alone, and only when nothing is open.
+// mayTake reports whether the next queued job may be sent now. A sweep must be alone, with nothing open.
 func (p *pump) mayTake() bool {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
@@ -131,7 +132,7 @@ func (p *pump) mayTake() bool {
 	return p.slots.free(p.slots.base)-p.slots.base < window
 }
 
-// take takes from the queue what may go now.
+// take removes the jobs from the queue that may be sent now.
 func (p *pump) take() []*job {
 	if !p.mayTake() {
 		return nil
@@ -154,7 +155,7 @@ func (p *pump) take() []*job {
 	return taken
 }
 
-// price finds the terms of jobs that have no nonce yet: what fails here used nothing.
+// price determines the terms of jobs that have no nonce yet, so a failure here uses none.
 func (p *pump) price(jobs []*job) (ready []*job, found []terms, err error) {
 	if jobs[0].sweep != nil {
 		t, err := p.sweep(p.s.ctx, jobs[0])
@@ -179,7 +180,7 @@ func (p *pump) price(jobs []*job) (ready []*job, found []terms, err error) {
 	return ready, found, nil
 }
 
-// sign gives jobs terms and the lowest free nonces, and signs them. Where the node cannot be asked they are queued
+// sign assigns terms and the lowest free nonces to jobs and signs them. If the node does not respond, it queues them
 // again.
 func (p *pump) sign(jobs []*job) ([]*job, error) {
 	if len(jobs) == 0 {
@@ -200,7 +201,7 @@ func (p *pump) sign(jobs []*job) ([]*job, error) {
 	return ready, p.addVersions(ready, found, false)
 }
 
-// addVersions signs jobs at their nonces; the new versions are due.
+// addVersions signs jobs at their nonces and makes the new versions due.
 func (p *pump) addVersions(jobs []*job, with []terms, cancel bool) error {
 	txs := make([]types.Transaction, len(jobs))
 	for i, j := range jobs {
@@ -229,7 +230,7 @@ func (p *pump) addVersions(jobs []*job, with []terms, cancel bool) error {
 	return nil
 }
 
-// fill puts a transfer of nothing to oneself at a nonce that nobody uses, if others wait behind it and no job comes.
+// fill sends a zero transfer to oneself at an unused nonce, if others wait behind it and no job arrives.
 func (p *pump) fill(now time.Duration) {
 	switch {
 	case !p.slots.hasGap() || p.queued() > 0:

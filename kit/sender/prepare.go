@@ -13,14 +13,14 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// terms are what a transaction is signed with beside its nonce.
+// terms are the contents of a transaction besides its nonce.
 type terms struct {
 	payload          types.Payload
 	gasLimit         types.Gas
 	maxFee, priority types.Amount
 }
 
-// prices are what the node suggests.
+// prices holds the node's suggested prices.
 type prices struct {
 	base, maxFee, priority types.Amount
 }
@@ -32,7 +32,7 @@ func pricesOf(failed *error, p client.Pending[api.GasPriceInfo]) prices {
 	}
 }
 
-// take is a call's result. The first error of several calls is kept in failed.
+// take returns a call's result, and keeps the first error of several calls in failed.
 func take[R any](failed *error, p client.Pending[R]) R {
 	result, err := p.Result()
 	if *failed == nil {
@@ -41,13 +41,13 @@ func take[R any](failed *error, p client.Pending[R]) R {
 	return result
 }
 
-// prepared is a job with its terms, or with the error that it cannot be sent for.
+// prepared is a job with its terms, or with the error for which it cannot be sent.
 type prepared struct {
 	terms
 	err error
 }
 
-// prepare finds fees and gas of jobs together: of all of them, or of the first.
+// prepare determines fees and gas for all of the jobs, or for the first ones.
 func (p *pump) prepare(ctx context.Context, jobs []*job) ([]prepared, error) {
 	var b client.Batch
 	priceCall := client.Add(&b, api.GasPrice, api.NoParams{})
@@ -79,7 +79,7 @@ func (p *pump) prepare(ctx context.Context, jobs []*job) ([]prepared, error) {
 				return nil, err
 			}
 			p.holdTill = p.now() + max(holdTime, retryAfter(err))
-			return found[:i], nil // those before it go on; it and those after it keep their order
+			return found[:i], nil // continue with the jobs before it; later ones keep their order
 		default:
 			found[i].err = err
 		}
@@ -87,8 +87,8 @@ func (p *pump) prepare(ctx context.Context, jobs []*job) ([]prepared, error) {
 	return found, nil
 }
 
-// askRecipient adds to a batch what to ask the node about whom a job pays, and says how to read the answer, which is
-// [client.ErrNobody] if that is nobody.
+// askRecipient adds a query about the recipient of a job to a batch. The returned function reads the result, which is
+// [client.ErrNobody] if nobody can own the account.
 func (p *pump) askRecipient(b *client.Batch, j *job) func() error {
 	to := j.sweep
 	if transfer, ok := j.payload.(types.Transfer); ok {
@@ -100,7 +100,7 @@ func (p *pump) askRecipient(b *client.Batch, j *job) func() error {
 	return client.AskRecipient(b, *to)
 }
 
-// askGas adds to a batch what to ask the node for a job's gas limit, and says how to read the answer.
+// askGas adds a query for a job's gas limit to a batch. The returned function reads the result.
 func (p *pump) askGas(b *client.Batch, j *job) func() (types.Gas, error) {
 	known := func(gas types.Gas) func() (types.Gas, error) {
 		return func() (types.Gas, error) { return gas, nil }
@@ -116,8 +116,8 @@ func (p *pump) askGas(b *client.Batch, j *job) func() (types.Gas, error) {
 	case isTransfer:
 		nonce := client.Add(b, api.GetTransactionCount, api.GetTransactionCountParams{Account: transfer.To.String()})
 		return func() (types.Gas, error) {
-			// An account that has sent has an entry for ever; a balance alone may be gone until the transfer's block.
-			// What is not needed is given back.
+			// An account that has sent a transaction keeps its entry forever; a balance alone may be gone by the
+			// transfer's block. Unused gas is refunded.
 			sent, err := nonce.Result()
 			return transferGas(sent > 0), err
 		}
@@ -132,7 +132,7 @@ func (p *pump) askGas(b *client.Batch, j *job) func() (types.Gas, error) {
 	}
 }
 
-// transferGas is the gas limit of a transfer to an account that has an entry in the state, or may have none.
+// transferGas returns the gas limit of a transfer to an account that has an entry in the state, or may have none.
 func transferGas(hasEntry bool) types.Gas {
 	gas := fees.IntrinsicGas(types.Transfer{})
 	if !hasEntry {
@@ -141,7 +141,7 @@ func transferGas(hasEntry bool) types.Gas {
 	return gas
 }
 
-// capped are terms that pay at most a cap per gas; 0 is none.
+// capped returns the terms with fees per gas limited to a cap; 0 means none.
 func (t terms) capped(limit types.Amount) terms {
 	if limit != 0 {
 		t.maxFee = min(t.maxFee, limit)
@@ -150,13 +150,13 @@ func (t terms) capped(limit types.Amount) terms {
 	return t
 }
 
-// more is a fee for a replacement: a tenth more, or what is suggested now.
+// more returns the fee for a replacement: 10 % more, or the suggested fee if that is higher.
 func more(fee, suggested types.Amount) (types.Amount, error) {
 	raised, err := client.Outbid(fee)
 	return max(raised, suggested), err
 }
 
-// raised are the terms of a replacement; not ok if its fee is over the cap.
+// raised returns the terms of a replacement. ok is false if its fee exceeds the limit.
 func raised(old types.Transaction, now prices, limit types.Amount) (t terms, ok bool) {
 	maxFee, err := more(old.MaxFeePerGas, now.maxFee)
 	if err != nil || limit != 0 && maxFee > limit {
@@ -166,8 +166,7 @@ func raised(old types.Transaction, now prices, limit types.Amount) (t terms, ok 
 	return terms{old.Payload, old.GasLimit, maxFee, min(priority, maxFee)}, err == nil
 }
 
-// sweepPrice is what a sweep pays per gas, whatever the base fee is in its block: one that may rise once, and the
-// suggested priority fee.
+// sweepPrice returns a sweep's price per gas: the base fee after one maximal increase, plus the suggested priority fee.
 func sweepPrice(now prices) (types.Amount, error) {
 	eighth := now.base / 8
 	if now.base%8 != 0 {
@@ -180,8 +179,9 @@ func sweepPrice(now prices) (types.Amount, error) {
 	return price.Add(now.priority)
 }
 
-// sweep finds what leaves nothing. Max fee and priority fee are one price, so that it is the price whatever the base
-// fee is, and the value is the balance without gas × price. It fails with [*InsufficientForFee], or [client.ErrNobody].
+// sweep returns the terms that leave a zero balance. Max fee and priority fee are equal, so the price per gas does not
+// depend on the base fee, and the value is the balance minus gas × price. It returns [*InsufficientForFee] or
+// [client.ErrNobody].
 func (p *pump) sweep(ctx context.Context, j *job) (terms, error) {
 	var first client.Batch
 	heightCall := client.Add(&first, api.BlockNumber, api.NoParams{})
@@ -228,7 +228,8 @@ func (p *pump) sweep(ctx context.Context, j *job) (terms, error) {
 	return terms{types.Transfer{To: *j.sweep, Amount: types.Amount(balance) - fee}, gas, price, price}, nil
 }
 
-// sweepAgain pays more of the same balance for gas; not ok if it has no more, or the price is over the cap.
+// sweepAgain returns a sweep's replacement, which takes the higher fee from the value. ok is false if the balance is
+// too low or the price exceeds the limit.
 func sweepAgain(old types.Transaction, now prices, limit types.Amount) (t terms, ok bool) {
 	wanted, err := sweepPrice(now)
 	if err != nil {

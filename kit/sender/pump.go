@@ -12,22 +12,22 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Bounds of what is sent, and times.
+// Limits and times.
 const (
-	maxBatch      = 256     // transactions of one request
-	maxBatchBytes = 2 << 20 // and their bytes, if there are several
-	window        = 1000    // how far nonces go beyond those in blocks; the node takes 1,024
+	maxBatch      = 256     // transactions per request
+	maxBatchBytes = 2 << 20 // bytes of several transactions in a request
+	window        = 1000    // nonces used beyond those in blocks; the node accepts 1,024
 	resyncEvery   = 30 * time.Second
 	fillAfter     = 500 * time.Millisecond // how long a gap waits for a job
-	holdTime      = 100 * time.Millisecond // how long nothing new is sent once a job came back to the queue
+	holdTime      = 100 * time.Millisecond // pause of new jobs after one was queued again
 	firstBackoff  = 200 * time.Millisecond
 	longestBack   = 10 * time.Second
-	replaceAfter  = 3  // blocks
-	maxVersions   = 32 // of one job, the first counted
+	replaceAfter  = 3  // in blocks
+	maxVersions   = 32 // per job, including the first
 )
 
-// pump does what the jobs of one account need, one thing after the other, in one goroutine: there are never two
-// requests that could overtake each other. It alone asks the node and the journal.
+// pump sends the jobs of one account, sequentially in one goroutine, so that requests cannot overtake each other. Only
+// the pump uses the node and the journal.
 type pump struct {
 	s     *Sender
 	epoch time.Time
@@ -36,13 +36,13 @@ type pump struct {
 	height   types.Height
 	resyncAt time.Duration
 	pollAt   time.Duration
-	gapSince time.Duration // never: there is no gap
+	gapSince time.Duration // never if there is no gap
 	holdTill time.Duration
-	failures int // since the node answered
-	entries  int // in the journal
+	failures int // consecutive failures of the node
+	entries  int // number of entries in the journal
 }
 
-// journalError is what stops a sender: it cannot write down what it does, or cannot sign.
+// journalError is a fatal error of the sender: a failure of the journal or of signing.
 type journalError struct{ error }
 
 func (e journalError) Unwrap() error { return e.error }
@@ -66,7 +66,7 @@ func newPump(s *Sender, entries []Entry) (*pump, error) {
 
 func (p *pump) now() time.Duration { return p.s.options.Clock.Now().Sub(p.epoch) }
 
-// run is all that the sender does, until it is stopped.
+// run is the main loop of the sender. It returns when the sender is stopped.
 func (p *pump) run() {
 	for p.s.ctx.Err() == nil {
 		if err := p.attempt(); err != nil {
@@ -89,7 +89,7 @@ func (p *pump) run() {
 	close(p.s.ended)
 }
 
-// attempt does what is due. A node that does not answer is asked again later; any other error is returned.
+// attempt does the due work. It schedules a retry if the node does not respond, and returns other errors.
 func (p *pump) attempt() error {
 	now := p.now()
 	err := p.step(now)
@@ -104,7 +104,7 @@ func (p *pump) attempt() error {
 	case errors.As(err, &fatal):
 		return fmt.Errorf("the sender stopped: %w", err)
 	case p.s.ctx.Err() != nil:
-		return nil // it is being closed
+		return nil // the sender is being closed
 	}
 	p.failures++
 	p.resyncAt = now + p.backoff(err)
@@ -123,7 +123,7 @@ func (p *pump) tell(err error) {
 func (p *pump) step(now time.Duration) error {
 	if now >= p.resyncAt {
 		if !p.busy() {
-			return p.compact() // a job that comes at this moment is taken after a resync
+			return p.compact() // a job that arrives now is taken after a resync
 		}
 		if err := p.resync(); err != nil {
 			return err
@@ -143,7 +143,7 @@ func (p *pump) step(now time.Duration) error {
 	return p.compact()
 }
 
-// busy reports whether something is open or queued.
+// busy reports whether any job is open or queued.
 func (p *pump) busy() bool { return len(p.slots.jobs) > 0 || p.queued() > 0 }
 
 func (p *pump) queued() int {
@@ -163,7 +163,7 @@ func (p *pump) backoff(err error) time.Duration {
 	return min(firstBackoff<<min(p.failures-1, 10), longestBack)
 }
 
-// pause is how long there is nothing to do; negative: until it is woken.
+// pause returns how long to sleep, or a negative duration to sleep until woken.
 func (p *pump) pause() time.Duration {
 	now := p.now()
 	if p.failures > 0 {
@@ -191,12 +191,12 @@ func (p *pump) pause() time.Duration {
 	return max(next-now, 0)
 }
 
-// ask makes one request of calls; each may have failed.
+// ask sends a batch of calls, each of which may fail on its own.
 func (p *pump) ask(ctx context.Context, b *client.Batch) error {
 	return b.SendOnce(ctx, p.s.client)
 }
 
-// append writes entries down; what follows from them may be done only then.
+// append writes entries to the journal. Callers must not act on them before it returns.
 func (p *pump) append(entries []Entry) error {
 	if len(entries) == 0 {
 		return nil
@@ -208,7 +208,7 @@ func (p *pump) append(entries []Entry) error {
 	return nil
 }
 
-// resync learns where the account is: what blocks have used, and what the pool has of ours and of others.
+// resync reads the state of the account: the nonces used in blocks, and its own and other transactions in the pool.
 func (p *pump) resync() error {
 	var b client.Batch
 	self := p.s.Account().String()
@@ -239,7 +239,7 @@ func (p *pump) resync() error {
 	return nil
 }
 
-// accept takes in that a node has a job's transaction.
+// accept records that a node has a job's transaction.
 func (p *pump) accept(j *job, hash types.TxID) {
 	filler := j.isFiller() && !j.accepted.isDecided()
 	j.out, j.pooled, j.due = true, true, never
@@ -254,20 +254,20 @@ func (p *pump) accept(j *job, hash types.TxID) {
 	}
 }
 
-// reject ends a job that no block will have.
+// reject ends a job that no block will include.
 func (p *pump) reject(j *job, err error) {
 	p.s.drop(j, nil)
 	j.reject(err)
 }
 
-// requeue puts jobs before all that are queued.
+// requeue puts jobs at the front of the queue.
 func (p *pump) requeue(jobs ...*job) {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
 	p.s.queue = slices.Concat(jobs, p.s.queue)
 }
 
-// compact makes the journal anew once most of what it has is past.
+// compact rewrites the journal once most of its entries are obsolete.
 func (p *pump) compact() error {
 	const slack = 4096
 	p.s.mu.Lock()

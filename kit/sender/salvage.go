@@ -12,12 +12,12 @@ import (
 	"strings"
 )
 
-// DamageError is what a journal is refused with of which some lines are not as they were written. It is an
-// [ErrBadJournal]. Each costs what it says and no more: [File.Salvage] goes on with the others.
+// DamageError is the error for a journal with damaged lines. It matches [ErrBadJournal]. The damage is limited to these
+// lines: [File.Salvage] keeps the others.
 type DamageError struct {
-	Lines []int // that are damaged, from 1 on
-	// IDs are those that can be read on these lines. A job that is named there may have been sent: whoever does it again
-	// looks first whether a block has it.
+	Lines []int // numbers of the damaged lines, from 1
+	// IDs lists the job IDs that are readable in these lines. Such a job may have been sent: check whether a block has
+	// its transaction before sending it again.
 	IDs []string
 }
 
@@ -31,12 +31,12 @@ func (e *DamageError) Error() string {
 		ErrBadJournal, strings.Trim(fmt.Sprint(e.Lines), "[]"), named)
 }
 
-// Unwrap is [ErrBadJournal].
+// Unwrap returns [ErrBadJournal].
 func (e *DamageError) Unwrap() error { return ErrBadJournal }
 
 var idMember = regexp.MustCompile(`"id":("(?:[^"\\]|\\.)*")`)
 
-// add notes a damaged line.
+// add records a damaged line.
 func (e *DamageError) add(l line) {
 	e.Lines = append(e.Lines, l.number)
 	for _, found := range idMember.FindAllSubmatch(l.content, -1) {
@@ -49,13 +49,13 @@ func (e *DamageError) add(l line) {
 
 // line is a line of a journal.
 type line struct {
-	number  int // from 1 on
+	number  int // from 1
 	content []byte
-	sound   bool // its checksum is that of its content
+	sound   bool // whether its checksum matches
 }
 
-// split splits a journal into its whole lines, and says where they end. A line that a crash tore is none: it has no end,
-// or it is the last and has zeros where its bytes did not come to the disk.
+// split splits a journal into its complete lines, and returns their end. It drops a line torn by a crash: one without
+// an end, or a last line with zeros for bytes that were not written.
 func split(text []byte) (lines []line, end int) {
 	for number := 1; end < len(text); number++ {
 		raw, _, whole := bytes.Cut(text[end:], []byte("\n"))
@@ -63,7 +63,7 @@ func split(text []byte) (lines []line, end int) {
 		sound := string(sum) == checksum(content)
 		next := end + len(raw) + 1
 		if !whole || !sound && next == len(text) && bytes.IndexByte(raw, 0) >= 0 {
-			break // torn: nothing was done on its account
+			break // torn: its append never returned
 		}
 		if !sound {
 			content = raw
@@ -73,9 +73,9 @@ func split(text []byte) (lines []line, end int) {
 	return lines, end
 }
 
-// Salvage sets aside what is damaged in the journal of a scope, which no sender has open: these lines go to
-// PATH.damaged, behind what is there, and the journal goes on with all others. What it returns says which they were, nil
-// if none was. An entry that is of no use without one of them goes, too, and its ID is named.
+// Salvage repairs the journal of a scope, which no sender may have open. It appends the damaged lines to PATH.damaged
+// and keeps all others in the journal. It returns the damage, or nil if there is none. Entries that depend on a damaged
+// line are dropped, too, and their IDs are included.
 func (f *File) Salvage(scope Scope) (damage *DamageError, err error) {
 	if f.file != nil {
 		return nil, fmt.Errorf("%s: %w", f.path, ErrLocked)
@@ -126,7 +126,7 @@ func (f *File) Salvage(scope Scope) (damage *DamageError, err error) {
 	return damage, f.Replace(entries)
 }
 
-// dropOrphans drops the versions of jobs whose beginning is lost, and names them.
+// dropOrphans drops the versions of jobs whose first entry is lost, and records their IDs.
 func (e *DamageError) dropOrphans(entries []Entry) (kept []Entry) {
 	begun := make(map[string]bool)
 	for _, entry := range entries {
@@ -146,7 +146,7 @@ func (e *DamageError) dropOrphans(entries []Entry) (kept []Entry) {
 	return kept
 }
 
-// appendSynced appends to a file, which is made where it is absent.
+// appendSynced appends to a file, which it creates if necessary, and syncs it.
 func appendSynced(path string, content []byte) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {

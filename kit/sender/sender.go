@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	// maxJobs is how many jobs may be queued or open at a time; who sends more waits.
+	// maxJobs bounds the jobs queued or open at a time. Further calls wait.
 	maxJobs = 4096
-	// maxID bounds an ID in bytes.
+	// maxID bounds the length of an ID in bytes.
 	maxID = 256
 )
 
-// Sender sends the transactions of one account for many callers at once: all its methods are safe for concurrent use.
-// There must be one only of an account, else they displace each other's transactions.
+// Sender sends the transactions of one account. It is safe for concurrent use. An account must have only one Sender, as
+// two would displace each other's transactions.
 type Sender struct {
 	client  *client.Client
 	signer  client.Signer
@@ -33,26 +33,26 @@ type Sender struct {
 	options Options
 	journal Journal
 
-	places chan struct{} // one for each job
-	wake   chan struct{} // something is to be done
+	places chan struct{} // a semaphore with one slot per job
+	wake   chan struct{} // signals the pump that there is work
 	ctx    context.Context
 	cancel context.CancelFunc
 	ended  chan struct{}
 	book
 }
 
-// book has the jobs of a sender, for callers and the pump.
+// book holds the jobs of a sender, shared by callers and the pump.
 type book struct {
 	mu       sync.Mutex
 	queue    []*job
-	unwanted []*job          // to be cancelled
-	jobs     map[string]*job // queued or open
+	unwanted []*job          // jobs to cancel
+	jobs     map[string]*job // queued or open, by ID
 	finished map[string]done
-	closed   error // why nothing is sent any more
+	closed   error // error with which sending stopped
 }
 
-// Open makes the sender of a signer's account, and takes up what the journal has open. It fails with the node's error
-// if that cannot be asked for its chain, and with the journal's.
+// Open returns a sender for a signer's account, and resumes the open jobs of the journal. It returns an error if the
+// node cannot be asked for its chain, or if the journal fails.
 func Open(ctx context.Context, c *client.Client, signer client.Signer, options Options) (*Sender, error) {
 	var b client.Batch
 	chainCall, infoCall := client.Add(&b, api.ChainID, api.NoParams{}), client.Add(&b, api.GetNodeInfo, api.NoParams{})
@@ -97,20 +97,20 @@ func Open(ctx context.Context, c *client.Client, signer client.Signer, options O
 	return s, nil
 }
 
-// Account is the account whose transactions it sends.
+// Account returns the account of the sender.
 func (s *Sender) Account() types.Account { return s.signer.Account() }
 
-// Send queues a payload; how it goes on is to be asked of what it returns. With an ID that was sent before it gives
-// that job back, also after a crash if the journal is durable. It waits while 4,096 jobs are under way, until the
-// context ends. It fails with [ErrConflict], [ErrBadID], [ErrClosed] and the context's error, and then nothing was
-// queued.
+// Send queues a payload. The returned Sent reports its progress. If the ID was sent before, Send returns that earlier
+// job, also after a crash if the journal is durable. It waits while 4,096 jobs are in progress, until the context ends.
+// It returns [ErrConflict], [ErrBadID], [ErrClosed] or the context's error if it queued nothing.
 func (s *Sender) Send(ctx context.Context, payload types.Payload, how Job) (*Sent, error) {
 	return s.enqueue(ctx, how, digestOf(payload), func(j *job) { j.payload = payload })
 }
 
-// SendAll sweeps the account to the last unit, once what was sent before it is in blocks; what comes after it waits. If
-// another creates the recipient's entry in the meantime, the gas that this would have cost is left, and is swept by a
-// second transfer before the job ends; its receipt is that of the first. Errors are those of Send; [ErrInsufficientForFee] is told by what it returns.
+// SendAll sweeps the account's whole balance once all earlier jobs are in blocks; later jobs wait. If another
+// transaction creates the recipient's account meanwhile, the gas for creating it is refunded, and a second transfer
+// sweeps the refund before the job ends; the job's receipt is that of the first transfer. It returns the errors of
+// Send; [ErrInsufficientForFee] is reported by the returned Sent.
 func (s *Sender) SendAll(ctx context.Context, to types.Account, how Job) (*Sent, error) {
 	return s.enqueue(ctx, how, sweepDigest(to), func(j *job) { j.sweep = &to })
 }
@@ -137,7 +137,7 @@ func (s *Sender) enqueue(ctx context.Context, how Job, digest types.Digest, set 
 	set(j)
 	j.placed = true
 	s.mu.Lock()
-	sent, err := s.knownLocked(how, digest) // another may have sent it meanwhile
+	sent, err := s.knownLocked(how, digest) // another caller may have sent it meanwhile
 	if sent == nil && err == nil {
 		s.jobs[id] = j
 		s.queue = append(s.queue, j)
@@ -150,7 +150,7 @@ func (s *Sender) enqueue(ctx context.Context, how Job, digest types.Digest, set 
 	return sent, err
 }
 
-// known is the job of an ID that was sent before; nil for a new one.
+// known returns the earlier job with the same ID, or nil for a new one.
 func (s *Sender) known(how Job, digest types.Digest) (*Sent, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,14 +168,14 @@ func (s *Sender) knownLocked(how Job, digest types.Digest) (*Sent, error) {
 	case j != nil && j.digest != digest, j == nil && d.digest != digest:
 		return nil, fmt.Errorf("%q: %w", how.ID, ErrConflict)
 	case j != nil:
-		j.said = how // what was said of a job from the journal is not in it
+		j.said = how // the journal does not contain these options
 		return &Sent{s: s, id: how.ID, job: j}, nil
 	}
 	return &Sent{s: s, id: how.ID, done: d}, nil
 }
 
-// Forget forgets the jobs that were done in blocks before a height, and returns how many those were: an ID of theirs
-// would be paid again. Without it the sender remembers, in about 200 bytes, each job that has an ID.
+// Forget forgets the jobs done in blocks below a height, and returns their number. A job sent again with a forgotten ID
+// is paid again. Without Forget, the sender keeps about 200 bytes per job with an ID.
 func (s *Sender) Forget(before types.Height) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,8 +185,8 @@ func (s *Sender) Forget(before types.Height) int {
 	return had - len(s.finished)
 }
 
-// Close stops. What is open stays in the journal, where the next sender takes it up; who waits for it here is told
-// [ErrClosed]. The error is that of the journal, also one that has stopped the sender before.
+// Close stops the sender. Open jobs stay in the journal for the next sender; callers that wait for them get
+// [ErrClosed]. It returns an error of the journal, including one that stopped the sender earlier.
 func (s *Sender) Close() error {
 	s.stop(ErrClosed)
 	<-s.ended
@@ -216,18 +216,18 @@ func (s *Sender) why() error {
 func (s *Sender) poke() {
 	select {
 	case s.wake <- struct{}{}:
-	default: // it will wake anyway
+	default: // already signalled
 	}
 }
 
-// said is how a job's caller wants it sent.
+// said returns the options that the caller gave for a job.
 func (s *Sender) said(j *job) Job {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return j.said
 }
 
-// cap is the most that a job may pay per gas; 0: there is no bound.
+// cap returns the bound of a job's fee per gas; 0 means none.
 func (s *Sender) cap(j *job) types.Amount {
 	said := s.said(j).MaxFee
 	if said == 0 || s.options.MaxFee != 0 && s.options.MaxFee < said {
@@ -236,7 +236,7 @@ func (s *Sender) cap(j *job) types.Amount {
 	return said
 }
 
-// unwant asks to cancel a job.
+// unwant requests the cancellation of a job.
 func (s *Sender) unwant(j *job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -246,7 +246,7 @@ func (s *Sender) unwant(j *job) {
 	}
 }
 
-// drop takes a job that has ended out of what is under way; with what remains of it, if it is to be remembered.
+// drop removes an ended job. If d is not nil, it is remembered as done.
 func (s *Sender) drop(j *job, d *done) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,19 +9,19 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Sent is one job on its way. Its methods may be called by several goroutines, and again.
+// Sent is a job that was sent. It is safe for concurrent use.
 type Sent struct {
 	s    *Sender
 	id   string
-	job  *job // nil of one that was done before
+	job  *job // nil for one that was done earlier
 	done done
 }
 
-// ID is the job's: the caller's, or one that begins with "cairn:".
+// ID returns the job's ID: the caller's, or one that begins with "cairn:".
 func (t *Sent) ID() string { return t.id }
 
-// Accepted waits until a node has taken the transaction, and returns its hash; a replacement has another. It fails
-// with what the node refused it with, with an error of this package, or with the context's.
+// Accepted waits until a node has accepted the transaction, and returns its hash; a replacement has another hash. It
+// returns the node's refusal, an error of this package, or the context's error.
 func (t *Sent) Accepted(ctx context.Context) (types.TxID, error) {
 	if t.job == nil {
 		return t.done.hash, nil
@@ -32,9 +32,9 @@ func (t *Sent) Accepted(ctx context.Context) (types.TxID, error) {
 	return t.job.accepted.hash, t.job.accepted.err
 }
 
-// Receipt waits until a block has the transaction. That of a transaction that failed is no error: see
-// [client.Failure]. It fails as Accepted does. When the context ends first the transaction may get into a block later,
-// and another Receipt or Send with the same ID tells.
+// Receipt waits until a block has the transaction. The receipt of a failed transaction is not an error: see
+// [client.Failure]. It returns the errors of Accepted. If the context ends first, the transaction may still be included
+// later; call Receipt again, or Send with the same ID, to find out.
 func (t *Sent) Receipt(ctx context.Context) (api.Receipt, error) {
 	if t.job == nil {
 		return t.s.client.WaitReceipt(ctx, t.done.hash)
@@ -45,7 +45,7 @@ func (t *Sent) Receipt(ctx context.Context) (api.Receipt, error) {
 	return t.job.ended.receipt, t.job.ended.err
 }
 
-// Proven is Receipt, and waits until the node has a proof of the block too.
+// Proven is like Receipt, but also waits until the node has a proof of the block.
 func (t *Sent) Proven(ctx context.Context) (api.Receipt, error) {
 	receipt, err := t.Receipt(ctx)
 	if err == nil {
@@ -54,11 +54,11 @@ func (t *Sent) Proven(ctx context.Context) (api.Receipt, error) {
 	return receipt, err
 }
 
-// Cancel takes the job back, and returns nil once no block can have it any more. Its ID is free again then, and Receipt
-// fails with [ErrCancelled]. If a node may have the transaction, a transfer of nothing to oneself takes its nonce. Both
-// of that transfer's fees are higher by a tenth at least, and it costs its fee. Cancel fails with [*TooLate] if a block
-// had the job first, and else as Receipt does. When the context ends first the job may yet be cancelled or done, and
-// another Cancel tells.
+// Cancel cancels the job, and returns nil once no block can include it. Then its ID is free again, and Receipt returns
+// [ErrCancelled]. If a node may have the transaction, a zero transfer to oneself takes its nonce, with both fees at
+// least 10 % higher; this transfer costs its fee. Cancel returns [*TooLate] if a block had the job first, and otherwise
+// the errors of Receipt. If the context ends first, the job may still be cancelled or done; call Cancel again to find
+// out.
 func (t *Sent) Cancel(ctx context.Context) error {
 	if t.job != nil {
 		t.s.unwant(t.job)
@@ -73,7 +73,7 @@ func (t *Sent) Cancel(ctx context.Context) error {
 	return &TooLate{Receipt: receipt}
 }
 
-// wait waits until a promise is decided or the context ends; what is decided counts first.
+// wait waits until a promise is resolved or the context ends. A resolved promise takes precedence.
 func (t *Sent) wait(ctx context.Context, p *promise) error {
 	if p.isDecided() {
 		return nil

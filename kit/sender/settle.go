@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// settle looks whether blocks have what is open, and replaces what they leave out.
+// settle checks which open jobs are in blocks, and replaces those that blocks leave out.
 func (p *pump) settle() error {
 	var b client.Batch
 	baseCall := client.Add(&b, api.GetTransactionCount, api.GetTransactionCountParams{Account: p.s.Account().String()})
@@ -25,7 +25,7 @@ func (p *pump) settle() error {
 	}
 	p.pollAt = p.now() + p.s.options.Poll
 	if uint64(base) < p.slots.base {
-		p.resyncAt = p.now() // a development chain went back, or another node answers
+		p.resyncAt = p.now() // a development chain was reverted, or another node is behind
 	}
 	p.slots.moveTo(uint64(base))
 	p.height = types.Height(height)
@@ -43,8 +43,8 @@ func (p *pump) settle() error {
 	return p.replace()
 }
 
-// conclude finds the receipts of jobs whose nonces blocks have used, with one request. What is answered is kept if some
-// is not.
+// conclude requests the receipts of jobs whose nonces are used, in one request. It processes the available receipts
+// even if others fail.
 func (p *pump) conclude(jobs []*job) error {
 	receipts, unknown, failed := p.receipts(jobs)
 	var ended, cancelled, absent []*job
@@ -88,8 +88,8 @@ func (p *pump) conclude(jobs []*job) error {
 	return nil
 }
 
-// end ends a job that is in a block. A sweep that did not use all of its gas has left what that costs, as another had
-// made the recipient's entry meanwhile: the rest is swept before its caller is told.
+// end ends a job that is in a block. A sweep that did not use all of its gas leaves the unused gas in the account, as
+// another transaction created the recipient's account meanwhile: the rest is swept before the caller learns of the end.
 func (p *pump) end(j *job, receipt api.Receipt) {
 	if j.sweep == nil || client.Failure(receipt) != nil || types.Gas(receipt.GasUsed) >= j.latest().tx.GasLimit {
 		j.end(receipt)
@@ -103,8 +103,8 @@ func (p *pump) end(j *job, receipt api.Receipt) {
 	p.requeue(rest)
 }
 
-// receipts asks for the receipts of jobs, of whichever version, with one request. unknown are the jobs without one of
-// which some version's is not known, and failed is why.
+// receipts requests the receipts of all versions of jobs in one request. unknown holds the jobs without a receipt for
+// which a version's query failed, and failed is the error.
 func (p *pump) receipts(jobs []*job) (found map[*job]api.Receipt, unknown map[*job]bool, failed error) {
 	var b client.Batch
 	var of []*job
@@ -117,11 +117,11 @@ func (p *pump) receipts(jobs []*job) (found map[*job]api.Receipt, unknown map[*j
 			calls = append(calls, client.Add(&b, api.GetTransactionReceipt, api.TransactionParams{Hash: v.hash}))
 		}
 	}
-	_ = p.ask(p.s.ctx, &b) // each call has its error
+	_ = p.ask(p.s.ctx, &b) // each call has its own error
 	for i, call := range calls {
 		receipt, err := call.Result()
 		switch {
-		case errors.Is(err, api.ErrPruned): // a node that keeps a part cannot know, as one that is behind
+		case errors.Is(err, api.ErrPruned): // a node that is behind or has pruned the block cannot know
 		case err != nil:
 			unknown[of[i]], failed = true, err
 		case receipt != nil && receipt.TransactionHash == hashes[i]:
@@ -134,8 +134,8 @@ func (p *pump) receipts(jobs []*job) (found map[*job]api.Receipt, unknown map[*j
 	return found, unknown, failed
 }
 
-// displaced asks what used the nonce of a job without a receipt. Only another transaction in a block shows that ours
-// can never be included; without one the job waits, as it may have been paid.
+// displaced finds out which transaction used the nonce of a job without a receipt. Only another transaction in a block
+// proves that the job's can never be included; without that proof the job waits, as it may have been paid.
 func (p *pump) displaced(j *job) error {
 	var b client.Batch
 	call := client.Add(&b, api.GetTransactionByNonce, api.TransactionByNonceParams{
@@ -145,7 +145,7 @@ func (p *pump) displaced(j *job) error {
 		return err
 	}
 	other, err := call.Result()
-	var refusal *client.Error // such as that the search is too long
+	var refusal *client.Error // for example, the search is too long
 	switch {
 	case err != nil && !errors.As(err, &refusal):
 		return err
@@ -157,7 +157,7 @@ func (p *pump) displaced(j *job) error {
 		j.undecided = true
 		return nil
 	case j.has(other.Hash, false):
-		return nil // its receipt comes with the next look
+		return nil // the next poll gets its receipt
 	case j.isCancelled():
 		return p.withdraw([]*job{j})
 	}
@@ -174,13 +174,13 @@ func (p *pump) displaced(j *job) error {
 	return nil
 }
 
-// replace raises the fees of what blocks have left out: the lowest nonce, and what pays less than the next base fee.
+// replace raises the fees of transactions that blocks leave out: the one at the lowest nonce, and those whose max fee
+// is below the next base fee.
 func (p *pump) replace() error {
 	return p.addPriced(p.slots.waiting(p.height, replaceAfter), false, p.replacement)
 }
 
-// addPriced adds versions to jobs, on the terms that there are for each at the node's prices. With cancels these cancel
-// them.
+// addPriced adds versions to jobs, on terms computed from the node's prices. With cancels, they cancel the jobs.
 func (p *pump) addPriced(jobs []*job, cancels bool, price func(*job, prices) (terms, bool)) error {
 	if len(jobs) == 0 {
 		return nil
@@ -213,7 +213,7 @@ func (p *pump) addPriced(jobs []*job, cancels bool, price func(*job, prices) (te
 	return p.append(entries)
 }
 
-// replacement is what a job is replaced by, if it is.
+// replacement returns the terms of a job's replacement. ok is false if it is not replaced.
 func (p *pump) replacement(j *job, now prices) (terms, bool) {
 	old := j.latest().tx
 	switch {

@@ -10,11 +10,11 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// slots are an account's nonces from those in blocks on: the jobs at them, and what others have put there.
+// slots holds the jobs and the foreign transactions at an account's nonces that are not in blocks yet.
 type slots struct {
-	base    uint64 // how many of the account's transactions are in blocks
+	base    uint64 // number of the account's transactions in blocks
 	jobs    map[uint64]*job
-	foreign map[uint64]bool // nonces at which the pool has what is not ours
+	foreign map[uint64]bool // nonces of other programs' transactions in the pool
 }
 
 func newSlots(open []*job) (*slots, error) {
@@ -28,7 +28,7 @@ func newSlots(open []*job) (*slots, error) {
 	return s, nil
 }
 
-// free is the lowest nonce from one on that is neither ours nor another's.
+// free returns the lowest nonce from a given one on without a job or a foreign transaction.
 func (s *slots) free(nonce uint64) uint64 {
 	for s.jobs[nonce] != nil || s.foreign[nonce] {
 		nonce++
@@ -36,7 +36,7 @@ func (s *slots) free(nonce uint64) uint64 {
 	return nonce
 }
 
-// hasGap reports whether a nonce that nobody uses holds up others behind it.
+// hasGap reports whether an unused nonce blocks others behind it.
 func (s *slots) hasGap() bool {
 	gap := s.free(s.base)
 	for nonce, j := range s.jobs {
@@ -47,7 +47,7 @@ func (s *slots) hasGap() bool {
 	return false
 }
 
-// those are the jobs that is says, in the order of their nonces.
+// those returns the jobs that satisfy is, in nonce order.
 func (s *slots) those(is func(*job) bool) []*job {
 	return slices.SortedFunc(func(yield func(*job) bool) {
 		for _, j := range s.jobs {
@@ -58,26 +58,27 @@ func (s *slots) those(is func(*job) bool) []*job {
 	}, func(a, b *job) int { return cmp.Compare(a.nonce, b.nonce) })
 }
 
-// used are the jobs at nonces that blocks have used.
+// used returns the jobs at nonces that blocks have used.
 func (s *slots) used() []*job { return s.those(func(j *job) bool { return j.nonce < s.base }) }
 
-// due are the jobs whose bytes are to be sent.
+// due returns the jobs whose bytes are due to be sent.
 func (s *slots) due(now time.Duration) []*job {
 	return s.those(func(j *job) bool { return j.due <= now })
 }
 
-// waiting are the jobs that the pool has had for some blocks, and no block has.
+// waiting returns the jobs that the pool has had for a number of blocks without inclusion.
 func (s *slots) waiting(height, blocks types.Height) []*job {
 	return s.those(func(j *job) bool { return j.pooled && j.nonce >= s.base && j.since+blocks <= height })
 }
 
-// moveTo takes in how many transactions are in blocks: what others had below is no more in the pool.
+// moveTo sets the number of transactions in blocks, and drops foreign transactions below it.
 func (s *slots) moveTo(base uint64) {
 	s.base = base
 	maps.DeleteFunc(s.foreign, func(nonce uint64, _ bool) bool { return nonce < base })
 }
 
-// meet takes in what the pool has, and gives the jobs that are there. Those that are not, and in no block, are due.
+// meet takes in the contents of the pool, and returns the jobs that are there. Jobs that are neither there nor in a
+// block become due.
 func (s *slots) meet(pool map[uint64]types.TxID, now time.Duration) (there []*job) {
 	for nonce, j := range s.jobs {
 		hash, has := pool[nonce]
