@@ -235,7 +235,6 @@ type File struct {
 	Chunk   *Chunk // the chunk in the file; nil for the manifest
 }
 
-// Open opens a file by its snapshot's height and its own name, both as they stand in a chunk's URL. The error of one
 // Open opens a file by its snapshot's height and its own name, both as in a chunk's URL. The error is fs.ErrNotExist if
 // there is no such file, or no longer.
 func (d *Directory) Open(height, name string) (File, error) {

@@ -29,7 +29,7 @@ type reader struct {
 	whole
 
 	genesisBytes, blockBytes []byte
-	touched                  map[string][]byte // the block's writes and reads by key, minus those already found in the state
+	touched                  map[string][]byte // values of the block's accesses that are not yet found in the state
 
 	run    provenRun // last run; its entries have been passed to sink
 	runEnd chain.StateEntry
