@@ -10,8 +10,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// CrashDisk is a disk in memory for tests: it knows what was synced, so that a test can see what a crash leaves,
-// and it fails on demand.
+// CrashDisk is an in-memory disk for tests. It tracks the synced data, so that a test can simulate a crash, and it
+// fails on demand.
 type CrashDisk struct {
 	memory     *vfs.MemFS
 	onWrite    atomic.Pointer[func() error]
@@ -21,7 +21,7 @@ type CrashDisk struct {
 // NewCrashDisk returns an empty disk.
 func NewCrashDisk() *CrashDisk { return &CrashDisk{memory: vfs.NewCrashableMem()} }
 
-// FS is the disk's file system.
+// FS returns the disk's file system.
 func (d *CrashDisk) FS() FS {
 	return FS{errorfs.Wrap(crashable{d.memory}, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if f := d.onLogWrite.Load(); f != nil && op.Kind == errorfs.OpFileWrite && strings.HasSuffix(op.Path, ".log") {
@@ -36,8 +36,8 @@ func (d *CrashDisk) FS() FS {
 	}))}
 }
 
-// crashable is a MemFS without the deadlock of its ReuseForWrite, which takes a read lock twice. A Crash that comes
-// between waits for the first, and the second waits for the Crash.
+// crashable is a MemFS without the deadlock in its ReuseForWrite, which takes a read lock twice: a Crash in between
+// waits for the first lock, and the second lock waits for the Crash.
 type crashable struct{ *vfs.MemFS }
 
 // ReuseForWrite implements vfs.FS.
@@ -48,8 +48,8 @@ func (c crashable) ReuseForWrite(oldname, newname string, category vfs.DiskWrite
 	return c.OpenReadWrite(newname, category)
 }
 
-// OnLogWrite sets what is called before every write of a database on the disk to its log: during a commit, one or
-// several times. An error becomes the write's. Nil sets nothing.
+// OnLogWrite sets a function that is called before every write to a database's log on the disk, once or several times
+// per commit. If it returns an error, the write fails with it. A nil f removes the function.
 func (d *CrashDisk) OnLogWrite(f func() error) {
 	if f == nil {
 		d.onLogWrite.Store(nil)
@@ -58,8 +58,9 @@ func (d *CrashDisk) OnLogWrite(f func() error) {
 	d.onLogWrite.Store(&f)
 }
 
-// OnWrite sets what is called before every operation that changes the disk: writing, syncing, creating, renaming,
-// removing. It may be called from several goroutines at once. An error becomes the operation's. Nil sets nothing.
+// OnWrite sets a function that is called before every operation that changes the disk: writing, syncing, creating,
+// renaming, removing. It must be safe for concurrent use. If it returns an error, the operation fails with it. A nil f
+// removes the function.
 func (d *CrashDisk) OnWrite(f func() error) {
 	if f == nil {
 		d.onWrite.Store(nil)
@@ -68,15 +69,15 @@ func (d *CrashDisk) OnWrite(f func() error) {
 	d.onWrite.Store(&f)
 }
 
-// Crash returns a disk as it may be found after a crash now. It has all that was synced, and each piece that was not
-// with a probability in percent, drawn from the seed.
+// Crash returns a disk in the state that a crash at this moment could leave. It has all synced data, and each unsynced
+// piece with a probability in percent, drawn from the seed.
 func (d *CrashDisk) Crash(unsyncedPercent int, seed uint64) *CrashDisk {
 	return &CrashDisk{memory: d.memory.CrashClone(vfs.CrashCloneCfg{
 		UnsyncedDataPercent: unsyncedPercent, RNG: rand.New(rand.NewPCG(seed, 0)),
 	})}
 }
 
-// LogFile is a file of a [CrashDisk] that is written at its end.
+// LogFile is a file of a [CrashDisk] that is appended to.
 type LogFile interface {
 	io.Reader
 	io.ReaderAt
@@ -85,7 +86,7 @@ type LogFile interface {
 	Sync() error
 }
 
-// Create makes an empty file, instead of one that is there.
+// Create creates an empty file, replacing any existing one.
 func (d *CrashDisk) Create(path string) (LogFile, error) {
 	files := d.FS().vfs
 	if _, err := files.Stat(path); err == nil {
@@ -96,15 +97,15 @@ func (d *CrashDisk) Create(path string) (LogFile, error) {
 	return files.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
 }
 
-// Open opens a file for reading; the error of an absent one wraps fs.ErrNotExist.
+// Open opens a file for reading. The error for an absent file wraps fs.ErrNotExist.
 func (d *CrashDisk) Open(path string) (LogFile, error) { return d.FS().vfs.Open(path) }
 
-// Rename renames a file, instead of one that is there.
+// Rename renames a file, replacing any existing one.
 func (d *CrashDisk) Rename(from, to string) error { return d.FS().vfs.Rename(from, to) }
 
 // Remove removes a file.
 func (d *CrashDisk) Remove(path string) error { return d.FS().vfs.Remove(path) }
 
-// Flush makes a sorted file of what was written and begins another log, for a simulation that has to do so always at
-// the same event. By itself a database does it when memory is full, of which its nodes take a random part.
+// Flush writes the memtable to a table and starts a new log. Simulations call it to make flushes happen at a fixed
+// event: a database by itself flushes when the memtable is full, at a size that its nodes choose at random.
 func (db *DB) Flush() error { return db.pebble.Flush() }

@@ -14,23 +14,23 @@ import (
 	"github.com/cairn-chain/cairn/internal/emergency"
 )
 
-// mostDamages bounds the damaged blocks that are remembered.
+// mostDamages bounds the number of damaged blocks that are remembered.
 const mostDamages = 1 << 16
 
-// damages is what readers found to be damaged. Pebble looks for the flipped bit of a block whenever the block is read,
-// which takes up to seconds: so a damaged block is read once only.
+// damages records the damage that readers found. Whenever Pebble reads a damaged block, it searches for the flipped
+// bit, which takes up to seconds. So a damaged block is read only once.
 type damages struct {
 	log *slog.Logger
 
 	mu     sync.Mutex
-	files  map[string]map[int64]bool // the offsets of damaged blocks, by the name of the table
+	files  map[string]map[int64]bool // offsets of damaged blocks, by table name
 	blocks int
 }
 
-// damagedBlock finds the offset in Pebble's words for a block whose checksum is wrong.
+// damagedBlock extracts the offset from Pebble's message about a block with a wrong checksum.
 var damagedBlock = regexp.MustCompile(`block ([0-9]+)/[0-9]+: .*checksum mismatch`)
 
-// note is told of damage that a reader found. The reader has the error: nothing is built upon it.
+// note records damage that a reader found. The reader gets the error, so nothing is built on the damaged data.
 func (d *damages) note(info pebble.DataCorruptionInfo) {
 	name := filepath.Base(info.Path)
 	d.mu.Lock()
@@ -54,14 +54,14 @@ func (d *damages) note(info pebble.DataCorruptionInfo) {
 	}
 }
 
-// count is the number of files in which damage was found.
+// count returns the number of files in which damage was found.
 func (d *damages) count() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.files)
 }
 
-// known is the error of reading a block that is known to be damaged, nil of any other.
+// known returns an error if a block is known to be damaged.
 func (d *damages) known(name string, offset int64) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -71,7 +71,7 @@ func (d *damages) known(name string, offset int64) error {
 	return fmt.Errorf("%w: the block at byte %d of %s, as found before", pebble.ErrCorruption, offset, name)
 }
 
-// watchedTable is a table that is not read where it is known to be damaged.
+// watchedTable is a table whose known damaged blocks are not read again.
 type watchedTable struct {
 	vfs.File
 	name    string

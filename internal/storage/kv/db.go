@@ -18,21 +18,21 @@ import (
 )
 
 var (
-	// ErrNotFound is the error of a Get for a key that has no value.
+	// ErrNotFound is returned by Get for a key that has no value.
 	ErrNotFound = errors.New("key not found")
-	// ErrLocked is the error of opening a directory that is open already, here or in another process.
+	// ErrLocked is returned when a directory to open is already open, in this or another process.
 	ErrLocked = errors.New("the directory is in use by another process")
-	// ErrNone is the error of opening to read a database that is not there.
+	// ErrNone is returned when a database to be opened read-only does not exist.
 	ErrNone = errors.New("there is no database")
-	// ErrFailed is the error of a write that did not reach the disk. Whether a new start finds it is not known until
-	// then; a database that failed once accepts no more writes.
+	// ErrFailed is returned for a write that failed to reach the disk. Whether it did is only known after a restart.
+	// After one failure a database accepts no more writes.
 	ErrFailed = errors.New("the database failed to write")
-	// ErrDamaged is the error of a read that found the database's files to be other than they were written. The read
-	// fails and no other does, until files are merged, which reads them whole: then no more writes are accepted.
+	// ErrDamaged is returned by a read that finds the database's files changed. Other reads still work. A compaction
+	// reads whole files; if it finds the damage, the database accepts no more writes.
 	ErrDamaged = errors.New("the database is damaged")
 )
 
-// Sizes where [Options] leave them open.
+// Defaults for [Options].
 const (
 	DefaultCacheBytes    = 256 << 20
 	DefaultMemTableBytes = 16 << 20
@@ -40,27 +40,28 @@ const (
 	mergeAt              = 16 // levels of unmerged files
 )
 
-// Options of a database. The zero value is ready to use.
+// Options configures a database. The zero value is ready to use.
 type Options struct {
-	FS         FS    // zero: the disk
-	CacheBytes int64 // of the block cache; 0: [DefaultCacheBytes]
-	// MemTableBytes is how much is written before a sorted file is made of it; 0: [DefaultMemTableBytes]. A batch that
-	// needs half of it gets a file of its own and is cheapest when its rows are in order. Up to sixteen times as much
-	// waits in memory for its files.
+	FS         FS    // zero for the disk
+	CacheBytes int64 // size of the block cache; 0 for [DefaultCacheBytes]
+	// MemTableBytes is the size at which the memtable is flushed to a table; 0 for [DefaultMemTableBytes]. A batch of
+	// at least half that size gets a table of its own, and is cheapest when its rows are in order. Up to sixteen times
+	// as much may wait in memory to be flushed.
 	MemTableBytes int
-	// MaxUnmerged is how many levels of unmerged files there may be before writing waits; 0: [DefaultMaxUnmerged]. A read
-	// may have to ask each of them.
+	// MaxUnmerged bounds the levels of unmerged files; at the bound, writes wait. 0 means [DefaultMaxUnmerged]. A read
+	// may have to look into each of these levels.
 	MaxUnmerged int
-	OpenTables  int          // files that are kept open; 0: about 1,000
-	Logger      *slog.Logger // nil: slog.Default(). Routine news is at debug level
-	ReadOnly    bool         // nothing on the disk changes, and no batch is taken
+	OpenTables  int          // files kept open; 0 for about 1,000
+	Logger      *slog.Logger // nil for slog.Default(). Routine events are logged at debug level
+	ReadOnly    bool         // nothing on the disk changes, and batches are refused
 }
 
 // Reader reads a database or a snapshot of it. It is safe for concurrent use.
 type Reader interface {
 	// Get returns a copy of the value under key, or [ErrNotFound].
 	Get(key []byte) ([]byte, error)
-	// NewIter returns an iterator over the keys in [lower, upper); a nil bound is none. The caller closes it.
+	// NewIter returns an iterator over the keys in [lower, upper); a nil bound means no bound. The caller must close
+	// it.
 	NewIter(lower, upper []byte) (*Iter, error)
 }
 
@@ -70,19 +71,19 @@ type DB struct {
 	lock     *pebble.Lock
 	readOnly bool
 
-	failed  atomic.Pointer[error] // the first failure
-	failing chan struct{}         // closed after it
-	fatal   atomic.Bool           // Pebble cannot go on, and may hold its locks for ever
+	failed  atomic.Pointer[error] // first failure
+	failing chan struct{}         // closed after the first failure
+	fatal   atomic.Bool           // Pebble cannot continue, and may never release its locks
 	opened  atomic.Bool
-	flushed atomic.Pointer[error] // of the last flush
+	flushed atomic.Pointer[error] // error of the last flush
 	damages damages
 	logger  logger
 
 	stalls, syncs, syncNanos atomic.Int64 // for Metrics
 }
 
-// Open opens the database in a directory and creates both where there are none, but for one that is opened to be read
-// only. It returns [ErrLocked] when the directory is in use.
+// Open opens the database in a directory. It creates both if necessary, unless options.ReadOnly is set. It returns
+// [ErrLocked] if the directory is in use.
 func Open(dir string, options Options) (_ *DB, err error) {
 	if options.Logger == nil {
 		options.Logger = slog.Default()
@@ -107,9 +108,9 @@ func Open(dir string, options Options) (_ *DB, err error) {
 	return db, nil
 }
 
-// openPebble opens the database of a directory whose lock the options have. It writes what the log holds into a table
-// first, and where that fails, as on a full disk, Pebble tries again for ever: then the first error is returned. The
-// lock is given free once Pebble has ended, which may be with the process.
+// openPebble opens the database of a directory whose lock is in options. Pebble first writes the contents of the log
+// into a table. If that fails, as on a full disk, it retries forever; openPebble then returns the first error. The lock
+// is released once Pebble has ended, which may only be with the process.
 func (db *DB) openPebble(dir string, options *pebble.Options) error {
 	type result struct {
 		db  *pebble.DB
@@ -143,8 +144,8 @@ func (db *DB) openPebble(dir string, options *pebble.Options) error {
 	}
 }
 
-// openError marks the error of opening a database that is there. What neither the system nor its format explains is
-// damage: files that are missing, or are not as long as others say.
+// openError classifies the error of opening an existing database. An error that neither the system nor the format
+// version explains is [ErrDamaged]: files are missing, or their lengths do not match.
 func openError(err error) error {
 	err = readError(err)
 	for _, known := range []error{
@@ -155,13 +156,13 @@ func openError(err error) error {
 			return err
 		}
 	}
-	if strings.Contains(err.Error(), "format major version") { // of a newer Pebble
+	if strings.Contains(err.Error(), "format major version") { // the format of a newer Pebble
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
-// readError marks the error of a read that found damage, or no database.
+// readError marks the error of a read that found damage or no database.
 func readError(err error) error {
 	switch {
 	case pebble.IsCorruptionError(err):
@@ -172,9 +173,9 @@ func readError(err error) error {
 	return err
 }
 
-// pebbleOptions are tuned for one synced batch of some 100,000 rows in order a second, each of which becomes a file.
-// They are tuned for reads of single rows too, which the filters keep from most files. What is in level 0 is soon
-// written again: compressing it is for nothing.
+// pebbleOptions returns options tuned for one synced batch per second of about 100,000 rows in order, each of which
+// becomes a file, and for reads of single rows, which the filters keep away from most files. Level 0 is not compressed,
+// since its files are soon rewritten.
 func (db *DB) pebbleOptions(options Options, files vfs.FS) *pebble.Options {
 	o := &pebble.Options{
 		FS:       files,
@@ -206,29 +207,29 @@ func (db *DB) pebbleOptions(options Options, files vfs.FS) *pebble.Options {
 	}
 	if options.MaxUnmerged > 0 {
 		o.L0StopWritesThreshold = options.MaxUnmerged
-		o.L0CompactionThreshold = min(mergeAt, options.MaxUnmerged) // or writing would wait for ever
+		o.L0CompactionThreshold = min(mergeAt, options.MaxUnmerged) // otherwise writes would wait forever
 	}
-	o.MaxOpenFiles = options.OpenTables // 0: Pebble's own choice
+	o.MaxOpenFiles = options.OpenTables // 0 for Pebble's default
 	o.Levels[0].Compression = func() *sstable.CompressionProfile { return sstable.NoCompression }
 	o.Levels[1].Compression = func() *sstable.CompressionProfile { return sstable.SnappyCompression } // and below
 	for i := range o.Levels {
 		o.Levels[i].BlockSize = 16 << 10
-		o.Levels[i].FilterPolicy = bloom.FilterPolicy(10) // bits a key: about 1 % false positives
+		o.Levels[i].FilterPolicy = bloom.FilterPolicy(10) // bits per key: about 1 % false positives
 	}
 	return o
 }
 
-// fail makes err the database's failure, unless there is one already.
+// fail records the database's failure, unless there is one already.
 func (db *DB) fail(err error) {
 	if db.failed.CompareAndSwap(nil, &err) {
 		close(db.failing)
 	}
 }
 
-// Failing is closed once the database accepts no more writes. [DB.Failure] says why.
+// Failing returns a channel that is closed once the database accepts no more writes. [DB.Failure] returns the reason.
 func (db *DB) Failing() <-chan struct{} { return db.failing }
 
-// Failure is why the database accepts no more writes, nil where it does. It is [ErrFailed].
+// Failure returns the reason why the database accepts no more writes, or nil if it still does. It is [ErrFailed].
 func (db *DB) Failure() error {
 	if err := db.failed.Load(); err != nil {
 		return *err
@@ -236,20 +237,21 @@ func (db *DB) Failure() error {
 	return nil
 }
 
-// noteLog keeps a batch from a log that could not be written.
+// noteLog records that a log could not be written.
 func (db *DB) noteLog(err error) { db.fail(fmt.Errorf("%w: its log: %w", ErrFailed, err)) }
 
-// noteFatal is told of a fault after which Pebble cannot go on.
+// noteFatal records a fault after which Pebble cannot continue.
 func (db *DB) noteFatal(err error) {
 	db.fatal.Store(true)
 	db.fail(fmt.Errorf("%w: %w", ErrFailed, err))
 }
 
-// noteFlush is told of the end of a flush, before [DB.noteBackground] is.
+// noteFlush records the result of a flush. Pebble calls it before [DB.noteBackground].
 func (db *DB) noteFlush(info pebble.FlushInfo) { db.flushed.Store(&info.Err) }
 
-// noteBackground is told of an error in the background. Pebble tries a flush that failed again for ever, while memory
-// fills and nobody is told: that is a failure. So is any such error while the database is opened.
+// noteBackground handles a background error. Pebble retries a failed flush forever, while memory fills up and no caller
+// gets an error. So a failed flush is a failure of the database, and so is any background error while the database is
+// being opened.
 func (db *DB) noteBackground(err error) {
 	db.logger.Errorf("in the background: %s", err)
 	if flushed := db.flushed.Load(); !db.opened.Load() || flushed != nil && errors.Is(err, *flushed) {
@@ -257,27 +259,30 @@ func (db *DB) noteBackground(err error) {
 	}
 }
 
-// noteCompaction is told of the end of a compaction. It has no caller who could be told that what it read is damaged,
-// and without it there are ever more files to read. One that only failed to write is tried again.
+// noteCompaction handles the end of a compaction. If it read damaged data, the database fails: a compaction has no
+// caller to return the error to, and without compactions reads have to look into more and more files. A compaction that
+// only failed to write is retried.
 func (db *DB) noteCompaction(info pebble.CompactionInfo) {
 	if pebble.IsCorruptionError(info.Err) {
 		db.fail(fmt.Errorf("%w: %w: %w", ErrFailed, ErrDamaged, info.Err))
 	}
 }
 
-// Close closes the database and gives its directory free. Iterators and snapshots must be closed before; those that are
-// not are an error. What is in the log only goes into a table first: damage to a table is found when it is read, but
-// damage to the end of a log looks like a write that a crash cut off. It waits for no write that fails: the log has
-// what no table has. After a fault that Pebble cannot go on from, the directory is free when the process has ended.
+// Close closes the database and releases its directory. All iterators and snapshots must be closed before; open ones
+// cause an error.
+//
+// Close first flushes the log to a table: damage to a table is found when it is read, but damage to the end of a log
+// looks like a write cut off by a crash. It does not wait for a failing write, since the log has the data. After a
+// fault that Pebble cannot recover from, the directory is only released when the process ends.
 func (db *DB) Close() error {
 	flushed := db.flushToClose()
 	if db.fatal.Load() {
-		return db.Failure() // Pebble may hold its own locks
+		return db.Failure() // Pebble may still hold its own locks
 	}
 	return errors.Join(flushed, db.pebble.Close(), db.lock.Close())
 }
 
-// flushToClose makes a table of what is in the log only, unless writing fails.
+// flushToClose writes the data that is only in the log to a table, unless writes fail.
 func (db *DB) flushToClose() error {
 	if db.readOnly {
 		return nil
@@ -297,13 +302,13 @@ func (db *DB) flushToClose() error {
 	}
 }
 
-// flushMemory begins to make a table of what is in memory, and returns what is closed at the end of that.
+// flushMemory begins to flush the memtable, and returns a channel that is closed when the flush ends.
 func (db *DB) flushMemory() (done <-chan struct{}, err error) {
 	defer func() { db.recoverFatal(recover(), &err) }()
 	return db.pebble.AsyncFlush()
 }
 
-// recoverFatal turns the panic of [logger.Fatalf], which was recovered, into an error.
+// recoverFatal converts a recovered panic of [logger.Fatalf] into an error.
 func (db *DB) recoverFatal(fault any, err *error) {
 	switch fault := fault.(type) {
 	case nil:
@@ -320,35 +325,35 @@ func (db *DB) Get(key []byte) ([]byte, error) { return get(db.pebble, key) }
 // NewIter implements [Reader].
 func (db *DB) NewIter(lower, upper []byte) (*Iter, error) { return newIter(db.pebble, lower, upper) }
 
-// Snapshot returns the database as it is now, whatever is written later. The caller closes it; while it is open the
-// disk keeps what was overwritten since.
+// Snapshot returns a view of the database as it is now, unaffected by later writes. The caller must close it. While it
+// is open, the disk keeps data overwritten since.
 func (db *DB) Snapshot() *Snapshot { return &Snapshot{db.pebble.NewSnapshot()} }
 
-// Metrics are a database's vital signs. What is counted is since it was opened.
+// Metrics holds a database's statistics. Counters start when the database is opened.
 type Metrics struct {
-	DiskBytes           uint64 // in all files
-	WALBytes            uint64 // in the log: written, but not in a table yet
-	LoggedBytes         uint64 // to the log
-	WrittenBytes        uint64 // to the log and to tables, by flushes and compactions
+	DiskBytes           uint64 // size of all files
+	WALBytes            uint64 // size of the log: written but not yet in a table
+	LoggedBytes         uint64 // written to the log
+	WrittenBytes        uint64 // written to the log, and to tables by flushes and compactions
 	MemTableBytes       uint64
 	CacheBytes          int64
 	CacheHits           int64
 	CacheMisses         int64
 	Compactions         int64
-	CompactionsRunning  int64 // now
+	CompactionsRunning  int64 // currently
 	Flushes             int64
-	CompactionDebtBytes uint64        // estimate of what is to be compacted
-	ReadAmplification   int           // levels that a read may have to ask
-	WriteStalls         int64         // how often writing had to wait for flushes or compactions
-	DamagedFiles        int           // in which a reader found damage
-	Syncs               int64         // batches that were waited for until they were on disk
-	SyncTime            time.Duration // from handing those over to their being on disk, in all
+	CompactionDebtBytes uint64        // estimated bytes to be compacted
+	ReadAmplification   int           // levels that a read may have to look into
+	WriteStalls         int64         // how often writes had to wait for flushes or compactions
+	DamagedFiles        int           // files in which a reader found damage
+	Syncs               int64         // synced batches
+	SyncTime            time.Duration // total time of synced commits
 }
 
-// Metrics returns the present figures.
+// Metrics returns the current statistics.
 func (db *DB) Metrics() Metrics {
 	m := db.pebble.Metrics()
-	tables := m.Total() // whose flushed bytes count the log, too
+	tables := m.Total() // its flushed bytes include the log
 	return Metrics{
 		LoggedBytes:         m.WAL.BytesWritten,
 		WrittenBytes:        tables.TableBytesFlushed + tables.TableBytesCompacted,
@@ -370,7 +375,7 @@ func (db *DB) Metrics() Metrics {
 	}
 }
 
-// Snapshot is a database at one moment. It is safe for concurrent use, except for Close.
+// Snapshot is a view of a database at one moment. It is safe for concurrent use, except for Close.
 type Snapshot struct {
 	pebble *pebble.Snapshot
 }
@@ -383,7 +388,7 @@ func (s *Snapshot) NewIter(lower, upper []byte) (*Iter, error) {
 	return newIter(s.pebble, lower, upper)
 }
 
-// Close gives the snapshot up. It is called once.
+// Close releases the snapshot. It must be called once.
 func (s *Snapshot) Close() error { return s.pebble.Close() }
 
 func get(r pebble.Reader, key []byte) ([]byte, error) {
@@ -394,6 +399,6 @@ func get(r pebble.Reader, key []byte) ([]byte, error) {
 	if err != nil {
 		return nil, readError(err)
 	}
-	// An empty value is not nil: the key is there.
+	// Return an empty value as non-nil: the key is present.
 	return append(make([]byte, 0, len(value)), value...), closer.Close()
 }

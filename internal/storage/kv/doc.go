@@ -1,3 +1,3 @@
-// Package kv is an ordered, durable key-value store with atomic batches and consistent snapshots: a thin wrapper
-// around Pebble, whose only importer it is. Keys are ordered by their bytes.
+// Package kv is an ordered, durable key-value store with atomic batches and consistent snapshots: a thin wrapper around
+// Pebble, and the only package to import it. Keys are ordered bytewise.
 package kv

@@ -9,26 +9,26 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// File is a file beside a database that is written in place.
+// File is a file next to a database that is written in place.
 type File interface {
 	io.ReaderAt
 	io.WriterAt
 	io.Closer
-	// SyncData returns when what was written is on disk, as long as the file's length is what it was.
+	// SyncData returns once all writes are on disk, provided that the file's length has not changed.
 	SyncData() error
 }
 
-// OpenFile opens a file for reading and writing. The error of an absent one wraps fs.ErrNotExist.
+// OpenFile opens an existing file for reading and writing. The error for an absent file wraps fs.ErrNotExist.
 func (f FS) OpenFile(path string) (File, error) {
 	files := f.orDisk()
 	if _, err := files.Stat(path); err != nil {
-		return nil, err // OpenReadWrite would make the file
+		return nil, err // OpenReadWrite would create the file
 	}
 	return files.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
 }
 
-// WriteFile makes a file of content, whole or not at all. When it returns nil the file is on disk. After an error or a
-// crash there is this one or what was there before. It writes path + ".part" first.
+// WriteFile atomically writes content to a file. When it returns nil, the file is on disk. After an error or a crash,
+// either the new file or the previous one is there. It writes to path + ".part" first.
 func (f FS) WriteFile(path string, content []byte) error {
 	files := f.orDisk()
 	part := path + ".part"
@@ -48,10 +48,10 @@ func (f FS) WriteFile(path string, content []byte) error {
 	return f.SyncDir(filepath.Dir(path))
 }
 
-// MakeDir makes a directory, with those above it that are missing, and returns when their names are on disk.
+// MakeDir creates a directory and its missing parents, and returns once their names are on disk.
 func (f FS) MakeDir(path string, mode fs.FileMode) error {
 	files := f.orDisk()
-	var above []string // of each directory that is missing
+	var above []string // parents of the missing directories
 	for dir, up := path, files.PathDir(path); ; dir, up = up, files.PathDir(up) {
 		if _, err := files.Stat(dir); err == nil || dir == up {
 			break
@@ -69,7 +69,7 @@ func (f FS) MakeDir(path string, mode fs.FileMode) error {
 	return nil
 }
 
-// SyncDir returns when the names of a directory's files are on disk.
+// SyncDir returns once the names of a directory's files are on disk.
 func (f FS) SyncDir(path string) error {
 	dir, err := f.orDisk().OpenDir(path)
 	if err != nil {

@@ -6,13 +6,12 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// FS is where a database keeps its files. The zero FS is the disk.
+// FS is the file system that holds a database. The zero FS is the disk.
 type FS struct {
 	vfs vfs.FS
 }
 
-// Memory returns an empty file system in memory. Databases opened on it, one after the other, find what the last
-// one left.
+// Memory returns an empty file system in memory. Its contents persist while databases on it are closed and reopened.
 func Memory() FS { return FS{vfs.NewMem()} }
 
 func (f FS) orDisk() vfs.FS {
@@ -22,13 +21,13 @@ func (f FS) orDisk() vfs.FS {
 	return f.vfs
 }
 
-// ordered has the entries of a directory on the disk before a marker file comes into it, by whose name Pebble knows its
-// manifest. Pebble syncs both together: a machine that stops between may come back with the marker alone, and the
-// database could not be opened any more.
+// ordered syncs a directory's entries before a marker file is created in it; Pebble finds its manifest by the marker's
+// name. Pebble itself syncs both together, so that a crash could leave the marker alone, and the database could no
+// longer be opened.
 //
-// It keeps from Pebble that a log cannot be written, too, which it cannot bear: it panics with locks that it holds, or
-// ends the process. The database has failed then, and nothing more is written to a log: what is there stays as a crash
-// would leave it. [DB.Commit] tells whoever commits.
+// It also hides from Pebble that a log cannot be written. Pebble does not handle that: it panics while holding locks,
+// or ends the process. Instead the database is marked as failed, and nothing more is written to a log, which stays as a
+// crash would leave it. [DB.Commit] returns the failure.
 type ordered struct {
 	vfs.FS
 	db *DB
@@ -68,7 +67,7 @@ func (o ordered) ReuseForWrite(from, name string, category vfs.DiskWriteCategory
 	return o.log(info, func() (vfs.File, error) { return o.FS.ReuseForWrite(from, name, category) })
 }
 
-// OpenDir implements vfs.FS. The names of logs are synced with their directory.
+// OpenDir implements vfs.FS. Syncing the directory also syncs the names of logs.
 func (o ordered) OpenDir(name string) (vfs.File, error) {
 	dir, err := o.FS.OpenDir(name)
 	if err != nil {
@@ -89,7 +88,7 @@ func (o ordered) log(info vfs.FileInfo, open func() (vfs.File, error)) (vfs.File
 	return watchedLog{noFile{info: info}, o.db}, nil
 }
 
-// noFile is the file of a log that could not be opened.
+// noFile stands in for a log that could not be opened.
 type noFile struct {
 	vfs.File
 	info vfs.FileInfo
@@ -101,14 +100,13 @@ func (n noFile) Stat() (vfs.FileInfo, error) { return n.info, nil }
 // Close implements vfs.File.
 func (noFile) Close() error { return nil }
 
-// watchedLog is a log of writes that is left alone once the database has failed, as it does when a log cannot be
-// written.
+// watchedLog is a write-ahead log. A failed write marks the database as failed, and after that the log is left alone.
 type watchedLog struct {
 	vfs.File
 	db *DB
 }
 
-// try does something with the file.
+// try runs an operation on the file, unless the database has failed, and records its error.
 func (l watchedLog) try(do func() error) error {
 	if l.db.Failure() != nil {
 		return nil
@@ -124,7 +122,7 @@ func (l watchedLog) Write(b []byte) (int, error) {
 	return len(b), l.try(func() error { _, err := l.File.Write(b); return err })
 }
 
-// Preallocate implements vfs.File. Without room the write fails that needs it.
+// Preallocate implements vfs.File. It ignores errors: without room, the write that needs it fails.
 func (l watchedLog) Preallocate(offset, length int64) error {
 	if l.db.Failure() == nil {
 		_ = l.File.Preallocate(offset, length)
@@ -143,7 +141,7 @@ func (l watchedLog) SyncTo(length int64) (full bool, err error) {
 	return full, l.try(func() error { full, err = l.File.SyncTo(length); return err })
 }
 
-// Prefetch implements vfs.File. A log is not read.
+// Prefetch implements vfs.File. It does nothing, since a log is not read.
 func (watchedLog) Prefetch(int64, int64) error { return nil }
 
 // Fd implements vfs.File.

@@ -6,8 +6,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Iter walks over keys in order, as they were when it was made. It begins nowhere: move it first. It is for one
-// goroutine at a time.
+// Iter iterates over keys in order, as they were when it was created. It is initially not positioned. It is not safe
+// for concurrent use.
 type Iter struct {
 	pebble *pebble.Iterator
 	err    error
@@ -21,17 +21,17 @@ func newIter(r pebble.Reader, lower, upper []byte) (*Iter, error) {
 	return &Iter{pebble: it}, nil
 }
 
-// First moves to the first key and reports whether there is one. Here and below false is the end or an error, which
-// Err and Close tell apart.
+// First moves to the first key and reports whether there is one. Here and below, false means the end or an error, which
+// Err and Close distinguish.
 func (i *Iter) First() bool { return i.pebble.First() }
 
 // Last moves to the last key and reports whether there is one.
 func (i *Iter) Last() bool { return i.pebble.Last() }
 
-// Next moves to the key after the present one and reports whether there is one.
+// Next moves to the next key and reports whether there is one.
 func (i *Iter) Next() bool { return i.pebble.Next() }
 
-// Prev moves to the key before the present one and reports whether there is one.
+// Prev moves to the previous key and reports whether there is one.
 func (i *Iter) Prev() bool { return i.pebble.Prev() }
 
 // SeekGE moves to the first key at or after the given one and reports whether there is one.
@@ -40,11 +40,11 @@ func (i *Iter) SeekGE(key []byte) bool { return i.pebble.SeekGE(key) }
 // SeekLT moves to the last key before the given one and reports whether there is one.
 func (i *Iter) SeekLT(key []byte) bool { return i.pebble.SeekLT(key) }
 
-// Key is the present key. It is valid until the next move and must not be changed.
+// Key returns the current key. It is valid until the next move and must not be changed.
 func (i *Iter) Key() []byte { return i.pebble.Key() }
 
-// Value is the present value. It is valid until the next move and must not be changed. When it cannot be read it is
-// nil and Close returns why.
+// Value returns the current value. It is valid until the next move and must not be changed. If the value cannot be
+// read, Value returns nil and Close returns the error.
 func (i *Iter) Value() []byte {
 	value, err := i.pebble.ValueAndErr()
 	if err != nil {
@@ -53,14 +53,14 @@ func (i *Iter) Value() []byte {
 	return value
 }
 
-// Err is the error that ended the walk, or nil.
+// Err returns the error that ended the iteration, or nil.
 func (i *Iter) Err() error { return errors.Join(i.err, readError(i.pebble.Error())) }
 
-// Close ends the walk and returns the first error of it.
+// Close ends the iteration and returns its first error.
 func (i *Iter) Close() error { return errors.Join(i.err, readError(i.pebble.Close())) }
 
-// Scan calls f for each key in [lower, upper), ascending, until it returns an error, which Scan returns. Keys and
-// values are valid during the call only.
+// Scan calls f for each key in [lower, upper), ascending, until f returns an error, which Scan returns. Keys and values
+// are only valid during the call.
 func Scan(r Reader, lower, upper []byte, f func(key, value []byte) error) error {
 	it, err := r.NewIter(lower, upper)
 	if err != nil {
@@ -78,8 +78,8 @@ func Scan(r Reader, lower, upper []byte, f func(key, value []byte) error) error 
 	return it.Close()
 }
 
-// PrefixEnd returns the least key that is greater than every key with this prefix: the upper bound of a scan over
-// it. It is nil, no bound, when all bytes are 255.
+// PrefixEnd returns the least key greater than every key with this prefix: the upper bound of a scan over the prefix.
+// It is nil, meaning no bound, if all bytes are 255.
 func PrefixEnd(prefix []byte) []byte {
 	for n := len(prefix); n > 0; n-- {
 		if prefix[n-1] != 0xff {

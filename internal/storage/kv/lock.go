@@ -12,8 +12,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Lock keeps others from a directory, which it makes where there is none, until it is closed: other processes, and
-// other parts of this one. It returns [ErrLocked] when the directory is in use, and leaves a file LOCK there.
+// Lock locks a directory, which it creates if necessary, against other processes and other parts of this one until the
+// lock is closed. It returns [ErrLocked] if the directory is in use. It leaves a file LOCK in the directory.
 func Lock(dir string) (io.Closer, error) {
 	if err := (FS{}).MakeDir(dir, 0o700); err != nil {
 		return nil, err
@@ -21,13 +21,13 @@ func Lock(dir string) (io.Closer, error) {
 	return asCloser(lockDirectory(dir, vfs.Default))
 }
 
-// LockShared keeps writers from a directory until it is closed, and no other reader. Nothing on the disk changes. It
-// returns [ErrLocked] when somebody has the directory with [Lock].
+// LockShared locks a directory against writers, but not against other readers, until the lock is closed. It changes
+// nothing on the disk. It returns [ErrLocked] if the directory is locked with [Lock].
 func LockShared(dir string) (io.Closer, error) {
 	return asCloser(lockDirectory(dir, shared{vfs.Default}))
 }
 
-// asCloser keeps a nil lock from becoming an interface that is not nil.
+// asCloser prevents a nil lock from becoming a non-nil interface.
 func asCloser(lock *pebble.Lock, err error) (io.Closer, error) {
 	if err != nil {
 		return nil, err
@@ -35,7 +35,8 @@ func asCloser(lock *pebble.Lock, err error) (io.Closer, error) {
 	return lock, nil
 }
 
-// lockDirectory tells a directory in use, where taking the lock fails, from one whose lock file cannot be opened.
+// lockDirectory locks a directory. It distinguishes a directory in use, which cannot be locked, from one whose lock
+// file cannot be opened.
 func lockDirectory(dir string, files vfs.FS) (*pebble.Lock, error) {
 	lock, err := pebble.LockDirectory(dir, noted{files})
 	var cannotOpen *fs.PathError
@@ -49,16 +50,16 @@ func lockDirectory(dir string, files vfs.FS) (*pebble.Lock, error) {
 	}
 }
 
-// shared are files whose locks are for readers.
+// shared is a file system whose locks are shared.
 type shared struct{ vfs.FS }
 
-// ours are the lock files that this process holds, by their absolute paths. A process that closes such a file, as after
-// it tried to lock it for reading, gives its lock free.
+// ours holds the absolute paths of the lock files that this process holds. If a process closes such a file, as after
+// trying to lock it for reading, it loses its lock.
 var ours sync.Map
 
 var errOurs = errors.New("this process has it")
 
-// noted are files whose locks are noted in ours.
+// noted is a file system that records its exclusive locks in ours.
 type noted struct{ vfs.FS }
 
 // Lock implements vfs.FS.
@@ -79,7 +80,7 @@ func (n noted) Lock(name string) (io.Closer, error) {
 	return notedLock{lock, path}, nil
 }
 
-// notedLock is a lock that is noted in ours.
+// notedLock is a lock that is recorded in ours.
 type notedLock struct {
 	io.Closer
 	path string

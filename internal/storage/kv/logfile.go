@@ -10,22 +10,22 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A log of writes is blocks of 32 KiB of chunks. A chunk is the masked CRC-32C of what comes after it, its length in 16
-// bits and its type. By its type it has the log's number in 32 bits and 8 bytes more. Reading the database ends at the
-// first chunk that is not whole. That chunk may be the last write before a crash, or what the file had before it was
-// used again. That is also where a changed byte ends it: here is told which of the two it was.
+// A write-ahead log consists of blocks of 32 KiB, which consist of chunks. A chunk is the masked CRC-32C of the rest of
+// it, its length in 16 bits and its type. Depending on the type, the log's number in 32 bits and 8 more bytes follow.
+// Pebble reads a log up to the first incomplete chunk. That chunk may be the last write before a crash, or data from
+// before the file was reused. A changed byte ends the log in the same way; checkLog distinguishes the two cases.
 
 const (
 	logBlock     = 32 << 10
-	chunkNumber  = 11 // of a header with the log's number
-	chunkSynced  = 19 // of a header with how far the log was synced besides
+	chunkNumber  = 11 // size of a header with the log's number
+	chunkSynced  = 19 // size of a header that also has the synced offset
 	maxChunkType = 12
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// chunkAt is the end of the chunk of a log at an offset. own tells that it has the log's number and its end is there,
-// whole that its checksum is right, too.
+// chunkAt returns the end of the chunk at an offset of a log. own reports whether the chunk has the log's number and
+// fits in its block, and whole whether its checksum is also right.
 func chunkAt(log []byte, at int, number uint32) (end int, own, whole bool) {
 	block := min(len(log), (at/logBlock+1)*logBlock)
 	if at+chunkNumber > block {
@@ -46,8 +46,8 @@ func chunkAt(log []byte, at int, number uint32) (end int, own, whole bool) {
 	return end, true, (sum>>15|sum<<17)+0xa282ead8 == binary.LittleEndian.Uint32(log[at:])
 }
 
-// checkLog compares the checksums of the chunks of a log of writes that has a number. The error says where one is not
-// as it was written, though the log goes on.
+// checkLog compares the checksums of the chunks of the write-ahead log with the given number. It returns an error if a
+// chunk is damaged even though the log continues after it.
 func checkLog(files vfs.FS, path string, number uint32) error {
 	file, err := files.Open(path)
 	if err != nil {
@@ -67,7 +67,7 @@ func checkLog(files vfs.FS, path string, number uint32) error {
 		if next-at >= chunkSynced || !zero(log[at:next]) {
 			break
 		}
-		at = next // no chunk has room in what is left of the block
+		at = next // the rest of the block is too small for a chunk
 	}
 	if _, own, _ := chunkAt(log, at, number); own {
 		return fmt.Errorf("the chunk at byte %d has another checksum", at)

@@ -10,34 +10,35 @@ import (
 	"time"
 )
 
-// logger is Pebble's log in ours.
+// logger writes Pebble's log messages to ours.
 type logger struct {
 	out     *slog.Logger
 	onFatal func(error)
-	last    *atomic.Int64 // when Errorf last wrote, in Unix nanoseconds
+	last    *atomic.Int64 // when Errorf last logged, in Unix nanoseconds
 }
 
-// fatal is a fault after which Pebble cannot go on, in its words. It is a panic where [DB] recovers.
+// fatal is a fault after which Pebble cannot continue, with Pebble's message. logger panics with it on goroutines that
+// recover.
 type fatal struct {
 	message string
-	cause   error // nil where there is none
+	cause   error // nil if there is none
 }
 
 func (f fatal) Error() string { return f.message }
 
 func (f fatal) Unwrap() error { return f.cause }
 
-// errorInterval is the least time between two errors in the log: Pebble tries again hundreds of times a second.
+// errorInterval is the least time between two logged errors: Pebble may retry hundreds of times per second.
 const errorInterval = time.Second
 
-// Infof logs routine news.
+// Infof logs a routine event.
 func (l logger) Infof(format string, args ...any) {
 	if l.out.Enabled(context.Background(), slog.LevelDebug) {
 		l.out.Debug("database: " + fmt.Sprintf(format, args...))
 	}
 }
 
-// Errorf logs a fault in the background, after which Pebble tries again.
+// Errorf logs a background fault that Pebble retries.
 func (l logger) Errorf(format string, args ...any) {
 	now, last := time.Now().UnixNano(), l.last.Load()
 	if now-last >= int64(errorInterval) && l.last.CompareAndSwap(last, now) {
@@ -45,9 +46,9 @@ func (l logger) Errorf(format string, args ...any) {
 	}
 }
 
-// Fatalf does not return, as Pebble relies on. It panics where [DB] recovers, which makes it the error of a call. On
-// one of Pebble's own goroutines that would end the process at once and without its order: there it keeps the goroutine,
-// and the database has failed.
+// Fatalf does not return, as Pebble requires. On goroutines where [DB] recovers, it panics, so that the call returns an
+// error. On Pebble's own goroutines a panic would crash the process without an orderly shutdown. There Fatalf blocks
+// the goroutine forever, and the database is marked as failed.
 func (l logger) Fatalf(format string, args ...any) {
 	err := fatal{message: fmt.Sprintf(format, args...)}
 	for _, arg := range args {
@@ -63,7 +64,7 @@ func (l logger) Fatalf(format string, args ...any) {
 	select {}
 }
 
-// isCalled tells whether a method of [DB] that recovers is on the goroutine's stack.
+// isCalled reports whether a method of [DB] that recovers is on the goroutine's stack.
 func isCalled() bool {
 	var callers [128]uintptr
 	frames := runtime.CallersFrames(callers[:runtime.Callers(0, callers[:])])

@@ -8,10 +8,11 @@ import (
 	"syscall"
 )
 
-// ofdSetLock is Linux's F_OFD_SETLK: the lock is the open file's, so one of this process conflicts, too.
+// ofdSetLock is Linux's F_OFD_SETLK. The lock belongs to the open file, so it also conflicts with locks of this
+// process.
 const ofdSetLock = 37
 
-// Lock takes the lock for reading, without writing anything. A directory without a lock file is used by nobody.
+// Lock takes a read lock without writing anything. A directory without a lock file is not in use.
 func (s shared) Lock(name string) (io.Closer, error) {
 	file, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -4,5 +4,5 @@ package kv
 
 import "io"
 
-// Lock takes the whole lock where the system has none for reading.
+// Lock takes an exclusive lock on systems without shared locks.
 func (s shared) Lock(name string) (io.Closer, error) { return s.FS.Lock(name) }

@@ -17,17 +17,18 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Damage is a file of a database that is not as it was written.
+// Damage describes a damaged file of a database.
 type Damage struct {
-	File string // its name
+	File string // file name
 	Err  error
 }
 
-// CheckFiles reads all files of a database in which it keeps what is stored. It compares every checksum, of the blocks
-// of tables and of the records of logs, up to the last byte. No [DB] of the directory may be open, or the directory
-// must be one that [DB.Checkpoint] made. A log that ends within a record, as a crash leaves it, is no damage; opening
-// takes one whose end is damaged for such, and loses what came after. progress is told of the bytes done and of all
-// there are.
+// CheckFiles reads all files of a database that hold data and compares every checksum, of the blocks of tables and of
+// the records of logs, up to the last byte. No [DB] of the directory may be open, unless the directory was made by
+// [DB.Checkpoint].
+//
+// A log that ends within a record, as a crash leaves it, is not damaged. But Open treats a log with a damaged end in
+// the same way, and loses what comes after the damage. CheckFiles calls progress with the bytes done and the total.
 func (f FS) CheckFiles(
 	ctx context.Context, dir string, progress func(done, total uint64),
 ) (damages []Damage, err error) {
@@ -68,7 +69,7 @@ func (f FS) CheckFiles(
 	return damages, nil
 }
 
-// checkOf is what checks a file of a name, nil where nothing is stored in it.
+// checkOf returns the function that checks a file with the given name, or nil if the file holds no data.
 func checkOf(name string) func(vfs.FS, string) error {
 	switch {
 	case strings.HasSuffix(name, ".sst"):
@@ -84,7 +85,7 @@ func checkOf(name string) func(vfs.FS, string) error {
 	return nil
 }
 
-// checkTable compares the checksums of a table's blocks. The one of its footer is compared when it is opened.
+// checkTable compares the checksums of a table's blocks. Opening the table compares the footer's checksum.
 func checkTable(files vfs.FS, path string) error {
 	file, err := files.Open(path)
 	if err != nil {
@@ -126,8 +127,8 @@ func checkManifest(files vfs.FS, path string) error {
 	return errors.Join(err, file.Close())
 }
 
-// Checkpoint makes a copy of the database, as it is now, in a directory that is not there yet. Tables are linked where
-// the file system can. Writing goes on meanwhile.
+// Checkpoint copies the database in its current state to a directory that must not exist yet. It links tables if the
+// file system can. Writes may continue meanwhile.
 func (db *DB) Checkpoint(dir string) error {
 	return db.pebble.Checkpoint(dir, pebble.WithFlushedWAL())
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 )
 
-// Changes are the changes of members that the log holds after its snapshot, decided or not.
+// Changes returns the membership changes after the log's snapshot, committed or not.
 func (l *Log) Changes() (changes []*raftpb.Entry, err error) {
 	err = l.scan(entryPrefix, kv.PrefixEnd(entryPrefix), l.before()+1, func(e *raftpb.Entry) error {
 		if e.GetType() != raftpb.EntryNormal {
@@ -20,9 +20,9 @@ func (l *Log) Changes() (changes []*raftpb.Entry, err error) {
 	return changes, err
 }
 
-// Alone makes the log that of a new cluster whose only member is this one, of data at its snapshot. All entries stay,
-// those too of which it is not known whether they were decided, but for changes of members, which become empty. The log
-// must be opened anew then.
+// Alone turns the log into the log of a new cluster whose only member is this one, with data in its snapshot. All other
+// entries stay, even those not known to be committed; membership changes become empty entries. The log must be reopened
+// afterwards.
 func (l *Log) Alone(cluster [16]byte, data []byte) error {
 	if len(data) > MaxData {
 		return fmt.Errorf("%w: %d bytes of data", ErrBadWrite, len(data))

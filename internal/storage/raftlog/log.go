@@ -1,5 +1,5 @@
-// Package raftlog keeps the log of a cluster's member in the node's own database: what raft must not forget. One sync
-// makes a decision durable, and with it the blocks that were written before.
+// Package raftlog keeps the raft log of a cluster's member in the node's own database. One sync makes a decision
+// durable, along with the blocks written before it.
 package raftlog
 
 import (
@@ -15,49 +15,49 @@ import (
 )
 
 var (
-	// ErrNone is the error of opening a database that is no member's.
+	// ErrNone is returned when the database of a node outside any cluster is opened.
 	ErrNone = errors.New("the database belongs to no cluster")
-	// ErrExists is the error of making a log where there is one.
+	// ErrExists is returned when a log is created in a database that has one.
 	ErrExists = errors.New("the database belongs to a cluster already")
-	// ErrDamaged is the error of rows that no log wrote.
+	// ErrDamaged is returned for rows that no log writes.
 	ErrDamaged = errors.New("the cluster's log is damaged")
-	// ErrLost is the error of a database that has forgotten what its member promised. It must never be a member
-	// again: it is to be removed, and a new one added.
+	// ErrLost is returned for a database that has forgotten a promise of its member. It must never act as that member
+	// again: remove the member and add a new one.
 	ErrLost = errors.New("the database has forgotten what this member promised to the others")
-	// ErrBadWrite is the error of a write that does not follow what the log holds. It changes nothing.
+	// ErrBadWrite is returned for a write that does not follow the log. The write changes nothing.
 	ErrBadWrite = errors.New("the write does not follow the log")
 )
 
-// memoryBytes is how much of the log's end is kept in memory, in bytes of its encoding.
+// memoryBytes bounds the part of the log's end that is kept in memory, in encoded bytes.
 const memoryBytes = 64 << 20
 
-// place is what is known of each entry without reading it.
+// place holds the data about an entry that is kept in memory.
 type place struct {
 	term  uint64
-	bytes uint64 // of the encoded entry, by which raft bounds its messages
+	bytes uint64 // size of the encoded entry; raft bounds its messages by it
 }
 
-// Log is the log of one member. It implements raft.Storage. The snapshot before its first entry carries what the
-// cluster gives to [Log.Cut], and nothing of the state: the chain is that. A Log is for one goroutine at a time.
+// Log is the log of one member. It implements raft.Storage. The snapshot before its first entry carries the data given
+// to [Log.Cut] but no state, since the chain holds the state. A Log is not safe for concurrent use.
 type Log struct {
 	db     *kv.DB
 	votes  *slots.File
 	member Member
-	memory uint64 // memoryBytes
-	failed error  // of the last write, if it failed
+	memory uint64 // normally memoryBytes
+	failed error  // error of the first failed write
 
 	hard     *raftpb.HardState
 	snapshot *raftpb.Snapshot
-	places   []place         // of the entries after the snapshot, in order
-	bytes    uint64          // of all of them
-	recent   []*raftpb.Entry // the last of them, which are in memory
-	inMemory uint64          // bytes of recent
+	places   []place         // one per entry after the snapshot, in order
+	bytes    uint64          // total size of these entries
+	recent   []*raftpb.Entry // last entries, kept in memory
+	inMemory uint64          // total size of recent
 }
 
 var _ raft.Storage = (*Log)(nil)
 
-// Create makes the log of a member in a database that has none, in no term, after a snapshot. votes is the path of
-// the file that keeps its votes. After an error or a crash there is no log, or all of it.
+// Create creates the log of a member after a snapshot, in a database that has none. votes is the path of the file that
+// keeps the member's votes. After an error or a crash the log exists completely or not at all.
 func Create(db *kv.DB, files kv.FS, votes string, m Member, snapshot *raftpb.Snapshot) error {
 	if m.ID == 0 || snapshot.GetMetadata().GetIndex() == 0 || len(snapshot.GetData()) > MaxData {
 		return fmt.Errorf("%w: member %x after index %d", ErrBadWrite, m.ID, snapshot.GetMetadata().GetIndex())
@@ -80,12 +80,12 @@ func Create(db *kv.DB, files kv.FS, votes string, m Member, snapshot *raftpb.Sna
 	return db.Commit(b, true)
 }
 
-// Open opens the log that Create made. Errors: [ErrNone], [ErrDamaged], [ErrLost].
+// Open opens a log made by [Create]. Errors: [ErrNone], [ErrDamaged], [ErrLost].
 func Open(db *kv.DB, files kv.FS, votes string) (*Log, error) {
 	return open(db, files, votes, memoryBytes)
 }
 
-// open opens a log that keeps so many bytes in memory.
+// open opens a log that keeps at most memory bytes of entries in memory.
 func open(db *kv.DB, files kv.FS, votes string, memory uint64) (*Log, error) {
 	l := &Log{db: db, memory: memory}
 	if _, err := db.Get(keyMember); errors.Is(err, kv.ErrNotFound) {
@@ -102,7 +102,7 @@ func open(db *kv.DB, files kv.FS, votes string, memory uint64) (*Log, error) {
 	return l, nil
 }
 
-// load reads the rows and checks that they are those of one log.
+// load reads the rows and checks that they form one log.
 func (l *Log) load() (err error) {
 	if l.member, err = read(l.db, "the member", keyMember, decodeMember); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (l *Log) load() (err error) {
 	return err
 }
 
-// scan calls f for the entries of a range of rows, of which the first has an index.
+// scan calls f for the entries in a range of rows. index is the first entry's index.
 func (l *Log) scan(lower, upper []byte, index uint64, f func(*raftpb.Entry) error) error {
 	return kv.Scan(l.db, lower, upper, func(key, row []byte) error {
 		if string(key) != string(keyEntry(index)) {
@@ -148,13 +148,13 @@ func (l *Log) scan(lower, upper []byte, index uint64, f func(*raftpb.Entry) erro
 	})
 }
 
-// before is the index of the snapshot: the entry after it is the first.
+// before returns the index of the snapshot. The first entry follows it.
 func (l *Log) before() uint64 { return l.snapshot.GetMetadata().GetIndex() }
 
-// last is the index of the last entry, or of the snapshot.
+// last returns the index of the last entry, or of the snapshot if there is none.
 func (l *Log) last() uint64 { return l.before() + uint64(len(l.places)) }
 
-// push adds an entry to what is in memory.
+// push adds an entry to the in-memory log.
 func (l *Log) push(e *raftpb.Entry) {
 	size := uint64(proto.Size(e))
 	l.places = append(l.places, place{e.GetTerm(), size})
@@ -162,12 +162,12 @@ func (l *Log) push(e *raftpb.Entry) {
 	l.bytes, l.inMemory = l.bytes+size, l.inMemory+size
 	for l.inMemory > l.memory && len(l.recent) > 1 {
 		l.inMemory -= l.places[len(l.places)-len(l.recent)].bytes
-		l.recent[0] = nil // for the collector; what Entries returned is a copy
+		l.recent[0] = nil // for the garbage collector; Entries returned copies
 		l.recent = l.recent[1:]
 	}
 }
 
-// truncate takes the entries from an index on away from what is in memory.
+// truncate removes the entries from an index on from the in-memory log.
 func (l *Log) truncate(index uint64) {
 	for len(l.places) > 0 && l.last() >= index {
 		size := l.places[len(l.places)-1].bytes
@@ -178,13 +178,13 @@ func (l *Log) truncate(index uint64) {
 	}
 }
 
-// Member says whose log it is.
+// Member returns the member that the log belongs to.
 func (l *Log) Member() Member { return l.member }
 
-// Bytes is how long the log is, in bytes of its encoded entries.
+// Bytes returns the total size of the encoded entries.
 func (l *Log) Bytes() uint64 { return l.bytes }
 
-// BytesAfter is how long the log is after an index, in bytes of its encoded entries.
+// BytesAfter returns the total size of the encoded entries after an index.
 func (l *Log) BytesAfter(index uint64) (bytes uint64) {
 	for i := len(l.places); i > 0 && l.before()+uint64(i) > index; i-- {
 		bytes += l.places[i-1].bytes
@@ -192,7 +192,7 @@ func (l *Log) BytesAfter(index uint64) (bytes uint64) {
 	return bytes
 }
 
-// Within is the least index after which the log has at most so many bytes.
+// Within returns the least index after which the log has at most the given number of bytes.
 func (l *Log) Within(bytes uint64) uint64 {
 	i := len(l.places)
 	for ; i > 0 && l.places[i-1].bytes <= bytes; i-- {
@@ -231,7 +231,7 @@ func (l *Log) Term(index uint64) (uint64, error) {
 	return l.places[index-l.before()-1].term, nil
 }
 
-// Entries implements raft.Storage: the entries from lo to hi - 1, as many as have maxSize bytes together, and at
+// Entries implements raft.Storage. It returns the entries from lo to hi - 1, as many as fit in maxSize bytes but at
 // least one.
 func (l *Log) Entries(lo, hi, maxSize uint64) ([]*raftpb.Entry, error) {
 	switch {
@@ -268,5 +268,5 @@ func (l *Log) Entries(lo, hi, maxSize uint64) ([]*raftpb.Entry, error) {
 	return entries, nil
 }
 
-// Close closes what the log holds open, which the database is not.
+// Close closes the votes file, but not the database.
 func (l *Log) Close() error { return l.votes.Close() }

@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 )
 
-// The rows of the log are those of a table of their own beside the chain's, whose names are small letters. Values are
+// The log has its own table of rows next to the chain's tables. The letters of those are lower case. Values are
 // bincode.
 var (
 	keyHard     = []byte{'R', 0}
@@ -20,20 +20,20 @@ var (
 	entryPrefix = []byte{'R', 4}
 )
 
-// Bounds of what a row holds.
+// Bounds of a row's contents.
 const (
-	// MaxData is the most bytes that an entry or a snapshot carries: a full block, and what is around it.
+	// MaxData bounds the data of an entry or a snapshot: a full block with its envelope.
 	MaxData    = 8<<20 + 64<<10
 	maxMembers = 1 << 10
 )
 
-// keyEntry is the row of the entry with an index.
+// keyEntry returns the key of the entry with an index.
 func keyEntry(index uint64) []byte { return binary.BigEndian.AppendUint64(entryPrefix[:2:2], index) }
 
-// Member says whose log it is.
+// Member identifies the member that a log belongs to.
 type Member struct {
-	Cluster [16]byte // random, the same on every member
-	ID      uint64   // random, never zero and never used again: it stands for what this disk promised
+	Cluster [16]byte // random; the same on every member
+	ID      uint64   // random, never zero, never reused: it stands for the promises kept on this disk
 }
 
 func (m Member) encode() []byte {
@@ -72,12 +72,12 @@ func encodeEntry(entry *raftpb.Entry) []byte {
 	return e.Data()
 }
 
-// decodeEntry decodes what encodeEntry gives; the data does not alias row.
+// decodeEntry decodes the output of encodeEntry. The data does not alias row.
 func decodeEntry(index uint64, row []byte) (*raftpb.Entry, error) {
 	d := codec.NewDecoder(row)
 	term, kind := d.U64(), raftpb.EntryType(d.Variant8(uint8(raftpb.EntryType_EntryConfChangeV2)+1))
 	e := &raftpb.Entry{Index: &index, Term: &term, Data: append([]byte(nil), d.Bytes(MaxData)...)}
-	if kind != raftpb.EntryType_EntryNormal { // raft leaves it out, too
+	if kind != raftpb.EntryType_EntryNormal { // raft omits it, too
 		e.Type = &kind
 	}
 	return e, d.Finish()
@@ -102,7 +102,7 @@ func encodeSnapshot(s *raftpb.Snapshot) []byte {
 	return e.Data()
 }
 
-// decodeSnapshot decodes what encodeSnapshot gives; the data does not alias row.
+// decodeSnapshot decodes the output of encodeSnapshot. The data does not alias row.
 func decodeSnapshot(row []byte) (*raftpb.Snapshot, error) {
 	d := codec.NewDecoder(row)
 	index, term := d.U64(), d.U64()
@@ -122,7 +122,7 @@ func decodeSnapshot(row []byte) (*raftpb.Snapshot, error) {
 	}, d.Finish()
 }
 
-// read decodes the row under a key. Its error says what is missing or damaged.
+// read decodes the row under a key. Its error names the missing or damaged row.
 func read[T any](r kv.Reader, name string, key []byte, decode func([]byte) (T, error)) (T, error) {
 	row, err := r.Get(key)
 	if err != nil {
@@ -138,8 +138,7 @@ func read[T any](r kv.Reader, name string, key []byte, decode func([]byte) (T, e
 	return value, nil
 }
 
-// Copy copies the rows of a log to a database without one. What votes are beside them is a file's. A database without a
-// log has nothing to copy.
+// Copy copies the rows of a log, if there is one, to a database without a log. It does not copy the votes file.
 func Copy(from kv.Reader, to *kv.DB) error {
 	b := to.NewBatch(1 << 10)
 	err := kv.Scan(from, keyHard[:1], kv.PrefixEnd(keyHard[:1]), func(key, row []byte) error {

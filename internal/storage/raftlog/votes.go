@@ -11,8 +11,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/slots"
 )
 
-// vote is the newest promise of a member, kept in a file beside the database too. A database that lost its end looks
-// like one that a crash cut off, and a member that forgot its vote could give a second one in the same term.
+// vote is the newest promise of a member. It is also kept in a file next to the database: a database that lost its end
+// looks like one cut off by a crash, and a member that forgot its vote could give a second one in the same term.
 type vote struct{ member, term, candidate uint64 }
 
 const voteSize = 3 * 8
@@ -27,7 +27,7 @@ func decodeVote(b []byte) vote {
 	return vote{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:])}
 }
 
-// laterVote tells whether a vote was given after another one: in a later term, or in its term, where there was none
+// laterVote reports whether one vote was given after another: in a later term, or in the same term if none was given
 // before.
 func laterVote(record, than []byte) bool {
 	a, b := decodeVote(record), decodeVote(than)
@@ -36,7 +36,7 @@ func laterVote(record, than []byte) bool {
 
 func voteOf(m Member, h *raftpb.HardState) vote { return vote{m.ID, h.GetTerm(), h.GetVote()} }
 
-// openVotes opens the file, and refuses a hard state that knows less than it.
+// openVotes opens the file. It refuses a hard state that is older than the file's vote.
 func openVotes(files kv.FS, path string, m Member, h *raftpb.HardState) (*slots.File, error) {
 	file, record, err := slots.Open(files, path, voteSize, laterVote)
 	if errors.Is(err, slots.ErrDamaged) {

@@ -10,10 +10,9 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 )
 
-// Save writes what a Ready says must be kept, all of it or nothing. That is a snapshot instead of the log, the entries
-// that follow or replace its end, and the hard state. When it returns, what raft lets depend on it may be sent: all is
-// on disk, unless the Ready needs no sync. After an error every further write fails until the log is opened anew;
-// [ErrBadWrite] is the exception.
+// Save writes the durable parts of a Ready atomically: a snapshot that replaces the log, entries that follow or replace
+// its end, and the hard state. On return everything is on disk, unless the Ready needs no sync, and the messages that
+// depend on it may be sent. After an error other than [ErrBadWrite], all further writes fail until the log is reopened.
 func (l *Log) Save(rd raft.Ready) error {
 	if err := l.checkReady(rd); err != nil {
 		return err
@@ -49,8 +48,8 @@ func (l *Log) Save(rd raft.Ready) error {
 	if !voted {
 		return nil
 	}
-	// After the database, or a crash between the two would leave a file that knows of a vote which nobody was told
-	// of.
+	// Write the vote only after the database: a crash in between would leave a file with a vote that was never
+	// announced.
 	if err := l.votes.Write(voteOf(l.member, hard).encode()); err != nil {
 		l.failed = err
 		return err
@@ -58,7 +57,7 @@ func (l *Log) Save(rd raft.Ready) error {
 	return nil
 }
 
-// checkReady refuses what would leave rows that are no log.
+// checkReady rejects writes after which the rows would not form a log.
 func (l *Log) checkReady(rd raft.Ready) error {
 	before, last := l.before(), l.last()
 	term, _ := l.Term(last)
@@ -93,7 +92,7 @@ func (l *Log) checkReady(rd raft.Ready) error {
 	return nil
 }
 
-// apply makes what was written what is in memory.
+// apply updates the in-memory log after a successful write.
 func (l *Log) apply(rd raft.Ready, hard *raftpb.HardState) {
 	if !raft.IsEmptySnap(rd.Snapshot) {
 		l.truncate(0)
@@ -108,9 +107,9 @@ func (l *Log) apply(rd raft.Ready, hard *raftpb.HardState) {
 	l.hard = hard
 }
 
-// Cut forgets the entries up to an index that is committed, and keeps data and the members as the snapshot of what
-// they came to. What was written to the database before is on disk when it returns: the chain, which has what they
-// said, too.
+// Cut discards the entries up to a committed index. It stores data and the members as the snapshot at that index.
+// Earlier writes to the database are on disk when it returns, including the blocks of the chain that the entries
+// decided.
 func (l *Log) Cut(index uint64, members *raftpb.ConfState, data []byte) error {
 	if index <= l.before() || index > l.hard.GetCommit() || len(data) > MaxData {
 		return fmt.Errorf("%w: a cut at %d, %d bytes; entries %d to %d are committed",
@@ -147,7 +146,7 @@ func (l *Log) Cut(index uint64, members *raftpb.ConfState, data []byte) error {
 	return nil
 }
 
-// commit writes a batch, unless one failed before.
+// commit writes a batch, unless an earlier one failed.
 func (l *Log) commit(b *kv.Batch, sync bool) error {
 	if l.failed != nil {
 		if err := b.Discard(); err != nil {

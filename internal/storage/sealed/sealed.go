@@ -1,5 +1,4 @@
-// Package sealed gives small files that are written whole a checksum of their own, so that damage is told from what was
-// written.
+// Package sealed adds checksums to small files that are written as a whole, so that damage is detected.
 package sealed
 
 import (
@@ -11,17 +10,17 @@ import (
 	"io"
 )
 
-// ErrDamaged is the error of content that is not as it was written.
+// ErrDamaged is returned for content that has changed since it was written.
 var ErrDamaged = errors.New("the file is damaged")
 
 const (
 	beforeSum = ",\n  \"sha256\": \""
 	afterSum  = "\"\n}\n"
-	endOfJSON = "\n}" // what the checksum stands before
+	endOfJSON = "\n}" // follows the checksum
 )
 
-// JSON is value, which must be an object with a member, as indented JSON. Its last member is the SHA-256 of what comes
-// before that member.
+// JSON returns value, which must be an object with at least one member, as indented JSON. It adds a last member, the
+// SHA-256 of all text before that member.
 func JSON(value any) ([]byte, error) {
 	text, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
@@ -34,7 +33,7 @@ func JSON(value any) ([]byte, error) {
 	return append(text, afterSum...), nil
 }
 
-// ParseJSON reads what [JSON] gave. Anything else is [ErrDamaged].
+// ParseJSON decodes the output of [JSON]. It returns [ErrDamaged] for anything else.
 func ParseJSON(content []byte, into any) error {
 	tail := len(beforeSum) + hex.EncodedLen(sha256.Size) + len(afterSum)
 	if len(content) < tail {
@@ -50,13 +49,13 @@ func ParseJSON(content []byte, into any) error {
 	return decoder.Decode(into)
 }
 
-// Bytes is content with its SHA-256 after it.
+// Bytes returns content followed by its SHA-256.
 func Bytes(content []byte) []byte {
 	sum := sha256.Sum256(content)
 	return append(append(make([]byte, 0, len(content)+len(sum)), content...), sum[:]...)
 }
 
-// ParseBytes is the content of what [Bytes] gave. Anything else is [ErrDamaged].
+// ParseBytes returns the content in the output of [Bytes]. It returns [ErrDamaged] for anything else.
 func ParseBytes(sealed []byte) ([]byte, error) {
 	end := len(sealed) - sha256.Size
 	if end < 0 {

@@ -1,6 +1,6 @@
-// Package signstate is double-sign protection. A small file beside a producer's key has the newest block that the key
-// signed, so the key never signs two blocks of one height, even if the database lost its end or is an older copy. The
-// file also has whether another node signed blocks with the key: then this node signs nothing.
+// Package signstate is double-sign protection. A small file next to a producer's key records the newest block that the
+// key signed. So the key never signs two blocks of one height, even if the database lost its end or is an older copy.
+// The file also records whether another node signed blocks with the key; if so, this node signs nothing.
 package signstate
 
 import (
@@ -15,29 +15,29 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Block names a block.
+// Block identifies a block.
 type Block struct {
 	Height types.Height
 	Hash   types.BlockHash
 }
 
-// BlockOf names the block of a header.
+// BlockOf returns the Block of a header.
 func BlockOf(h types.Header) Block { return Block{h.Height, h.Hash()} }
 
 var (
-	// ErrSigned refuses a block because the key has signed, or may have signed, another one of its height.
+	// ErrSigned is returned for a block if the key has signed, or may have signed, another block of its height.
 	ErrSigned = errors.New("another block may have been signed at this height")
-	// ErrConflictingSigner refuses every block because another node signed with the key.
+	// ErrConflictingSigner is returned for every block after another node has signed with the key.
 	ErrConflictingSigner = errors.New("another node signed blocks with this key")
 )
 
 // record is the content of the file.
 type record struct {
-	newest   Block        // that the key signed here
-	conflict types.Height // of the first block known to be signed elsewhere; 0: none
+	newest   Block        // newest block that the key signed here
+	conflict types.Height // height of the first block known to be signed elsewhere; 0 for none
 }
 
-// recordSize is 48 bytes: height, hash and conflict, the heights as 8 little-endian bytes.
+// recordSize is 48 bytes: height, hash and conflict; heights are 8 bytes, little-endian.
 const recordSize = 8 + len(types.BlockHash{}) + 8
 
 // State is the sign state of one key on one chain. It is safe for concurrent use.
@@ -49,7 +49,7 @@ type State struct {
 	record  record
 }
 
-// Open opens a file. A missing one is created with the genesis block; an error or a crash leaves none.
+// Open opens a file. If it is missing, Open creates it with the genesis block; an error or a crash leaves no file.
 func Open(files kv.FS, path string, genesis types.BlockHash) (*State, error) {
 	file, newest, err := slots.Open(files, path, recordSize, later)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -64,8 +64,8 @@ func Open(files kv.FS, path string, genesis types.BlockHash) (*State, error) {
 	return &State{path: path, file: file, record: decode(newest)}, nil
 }
 
-// Replace writes the file anew, whole or not at all, with a newest block and without a conflict. The caller knows that no
-// other node signs with the key, and has no State of the path open.
+// Replace atomically replaces the file by one with the given newest block and no conflict. The caller must know that no
+// other node signs with the key, and must not have a State of the path open.
 func Replace(files kv.FS, path string, newest Block) error {
 	return slots.Create(files, path, encode(record{newest: newest}))
 }
@@ -84,13 +84,13 @@ func decode(b []byte) record {
 	}
 }
 
-// later reports whether r was written after than: heights grow, and after a conflict nothing is written.
+// later reports whether r was written after than: heights grow, and a conflict is the last write.
 func later(r, than []byte) bool {
 	a, b := decode(r), decode(than)
 	return a.newest.Height > b.newest.Height || a.conflict != 0 && b.conflict == 0
 }
 
-// Path is the file's path.
+// Path returns the file's path.
 func (s *State) Path() string { return s.path }
 
 // Last returns the newest block that the key signed.
@@ -100,15 +100,15 @@ func (s *State) Last() Block {
 	return s.record.newest
 }
 
-// Conflict returns the height of a block that another node signed with the key, 0 if none is known.
+// Conflict returns the height of a block that another node signed with the key, or 0 if none is known.
 func (s *State) Conflict() types.Height {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.record.conflict
 }
 
-// RecordConflict records that another node signed a block with the key, and returns when the record is on disk. The first
-// conflict stays. From then on nothing may be signed, until [Replace] writes the file anew.
+// RecordConflict records that another node signed a block with the key, and returns once the record is on disk. Only
+// the first conflict is recorded. After it, nothing may be signed until [Replace] replaces the file.
 func (s *State) RecordConflict(height types.Height) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -118,7 +118,7 @@ func (s *State) RecordConflict(height types.Height) error {
 	return s.write(record{s.Last(), height})
 }
 
-// write replaces the record. The caller holds s.writing.
+// write replaces the record. The caller must hold s.writing.
 func (s *State) write(r record) error {
 	if err := s.file.Write(encode(r)); err != nil {
 		return err
@@ -129,8 +129,8 @@ func (s *State) write(r record) error {
 	return nil
 }
 
-// Check reports whether the key may sign a header. It may sign the newest block again, the block after it, and any block
-// higher than that; everything else is [ErrSigned]. After a conflict everything is [ErrConflictingSigner].
+// Check returns nil if the key may sign a header. It may sign the newest block again, the block after it, and any
+// higher block; for all others the error is [ErrSigned]. After a conflict the error is always [ErrConflictingSigner].
 func (s *State) Check(h types.Header) error {
 	if at := s.Conflict(); at != 0 {
 		return fmt.Errorf("%w: block %d (%s)", ErrConflictingSigner, at, s.path)
@@ -144,8 +144,8 @@ func (s *State) Check(h types.Header) error {
 		ErrSigned, h.Height, h.Parent, last.Height, last.Hash, s.path)
 }
 
-// Record makes a header the newest signed block, and returns when that is on disk. It refuses what [State.Check] refuses.
-// After any other error the file may have either block: sign nothing until it was opened again.
+// Record makes a header the newest signed block, and returns once that is on disk. It returns the errors of
+// [State.Check]. After any other error the file may hold either block: nothing may be signed until it is reopened.
 func (s *State) Record(h types.Header) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()

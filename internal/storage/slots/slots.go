@@ -1,5 +1,5 @@
 // Package slots keeps one small record in a file that survives a crash at any moment. The file has two slots, written
-// in turn, so that a write which is cut short leaves the record before it.
+// alternately, so that an interrupted write leaves the previous record intact.
 package slots
 
 import (
@@ -13,22 +13,22 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 )
 
-// ErrDamaged is the error of a file that no [File] leaves behind, crashes included.
+// ErrDamaged is returned for a file in a state that no [File] leaves behind, even after a crash.
 var ErrDamaged = errors.New("the file is damaged")
 
-// Distance is where the second slot begins, in bytes: each slot lies in a sector of its own. A slot is the record and
-// its SHA-256. A new file has the same record in both, and its length never changes. A disk writes a sector whole or not
-// at all, so a crash leaves the record before it or zeros, and anything else is damage.
+// Distance is the offset of the second slot in bytes: each slot lies in its own sector. A slot is the record followed
+// by its SHA-256. A new file has the same record in both, and its length never changes. A disk writes a sector entirely
+// or not at all. So a crash leaves the previous record or zeros, and anything else is damage.
 const Distance = 4096
 
-// File is the file of a record. It is for one goroutine at a time.
+// File is an open file of a record. It is not safe for concurrent use.
 type File struct {
 	path string
 	file kv.File
-	next int // slot to be written
+	next int // next slot to write
 }
 
-// Create makes a file that holds a record of at most 4,000 bytes, whole or not at all, instead of one that is there.
+// Create atomically creates a file that holds a record of at most 4,000 bytes, replacing any existing file.
 func Create(files kv.FS, path string, record []byte) error {
 	slot := seal(record)
 	if len(slot) > Distance {
@@ -40,8 +40,8 @@ func Create(files kv.FS, path string, record []byte) error {
 	return files.WriteFile(path, content)
 }
 
-// Open opens a file and returns its newest record. size is that of every record, in bytes; later tells whether a
-// record was written after another one. The error of an absent file wraps fs.ErrNotExist.
+// Open opens a file and returns its newest record. size is the size of every record in bytes. later reports whether a
+// record was written after another one. The error for an absent file wraps fs.ErrNotExist.
 func Open(files kv.FS, path string, size int, later func(record, than []byte) bool) (*File, []byte, error) {
 	file, err := files.OpenFile(path)
 	if err != nil {
@@ -49,7 +49,7 @@ func Open(files kv.FS, path string, size int, later func(record, than []byte) bo
 	}
 	f := &File{path: path, file: file}
 	newest, err := f.read(size, later)
-	if err == nil { // whoever made the file may have ended before its name was on disk
+	if err == nil { // the process that created the file may have ended before its name was on disk
 		err = files.SyncDir(filepath.Dir(path))
 	}
 	if err != nil {
@@ -58,7 +58,7 @@ func Open(files kv.FS, path string, size int, later func(record, than []byte) bo
 	return f, newest, nil
 }
 
-// read takes the newer record of the two slots.
+// read returns the newer record of the two slots.
 func (f *File) read(size int, later func(record, than []byte) bool) (newest []byte, err error) {
 	slotSize := size + sha256.Size
 	whole := Distance + slotSize
@@ -66,7 +66,7 @@ func (f *File) read(size int, later func(record, than []byte) bool) (newest []by
 	if err != nil {
 		return nil, err
 	}
-	if len(content) != whole { // no crash does that, and what is gone may be the newest
+	if len(content) != whole { // no crash causes that, and the missing part may be the newest record
 		return nil, fmt.Errorf("%w: %s was cut off or made longer: it has not %d bytes", ErrDamaged, f.path, whole)
 	}
 	for slot := range 2 {
@@ -90,14 +90,14 @@ func (f *File) read(size int, later func(record, than []byte) bool) (newest []by
 	return newest, nil
 }
 
-// seal is the slot of a record.
+// seal returns the slot of a record.
 func seal(record []byte) []byte {
 	sum := sha256.Sum256(record)
 	return append(append(make([]byte, 0, len(record)+len(sum)), record...), sum[:]...)
 }
 
-// Write writes the next record and returns when it is on disk. After an error it is not known which of the two the
-// file holds: it must be opened anew.
+// Write writes the next record and returns once it is on disk. After an error the file may hold either record, and must
+// be reopened.
 func (f *File) Write(record []byte) error {
 	if _, err := f.file.WriteAt(seal(record), int64(f.next*Distance)); err != nil {
 		return fmt.Errorf("write %s: %w", f.path, err)
