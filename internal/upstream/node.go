@@ -1,6 +1,5 @@
-// Package upstream is the node on the other end of a wire, as the engine asks it: where a replica's blocks and a
-// snapshot's chunks come from. It turns answers of the RPC interface into the engine's own words, and refusals into its
-// errors.
+// Package upstream gives the engine access to another node: the source of a replica's blocks and a snapshot's chunks.
+// It translates answers of the RPC interface into the engine's types, and refusals into its errors.
 package upstream
 
 import (
@@ -25,14 +24,14 @@ import (
 type Node struct {
 	name     string
 	client   *client.Client
-	follower string // names this process to the node, which counts its followers
+	follower string // identifies this process to the node, which counts its followers
 }
 
-// New is the node at an http or https URL.
+// New returns the node at an http or https URL.
 func New(address string, options ...client.Option) (*Node, error) {
 	parsed, err := url.Parse(address)
 	if err != nil {
-		return nil, errors.New("the upstream's address is no URL") // the error would show a password in it
+		return nil, errors.New("the upstream's address is no URL") // the error could contain a password
 	}
 	c, err := client.New(address, append(slices.Clone(options), client.WithoutReconnect(), client.WithRetry(0))...)
 	if err != nil {
@@ -43,10 +42,10 @@ func New(address string, options ...client.Option) (*Node, error) {
 	return &Node{name: parsed.Redacted(), client: c, follower: hex.EncodeToString(id[:])}, nil
 }
 
-// Name is the URL, without secrets.
+// Name returns the URL without secrets.
 func (n *Node) Name() string { return n.name }
 
-// Close ends the connections.
+// Close closes the connections.
 func (n *Node) Close() { n.client.Close() }
 
 // Probe implements replica.Source.
@@ -86,7 +85,7 @@ func (n *Node) Probe(ctx context.Context, at types.Height) (replica.Probe, error
 	return p, err
 }
 
-// headerRange asks for headers.
+// headerRange returns the parameters of a request for headers.
 func (n *Node) headerRange(from, to types.Height) api.GetBlocksParams {
 	return api.GetBlocksParams{Range: api.BlockRange{From: from, To: to, RawOnly: true, Follower: n.follower}}
 }
@@ -158,7 +157,7 @@ func (n *Node) Receipts(ctx context.Context, ids []types.TxID) ([]*replica.ToldR
 	for i, a := range asked {
 		said, err := a.Result()
 		if errors.Is(err, api.ErrPruned) {
-			continue // it does not know
+			continue // the node does not know the receipt
 		}
 		if err == nil && said != nil {
 			receipts[i], err = toldReceipt(said)
@@ -243,7 +242,7 @@ func (n *Node) Value(
 	return value, proof, nil
 }
 
-// newMerkleProof is a Merkle proof that a node tells.
+// newMerkleProof converts a Merkle proof from a node's answer.
 func newMerkleProof(told api.AccountProof) (proof tree.MerkleProof, err error) {
 	for _, sibling := range told.Siblings {
 		digest, err := poseidon.ParseDigest(sibling)
@@ -291,7 +290,7 @@ func (n *Node) Code(ctx context.Context, hash types.CodeHash) ([]byte, error) {
 func (n *Node) Watch(ctx context.Context, head func(types.Height)) error {
 	for block, err := range n.client.SubscribeBlocks(ctx, nil) {
 		var status *client.StatusError
-		if errors.As(err, &status) { // it is there, and makes no such connection
+		if errors.As(err, &status) { // the node exists but makes no such connection
 			return &replica.Refusal{Why: replica.RefusedForGood, Err: err}
 		}
 		if err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// toldReceipt is a receipt of the RPC interface. The error of one that execution cannot give is client.ErrBadAnswer.
+// toldReceipt converts a receipt from a node's answer. It returns client.ErrBadAnswer for one that execution cannot
+// produce.
 func toldReceipt(said *api.Receipt) (*replica.ToldReceipt, error) {
 	words, err := json.Marshal(said)
 	if err != nil {

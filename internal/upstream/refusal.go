@@ -15,8 +15,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// refused makes a [replica.Refusal] of an error that the node answered with, and says of a certificate or a key that is
-// wrong that it is. Others are returned as they are.
+// refused converts an error that the node returned into a [replica.Refusal], and an untrusted certificate or a missing
+// key into a fault. It returns other errors unchanged.
 func refused(err error) error {
 	if answer := answerIn(err); answer != nil {
 		return &replica.Refusal{Why: kindOf(answer), Err: err}
@@ -32,13 +32,13 @@ func refused(err error) error {
 	return err
 }
 
-// isPruned tells whether a node refuses blocks that it has no more.
+// isPruned reports whether a node refused blocks because it has pruned them.
 func isPruned(err error) bool {
 	var status *client.StatusError
 	return errors.As(err, &status) && status.Status == http.StatusNotFound && strings.Contains(status.Message, "pruned")
 }
 
-// notServed is refused of a download: 404 says that there is no such thing, any more or at all.
+// notServed is like refused, for downloads: 404 means that the node does not have the file.
 func notServed(err error) error {
 	var status *client.StatusError
 	if errors.As(err, &status) && status.Status == http.StatusNotFound {
@@ -47,7 +47,7 @@ func notServed(err error) error {
 	return refused(err)
 }
 
-// answerIn is the error in err that the node answered with, nil where it did not.
+// answerIn returns the error in err that the node returned, or nil.
 func answerIn(err error) *client.Error {
 	var answer *client.Error
 	_ = errors.As(err, &answer) // answer stays nil
@@ -74,7 +74,7 @@ func kindOf(answer *client.Error) replica.RefusalKind {
 	return replica.RefusedForGood
 }
 
-// newNoProof reads what a node said of a proof that it does not have.
+// newNoProof converts a node's answer that it does not have a proof.
 func newNoProof(h types.Height, answer *client.Error) *replica.NoProof {
 	oldest, ok := heightIn(answer.Data["oldest"])
 	newest, also := heightIn(answer.Data["newest"])
