@@ -9,13 +9,13 @@ import (
 
 // An answer is a response object of JSON-RPC 2.0 (section 5): a result, or an error.
 type answer struct {
-	// id is nil when it is null: the server could not tell which call it answers.
+	// id is nil if it is null: the server could not tell which call failed.
 	id     *uint64
 	result []byte
 	err    *Error
 }
 
-// openAnswer reads a message as an answer to a Client's call.
+// openAnswer parses a message as an answer to a Client's call.
 func openAnswer(e *envelope) (answer, error) {
 	bad := func(what string) (answer, error) {
 		return answer{}, fmt.Errorf("%w: %s", ErrBadAnswer, what)
@@ -51,7 +51,7 @@ func openAnswer(e *envelope) (answer, error) {
 	return a, nil
 }
 
-// openError decodes an error object, false when it is none.
+// openError decodes an error object; it returns false if raw is none.
 func openError(raw []byte) (*Error, bool) {
 	var object struct {
 		Code    *int    `json:"code"`
@@ -72,7 +72,7 @@ func openError(raw []byte) (*Error, bool) {
 	return e, true
 }
 
-// decode decodes the result into result unless that is nil, or returns the error.
+// decode decodes the result into result, unless that is nil, or returns the error.
 func (a *answer) decode(result any) error {
 	if a.err != nil {
 		return a.err
@@ -80,7 +80,7 @@ func (a *answer) decode(result any) error {
 	if result == nil {
 		return nil
 	}
-	if raw, ok := result.(*json.RawMessage); ok { // it was found to be JSON
+	if raw, ok := result.(*json.RawMessage); ok { // already known to be JSON
 		*raw = a.result
 		return nil
 	}
@@ -90,7 +90,7 @@ func (a *answer) decode(result any) error {
 	return nil
 }
 
-// decodeExact decodes raw without rounding the numbers in interfaces.
+// decodeExact decodes raw; numbers in interfaces keep their exact text.
 func decodeExact(raw []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()

@@ -18,11 +18,11 @@ import (
 )
 
 var (
-	// ErrUnreachable is what a call fails with, wrapped, when no answer came. There was no connection, or it broke, or a
-	// context ended, or the HTTP status was not 200 (then a *StatusError is in it too).
+	// ErrUnreachable is wrapped by the error of a call that got no answer. The connection failed or broke, a context
+	// ended, or the HTTP status was not 200; in the last case the error wraps a *StatusError too.
 	ErrUnreachable = errors.New("the server cannot be reached")
-	// ErrBadAnswer is what a call fails with, wrapped, when what came is not its answer in JSON-RPC 2.0, is too large
-	// or does not decode into the result.
+	// ErrBadAnswer is wrapped by the error of a call whose answer is not its answer in JSON-RPC 2.0, is too large, or
+	// does not decode into the result.
 	ErrBadAnswer = errors.New("the server's answer makes no sense")
 )
 
@@ -32,20 +32,20 @@ type StatusError struct {
 	Status int
 	// Message is the beginning of the response's body.
 	Message string
-	// RetryAfter is how long the server asks to wait, 0 when it does not say so in seconds.
+	// RetryAfter is the wait that the server asks for; 0 if it gives none in seconds.
 	RetryAfter time.Duration
 }
 
-// Error returns the status with its name and the server's words.
+// Error returns the status, its name and the server's message.
 func (e *StatusError) Error() string {
 	return fmt.Sprintf("HTTP status %d %s: %s", e.Status, http.StatusText(e.Status), e.Message)
 }
 
 const (
 	defaultMaxAnswerBytes = 64 << 20
-	// maxStatusMessage is how many bytes of a refusal are kept to be shown.
+	// maxStatusMessage bounds the bytes of a refusal that are kept for its message.
 	maxStatusMessage = 512
-	// idleConnections is how many connections to the server are kept for later calls.
+	// idleConnections is how many idle connections to the server are kept for later calls.
 	idleConnections = 64
 )
 
@@ -53,13 +53,13 @@ const (
 type Client struct {
 	url       string
 	transport *http.Transport
-	http      http.Client   // transport, and decompression on top
+	http      http.Client   // transport plus decompression
 	token     func() string // nil: none
 	maxAnswer int64
 	lastID    atomic.Uint64
 }
 
-// A ClientOption changes what NewClient returns.
+// A ClientOption configures a Client.
 type ClientOption func(*Client)
 
 // WithToken sends token as a bearer token (RFC 6750) with every request.
@@ -67,7 +67,8 @@ func WithToken(token string) ClientOption {
 	return WithTokenSource(func() string { return token })
 }
 
-// WithTokenSource sends with every request the bearer token that source returns then, which may be called concurrently.
+// WithTokenSource sends with every request the bearer token that source returns at that time. source must be safe for
+// concurrent use.
 func WithTokenSource(source func() string) ClientOption {
 	return func(c *Client) { c.token = source }
 }
@@ -77,13 +78,13 @@ func WithMaxAnswerBytes(limit int) ClientOption {
 	return func(c *Client) { c.maxAnswer = int64(limit) }
 }
 
-// WithTransport sends requests through transport, for instance one with certificates of its own. The default is like
+// WithTransport sends requests through transport, such as one with its own certificates. The default is like
 // http.DefaultTransport.
 func WithTransport(transport *http.Transport) ClientOption {
 	return func(c *Client) { c.transport = transport }
 }
 
-// NewClient returns a client of the server at an http or https URL. It connects when it is first called.
+// NewClient returns a client for the server at an http or https URL. It connects on the first call.
 func NewClient(address string, options ...ClientOption) (*Client, error) {
 	parsed, err := url.Parse(address)
 	if err != nil {
@@ -95,7 +96,7 @@ func NewClient(address string, options ...ClientOption) (*Client, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = idleConnections
 	c := &Client{url: address, transport: transport, maxAnswer: defaultMaxAnswerBytes}
-	// A redirected POST would become a GET, or carry the token elsewhere.
+	// A redirected POST would become a GET, or carry the token to another server.
 	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	for _, option := range options {
 		option(c)
@@ -104,13 +105,13 @@ func NewClient(address string, options ...ClientOption) (*Client, error) {
 	return c, nil
 }
 
-// Close closes the connections that no call is using. A later call opens new ones.
+// Close closes idle connections. A later call opens new ones.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
-// Call calls a method with positional parameters and decodes what it answers into result, a pointer, or nil to discard
-// it. Numbers decoded into an interface are json.Number; a *json.RawMessage takes what was answered as it is. The error
-// is an *Error when the server answered with one, and else wraps ErrUnreachable or ErrBadAnswer, or is that of encoding
-// a parameter. Nothing but ctx ends a call that the server leaves unanswered.
+// Call calls a method with positional parameters and decodes its result into result, a pointer, or nil to discard it.
+// Numbers decoded into an interface become json.Number; a *json.RawMessage receives the result unchanged. The error is
+// an *Error if the server returned one; otherwise it wraps ErrUnreachable or ErrBadAnswer, or comes from encoding a
+// parameter. Only ctx ends a call that the server leaves unanswered.
 func (c *Client) Call(ctx context.Context, method string, params []any, result any) error {
 	request, err := c.newCall(method, params)
 	if err != nil {
@@ -136,7 +137,7 @@ func (c *Client) Call(ctx context.Context, method string, params []any, result a
 	return a.decode(result)
 }
 
-// BatchCall is one call of a batch: Method, Params and Result as in Client.Call, which leaves its error in Err.
+// BatchCall is one call of a batch. Its fields are the arguments and the error of Client.Call.
 type BatchCall struct {
 	Method string
 	Params []any
@@ -144,8 +145,8 @@ type BatchCall struct {
 	Err    error
 }
 
-// Batch makes all calls in one request. Each call's own failure is in its Err. When the batch fails as a whole, the
-// error of that is returned and is every call's Err too.
+// Batch makes all calls in one request. The error of each call is in its Err. If the batch fails as a whole, that error
+// is returned and also stored in every Err.
 func (c *Client) Batch(ctx context.Context, calls []BatchCall) error {
 	if len(calls) == 0 {
 		return nil
@@ -165,7 +166,7 @@ func (c *Client) Batch(ctx context.Context, calls []BatchCall) error {
 	return err
 }
 
-// batch sends calls and returns the answer of each, nil for those that have none.
+// batch sends calls and returns the answer to each; nil for a call without one.
 func (c *Client) batch(ctx context.Context, calls []BatchCall) ([]*answer, error) {
 	requests := make([]call, len(calls))
 	position := make(map[uint64]int, len(calls))
@@ -201,7 +202,7 @@ func (c *Client) batch(ctx context.Context, calls []BatchCall) ([]*answer, error
 	return answers, nil
 }
 
-// refusedBatch returns the error that the message e answers a whole batch with.
+// refusedBatch returns the error in the message e that answers a whole batch.
 func refusedBatch(e *envelope) error {
 	a, err := openAnswer(e)
 	if err != nil {
@@ -213,8 +214,8 @@ func refusedBatch(e *envelope) error {
 	return a.err
 }
 
-// Invoke calls a method as Client.Call does, with the fields of the struct params as NewMethod describes them.
-// Optional parameters that have their zero value are left out at the end and null before that.
+// Invoke calls a method as Client.Call does. The parameters are the fields of the struct params, as NewMethod
+// describes. Optional parameters with their zero value are omitted at the end and sent as null before other parameters.
 func Invoke[P, R any](ctx context.Context, c *Client, method string, params P) (R, error) {
 	var result R
 	value := reflect.ValueOf(params)
@@ -236,7 +237,7 @@ func Invoke[P, R any](ctx context.Context, c *Client, method string, params P) (
 	return result, err
 }
 
-// newCall returns a call with an id of its own.
+// newCall returns a call with a new id.
 func (c *Client) newCall(method string, params []any) (call, error) {
 	encoded := make([]json.RawMessage, len(params))
 	for i, p := range params {
@@ -248,7 +249,7 @@ func (c *Client) newCall(method string, params []any) (call, error) {
 	return call{Version: versionText, ID: c.lastID.Add(1), Method: method, Params: encoded}, nil
 }
 
-// post sends message and returns the response taken apart into its first messages, at most as many as most says.
+// post sends message and returns the parsed response with at most most of its messages.
 func (c *Client) post(ctx context.Context, message any, most int) (*document, error) {
 	body, err := json.Marshal(message)
 	if err != nil {
@@ -289,20 +290,19 @@ func (c *Client) post(ctx context.Context, message any, most int) (*document, er
 	return received, nil
 }
 
-// readAll reads to the end, into as much room as is announced, if it is at most maxAnnounced bytes; a negative size is
-// none.
+// readAll reads to the end. It allocates the announced size in advance if that is from 0 to maxAnnounced.
 func readAll(r io.Reader, announced int64) ([]byte, error) {
 	const maxAnnounced = 64 << 20
 	if announced < 0 || announced > maxAnnounced {
 		return io.ReadAll(r)
 	}
-	text := bytes.NewBuffer(make([]byte, 0, announced+bytes.MinRead)) // with which nothing is moved
+	text := bytes.NewBuffer(make([]byte, 0, announced+bytes.MinRead)) // enough that the buffer never grows
 	_, err := text.ReadFrom(r)
 	return text.Bytes(), err
 }
 
 func statusError(response *http.Response) error {
-	// A body that breaks off has still said something.
+	// The beginning of a body that breaks off is useful too.
 	text, _ := io.ReadAll(io.LimitReader(response.Body, maxStatusMessage))
 	e := &StatusError{Status: response.StatusCode, Message: string(bytes.ToValidUTF8(bytes.TrimSpace(text), nil))}
 	if seconds, err := strconv.ParseUint(response.Header.Get("Retry-After"), 10, 31); err == nil {

@@ -2,12 +2,12 @@ package jsonrpc
 
 import "time"
 
-// A clock tells Options.Observe how long calls took: each from the end of the one before it, so that the parts of a
-// batch add up to the whole. It reads no time where nothing is observed.
+// A clock measures calls for Options.Observe, each from the end of the one before it, so that the parts of a batch add
+// up to the whole. It reads no time if nothing is observed.
 type clock struct {
 	observer func(method string, code int, took time.Duration)
 	start    time.Time
-	last     time.Duration // when the last call ended, since start
+	last     time.Duration // end of the last call, since start
 }
 
 func (c *clock) begin(observer func(method string, code int, took time.Duration)) {
@@ -16,7 +16,7 @@ func (c *clock) begin(observer func(method string, code int, took time.Duration)
 	}
 }
 
-// observe tells of calls that ended now, with their codes.
+// observe reports calls that ended now, with their codes.
 func (c *clock) observe(method string, codes ...int) {
 	if c.observer == nil {
 		return

@@ -1,5 +1,5 @@
-// Package jsonrpc is JSON-RPC 2.0 (https://www.jsonrpc.org/specification) with typed methods: a server that knows no
-// transport, its http.Handler, and a caller.
+// Package jsonrpc implements JSON-RPC 2.0 (https://www.jsonrpc.org/specification) with typed methods: a server
+// independent of the transport, its http.Handler, and a client.
 //
 // A method is a function from a context and a struct of parameters to a result:
 //
@@ -11,8 +11,8 @@
 //	server, err := jsonrpc.NewServer(jsonrpc.Options{}, sum)
 //	http.Handle("/", server)
 //
-// Its parameters are accepted by position, [1, 2], and by name, {"a": 1, "b": 2}. Everything that comes from outside
-// is bounded and decoded strictly: unknown and repeated members, parameters too many and values of another type are
-// errors that name the parameter. What a handler fails with unexpectedly, a panic included, is logged under an
-// incident id, and the client is told that id and nothing else.
+// Its parameters are accepted by position, [1, 2], and by name, {"a": 1, "b": 2}. All input is bounded and decoded
+// strictly: unknown and repeated members, excess parameters and values of the wrong type are errors that name the
+// parameter. An unexpected error of a handler, or a panic, is logged under an incident id; the client receives only
+// that id.
 package jsonrpc

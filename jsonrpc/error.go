@@ -6,8 +6,8 @@ import (
 	"maps"
 )
 
-// The codes that JSON-RPC 2.0 defines (section 5.1), and CodeLimit of the range it leaves to servers: a limit was
-// passed, and data.reason says which.
+// Error codes of JSON-RPC 2.0 (section 5.1), and CodeLimit, from the range for servers: a limit was exceeded, which
+// data.reason names.
 const (
 	CodeParse          = -32700
 	CodeInvalidRequest = -32600
@@ -17,20 +17,20 @@ const (
 	CodeLimit          = -32040
 )
 
-// Error is the error object of JSON-RPC 2.0 (section 5.1). A handler returns one, wrapped or not, to say what the
-// client is told; any other error becomes CodeInternal.
+// Error is the error object of JSON-RPC 2.0 (section 5.1). A handler returns one, possibly wrapped, for the client; any
+// other error becomes CodeInternal.
 type Error struct {
-	// Code says which kind of error this is, for programs.
+	// Code is the kind of error, for programs.
 	Code int `json:"code"`
 	// Message is one plain sentence, for people.
 	Message string `json:"message"`
-	// Data holds the values that matter, for programs: among them reason, a stable word in snake_case. In an Error
-	// that a Client returns, numbers are json.Number, and data that is no object is its member "value".
+	// Data holds details for programs, among them reason, a stable word in snake_case. In an Error that a Client
+	// returns, numbers are json.Number, and data that is not an object is stored as the member "value".
 	Data map[string]any `json:"data,omitempty"`
 }
 
 // NewError returns an Error whose data are pairs of a name (string) and a value (anything that encodes as JSON). It
-// panics when a name is missing or no string.
+// panics if a name is missing or not a string.
 func NewError(code int, message string, data ...any) *Error {
 	if len(data) == 0 {
 		return &Error{Code: code, Message: message}
@@ -45,8 +45,8 @@ func NewError(code int, message string, data ...any) *Error {
 	return &Error{Code: code, Message: message, Data: members}
 }
 
-// InvalidParam returns the error of a parameter that cannot be used: CodeInvalidParams with the parameter's name in
-// data.param. Further data are pairs, as in NewError.
+// InvalidParam returns the error for an invalid parameter: CodeInvalidParams with the parameter's name in data.param.
+// Further data are pairs, as in NewError.
 func InvalidParam(param, message string, data ...any) *Error {
 	return NewError(CodeInvalidParams, message, data...).with("param", param)
 }
@@ -56,7 +56,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s (code %d)", e.Message, e.Code)
 }
 
-// Is reports whether target is an Error of the same code and, when target's data name a reason, of the same reason.
+// Is reports whether target is an Error with the same code and, if target's data has a reason, the same reason.
 func (e *Error) Is(target error) bool {
 	want, ok := target.(*Error)
 	if !ok || e == nil || want == nil || e.Code != want.Code {
@@ -66,7 +66,7 @@ func (e *Error) Is(target error) bool {
 	return !ok || e.Data["reason"] == any(reason)
 }
 
-// with returns e with one more member in its data, leaving e itself alone: it may be shared between calls.
+// with returns a copy of e with one more member in its data. e may be shared between calls, so it is not modified.
 func (e *Error) with(name string, value any) *Error {
 	data := maps.Clone(e.Data)
 	if data == nil {
@@ -76,7 +76,7 @@ func (e *Error) with(name string, value any) *Error {
 	return &Error{Code: e.Code, Message: e.Message, Data: data}
 }
 
-// asError returns the Error within err, nil when there is none.
+// asError returns the Error in err's tree, or nil.
 func asError(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {
@@ -85,9 +85,9 @@ func asError(err error) *Error {
 	return nil
 }
 
-// PanicError is what a handler's panic becomes on its way to Options.Incident.
+// PanicError is the error passed to Options.Incident after a handler's panic.
 type PanicError struct {
-	// Value is what was passed to panic; a runtime.Error for a fault of the program.
+	// Value is the argument of panic; a runtime.Error for a run-time panic.
 	Value any
 	// Stack is the stack of the goroutine that panicked, as debug.Stack formats it.
 	Stack []byte

@@ -13,17 +13,17 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// ErrTooLarge: a file is larger than was asked for.
+// ErrTooLarge is returned for a file above the requested limit.
 var ErrTooLarge = errors.New("it is too large")
 
 const (
-	// fileWindow is the window of a file's compression in bytes: whoever downloads a file slowly holds one.
+	// fileWindow is the window of a file's compression in bytes. Each slow download holds one.
 	fileWindow = 512 << 10
-	// ShrinkerBytes is about what a [Shrinker] takes while it works.
+	// ShrinkerBytes is the approximate memory of a [Shrinker] in use.
 	ShrinkerBytes = 2 << 20
 )
 
-// fileWriters compress files in the goroutine that writes to them.
+// fileWriters holds encoders that compress in the writer's goroutine.
 var fileWriters = sync.Pool{New: func() any {
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
 		zstd.WithWindowSize(fileWindow), zstd.WithLowerEncoderMem(true))
@@ -33,16 +33,16 @@ var fileWriters = sync.Pool{New: func() any {
 	return e
 }}
 
-// A Shrinker compresses a file that comes in pieces. A frame of zstd says how long the file is, so that [Unshrink] takes
-// it.
+// A Shrinker compresses a file that is added in pieces. Its zstd frame contains the length of the file, as [Unshrink]
+// requires.
 type Shrinker struct {
 	out  bytes.Buffer
 	zstd *zstd.Encoder // one of these is set
 	gzip *gzip.Writer
 }
 
-// Coding names how a file of so many bytes is compressed for whom an Accept-Encoding says what it accepts: zstd, or gzip
-// where that is not accepted. It is empty if neither is, or the file is under 16 KiB.
+// Coding returns the coding for a file of the given size and the client's Accept-Encoding: zstd, or gzip if zstd is not
+// accepted. It returns "" if neither is accepted or the file is smaller than 16 KiB.
 func Coding(size int64, accepted string) string {
 	if size >= minCompressed {
 		for _, coding := range []string{"zstd", "gzip"} {
@@ -54,8 +54,8 @@ func Coding(size int64, accepted string) string {
 	return ""
 }
 
-// NewShrinker returns what compresses a file of so many bytes in a coding that [Coding] has named. The caller releases
-// it.
+// NewShrinker returns a Shrinker for a file of the given size, in a coding that [Coding] returned. The caller must
+// release it.
 func NewShrinker(size int64, coding string) *Shrinker {
 	s := new(Shrinker)
 	if coding == "zstd" {
@@ -68,8 +68,9 @@ func NewShrinker(size int64, coding string) *Shrinker {
 	return s
 }
 
-// Add takes the next piece of the file, the last one with last set, and returns what is compressed of it: maybe nothing
-// yet. It is valid until the next call. It is an error if zstd was given more or less than the size that was said.
+// Add adds the next piece of the file, with last set for the final one, and returns the compressed bytes so far,
+// possibly none. They are valid until the next call. With zstd, Add fails if the pieces do not add up to the file's
+// size.
 func (s *Shrinker) Add(piece []byte, last bool) ([]byte, error) {
 	s.out.Reset()
 	var to io.WriteCloser = s.gzip
@@ -83,7 +84,7 @@ func (s *Shrinker) Add(piece []byte, last bool) ([]byte, error) {
 	return s.out.Bytes(), err
 }
 
-// Release gives back what compresses.
+// Release returns the compressor to its pool.
 func (s *Shrinker) Release() {
 	if s.zstd != nil {
 		s.zstd.Reset(nil)
@@ -94,7 +95,8 @@ func (s *Shrinker) Release() {
 	}
 }
 
-// Shrink compresses a whole file as a [Shrinker] does, and names the coding; none where nothing is compressed.
+// Shrink compresses a whole file as a [Shrinker] does and returns the coding, or "" if the file is not to be
+// compressed.
 func Shrink(file []byte, accepted string) (shrunk []byte, coding string) {
 	if coding = Coding(int64(len(file)), accepted); coding == "" {
 		return nil, ""
@@ -108,8 +110,8 @@ func Shrink(file []byte, accepted string) (shrunk []byte, coding string) {
 	return bytes.Clone(shrunk), coding
 }
 
-// Accepts reports whether an Accept-Encoding lists a coding, which is in lower case, without a weight. A false no costs
-// only bytes, so any weight counts as one.
+// Accepts reports whether an Accept-Encoding lists the coding, in lower case, without a weight. Any weight counts as
+// refusal: that costs only bytes.
 func Accepts(accepted []byte, coding string) bool {
 	for one := range bytes.SplitSeq(accepted, []byte{','}) {
 		if strings.EqualFold(string(bytes.Trim(one, " \t")), coding) {
@@ -132,10 +134,10 @@ func appendGzip(dst, b []byte) []byte {
 	return to.Bytes()
 }
 
-// Unshrink reads a file of at most limit bytes that a [Shrinker] compressed with zstd. That is one frame, which says its
-// content's length, in at most shrunkBytes(limit), and nothing behind it but skippable frames. Memory is taken for the
-// content once, after its length is known to be allowed, and for a window of at most 8 MiB. Errors are [ErrTooLarge],
-// [ErrBadAnswer] for what is no such frame, and [ErrUnreachable] with what from gives.
+// Unshrink reads a file of at most limit bytes that a [Shrinker] compressed with zstd: one frame of at most
+// shrunkBytes(limit), which contains its content's length, followed by nothing but skippable frames. It allocates
+// memory for the content once its length is known to be allowed, and for a window of at most 8 MiB. It returns
+// [ErrTooLarge], [ErrBadAnswer] for any other input, or [ErrUnreachable] with the error of from.
 func Unshrink(from io.Reader, limit int64) ([]byte, error) {
 	source := &source{from: from}
 	content, err := readFrame(bufio.NewReader(io.LimitReader(source, shrunkBytes(limit))), limit)
@@ -150,14 +152,14 @@ func Unshrink(from io.Reader, limit int64) ([]byte, error) {
 	return content, nil
 }
 
-// shrunkBytes bounds the frame of a file that does not become smaller: a few bytes for the frame, and for each of its
-// blocks (RFC 8878).
+// shrunkBytes bounds the frame of an incompressible file: a few bytes for the frame and for each of its blocks (RFC
+// 8878).
 func shrunkBytes(file int64) int64 { return file + file>>10 + 64 }
 
-// source remembers why it could not be read.
+// source records the error of its reader.
 type source struct {
 	from io.Reader
-	err  error // other than io.EOF
+	err  error // any error but io.EOF
 }
 
 func (s *source) Read(b []byte) (int, error) {
@@ -168,7 +170,7 @@ func (s *source) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// readFrame reads one frame of zstd that says its content's length, to the end of in.
+// readFrame reads one zstd frame with its content's length, to the end of in.
 func readFrame(in *bufio.Reader, limit int64) ([]byte, error) {
 	start, err := in.Peek(zstd.HeaderMaxSize)
 	if err != nil && err != io.EOF {

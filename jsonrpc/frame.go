@@ -8,14 +8,14 @@ import (
 	"sync"
 )
 
-// An Appender is a result that encodes itself: AppendJSON appends to dst the JSON that encoding/json without HTML
-// escapes would give, and returns the extended dst.
+// An Appender is a result that encodes itself. AppendJSON appends to dst the JSON that encoding/json would produce
+// without HTML escapes, and returns the extended slice.
 type Appender interface {
 	AppendJSON(dst []byte) []byte
 }
 
-// A frame is what one call needs: its parameters, its result, and how they are decoded and encoded. That is worked out
-// once for a frame; frames are used again.
+// A frame holds the parameters and the result of one call, with their decoders and encoder. These are determined once
+// for a frame; frames are reused.
 type frame[P, R any] struct {
 	params P
 	fields []field
@@ -39,7 +39,7 @@ func framePool[P, R any](params []param) *sync.Pool {
 	return &sync.Pool{New: func() any { return newFrame[P, R](params) }}
 }
 
-// reset drops what the last call left.
+// reset clears the last call's values.
 func (f *frame[P, R]) reset() {
 	var params P
 	var result R
@@ -49,17 +49,17 @@ func (f *frame[P, R]) reset() {
 	}
 }
 
-// A decoder decodes raw, which is not null, into the variable that it was made for. It returns false where raw is not
-// what it was made for: then the strict way is taken, which comes to the same result or says what is wrong.
+// A decoder decodes raw, which is not null, into its variable. It returns false if it does not support raw: then the
+// strict path decodes raw with the same result, or reports the error.
 type decoder func(raw []byte) (bool, error)
 
-// decoderOf returns the decoder of the variable that into points to, nil when there is none.
+// decoderOf returns a decoder for the variable that into points to; nil if there is none.
 func decoderOf(into any) decoder {
 	switch v := into.(type) {
 	case json.Unmarshaler:
 		return func(raw []byte) (bool, error) {
 			if raw[0] == '{' || raw[0] == '[' {
-				return false, nil // may hold a member twice
+				return false, nil // may repeat a member
 			}
 			return true, v.UnmarshalJSON(raw)
 		}
@@ -87,7 +87,7 @@ func decoderOf(into any) decoder {
 	return nil
 }
 
-// encoderOf returns what appends the variable that result points to.
+// encoderOf returns a function that appends the variable that result points to.
 func encoderOf[R any](result *R) func(*reply) error {
 	switch v := any(result).(type) {
 	case Appender:
@@ -137,7 +137,7 @@ func (r *reply) text(v encoding.TextAppender) error {
 	return nil
 }
 
-// AppendString appends s to dst as a JSON string, as encoding/json without HTML escapes has it.
+// AppendString appends s to dst as a JSON string, as encoding/json does without HTML escapes.
 func AppendString(dst []byte, s string) []byte {
 	if needsNoEscape(s) {
 		dst = append(dst, '"')
@@ -154,7 +154,7 @@ func AppendString(dst []byte, s string) []byte {
 	return dst
 }
 
-// needsNoEscape reports whether text is ASCII that stands for itself in a JSON string.
+// needsNoEscape reports whether text is ASCII without characters that a JSON string must escape.
 func needsNoEscape[T string | []byte](text T) bool {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c >= 0x80 || c == '"' || c == '\\' {

@@ -17,18 +17,18 @@ import (
 
 const (
 	contentType = "application/json"
-	// minCompressed is the size in bytes from which an answer is worth compressing: to compress a smaller one would take
-	// longer than to make it.
+	// minCompressed is the size in bytes from which answers are compressed: compressing a smaller one would take longer
+	// than producing it.
 	minCompressed = 16 << 10
-	// maxWindow is the most memory in bytes that a zstd stream may ask for (RFC 9659).
+	// maxWindow bounds the memory in bytes that a zstd stream may require (RFC 9659).
 	maxWindow = 8 << 20
 )
 
-// ServeHTTP answers a POST whose body Serve would answer, both optionally compressed with gzip or zstd. Every
-// well-formed exchange is a 200, errors of calls included, or a 204 when there is nothing to answer. Otherwise the
+// ServeHTTP answers the body of a POST as Serve does. Both bodies may be compressed with gzip or zstd. Every
+// well-formed exchange has the status 200, even if calls fail, or 204 if there is nothing to answer. Otherwise the
 // status is 400 (a body that breaks off or does not decompress), 405, 413 or 415, and the body is one sentence of text.
 //
-// Slow clients are the business of the http.Server's timeouts.
+// The http.Server's timeouts must handle slow clients.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Vary", "Accept-Encoding")
 	body := bodies.Get().(*bytes.Buffer)
@@ -58,12 +58,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Encoding", coding)
 	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
-	// An error here means that the client has gone: there is nobody left to tell.
+	// An error means that the client has gone.
 	_, _ = w.Write(answer)
 }
 
-// shrink compresses an answer as the client accepts it, when it is its turn, and names the coding. It names none where
-// the answer stays as it is.
+// shrink compresses an answer in a turn, as the client accepts, and returns the coding. It returns "" if the answer is
+// sent uncompressed.
 func (s *Server) shrink(r *http.Request, answer []byte) (shrunk []byte, coding string) {
 	accepted := strings.Join(r.Header.Values("Accept-Encoding"), ",")
 	if Coding(int64(len(answer)), accepted) == "" {
@@ -85,8 +85,8 @@ var gzipWriters = sync.Pool{New: func() any {
 	return w
 }}
 
-// Compress appends an answer in gzip to dst, when it is its turn. It does not, and reports false, if the answer is too
-// small to gain by it or ctx ends first.
+// Compress appends the gzipped answer to dst, in a turn. It returns dst and false if the answer is too small to gain by
+// it or ctx ends first.
 func (s *Server) Compress(ctx context.Context, answer, dst []byte) (out []byte, compressed bool) {
 	turns := s.options.turns(len(answer))
 	if len(answer) < minCompressed || turns.Enter(ctx) != nil {
@@ -98,7 +98,7 @@ func (s *Server) Compress(ctx context.Context, answer, dst []byte) (out []byte, 
 
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// A refusal is the answer to what is no proper request at all.
+// A refusal is the answer to a malformed request.
 type refusal struct {
 	status   int
 	sentence string
@@ -116,7 +116,7 @@ func (f *refusal) write(w http.ResponseWriter) {
 // readRequest checks the request and reads its body into body, decompressed and bounded.
 func (s *Server) readRequest(w http.ResponseWriter, r *http.Request, body *bytes.Buffer) *refusal {
 	limit := int64(s.options.MaxRequestBytes)
-	// What is left of an oversized body is not read: the connection ends with the answer.
+	// The rest of an oversized body is not read: the connection ends with the answer.
 	tooLarge := &refusal{http.StatusRequestEntityTooLarge,
 		"The request is larger than " + strconv.FormatInt(limit, 10) + " bytes.", "Connection", "close"}
 	switch {
@@ -129,7 +129,7 @@ func (s *Server) readRequest(w http.ResponseWriter, r *http.Request, body *bytes
 	case r.ContentLength > limit:
 		return tooLarge
 	}
-	// The limit holds twice: for what is sent, and for what that decompresses to.
+	// The limit applies twice: to the body as sent, and as decompressed.
 	plain, done, err := decompress(http.MaxBytesReader(w, r.Body, limit), r.Header.Values("Content-Encoding"))
 	if errors.Is(err, errUnknownEncoding) {
 		return &refusal{
@@ -150,7 +150,7 @@ func (s *Server) readRequest(w http.ResponseWriter, r *http.Request, body *bytes
 	return nil
 }
 
-// isJSON reports whether the header declares a body of JSON, whatever parameters it adds.
+// isJSON reports whether the header declares a JSON body, with any parameters.
 func isJSON(header http.Header) bool {
 	declared, _, err := mime.ParseMediaType(header.Get("Content-Type"))
 	return err == nil && declared == contentType
@@ -161,7 +161,8 @@ var errUnknownEncoding = errors.New("jsonrpc: unknown content encoding")
 var (
 	gzipReaders = sync.Pool{New: func() any { return new(gzip.Reader) }}
 	zstdReaders = sync.Pool{New: func() any {
-		// With a concurrency of 1 the reader decodes in its own goroutine: a decoder that the pool drops leaks nothing.
+		// With a concurrency of 1 the reader decodes in its caller's goroutine: a decoder that the pool drops leaks
+		// nothing.
 		d, err := zstd.NewReader(
 			nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow),
 		)
@@ -172,8 +173,8 @@ var (
 	}}
 )
 
-// decompress returns the reader of what src holds in the given content encodings, of which at most one is taken, and
-// what to call when it has been read.
+// decompress returns a reader of the decompressed src, and a function to call when it has been read. It supports at
+// most one content encoding.
 func decompress(src io.Reader, encodings []string) (io.Reader, func(), error) {
 	switch strings.ToLower(strings.Join(encodings, ",")) {
 	case "", "identity":

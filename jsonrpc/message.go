@@ -8,26 +8,26 @@ const versionText = "2.0"
 
 var nullText = []byte("null")
 
-// An envelope is a message of JSON-RPC 2.0 taken apart: the texts of the members it defines, nil for those absent.
-// It aliases the text it was read from.
+// An envelope is a parsed message of JSON-RPC 2.0: the texts of the members that JSON-RPC defines, nil for absent ones.
+// It aliases the text that was parsed.
 type envelope struct {
-	// id is echoed byte for byte; nil makes a call a notification, which is not answered.
+	// id is echoed byte for byte; a call with a nil id is a notification and is not answered.
 	id                                   []byte
 	version, method, params, result, err []byte
-	// arguments are the elements or members of params.
+	// arguments refers to the elements or members of params.
 	arguments span
-	object    bool // whether it is an object at all
-	twice     bool // whether a member that JSON-RPC defines is there twice
+	object    bool // the message is an object
+	twice     bool // a member that JSON-RPC defines is repeated
 	invalid   *Error
 }
 
-// An argument is one element of params, or one member with its name, quotes and escapes included.
+// An argument is an element of params, or a member with its name, including quotes and escapes.
 type argument struct{ name, value []byte }
 
-// A span is a part of a document's arguments.
+// A span is a range of a document's arguments.
 type span struct{ from, to int }
 
-// member is the field for the member of that name, nil when JSON-RPC does not define one.
+// member returns the field for the member name, or nil if JSON-RPC does not define that member.
 func (e *envelope) member(name []byte) *[]byte {
 	switch string(name) {
 	case "jsonrpc":
@@ -46,13 +46,13 @@ func (e *envelope) member(name []byte) *[]byte {
 	return nil
 }
 
-// isVersion reports whether the envelope says that it is of JSON-RPC 2.0.
+// isVersion reports whether the envelope declares JSON-RPC 2.0.
 func (e *envelope) isVersion() bool {
 	return string(e.version) == `"`+versionText+`"` || isString(e.version) && string(stringText(e.version)) == versionText
 }
 
-// judge sets invalid unless the envelope is a call. Then id is the one to answer to: its own as far as it has a usable
-// one, null otherwise (section 5: null when the id could not be detected).
+// judge sets invalid unless the envelope is a call. In that case it sets id to the id for the answer: the envelope's
+// own if that is usable, otherwise null (section 5: null when the id could not be detected).
 func (e *envelope) judge() {
 	refuse := func(id []byte, message, reason string) {
 		if e.id = id; id == nil {
@@ -81,19 +81,19 @@ func isID(raw []byte) bool {
 	return raw[0] == '"' || raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9' || raw[0] == 'n'
 }
 
-// A document is a text taken apart into the messages that it holds: one, or a batch.
+// A document is a text parsed into its messages: one, or a batch.
 type document struct {
 	scanner
 	batch     bool
-	count     int        // of messages
-	envelopes []envelope // of the first messages
-	arguments []argument // of all of them
-	// mostArguments is how many arguments of a message are kept.
+	count     int        // number of messages
+	envelopes []envelope // the first messages
+	arguments []argument // arguments of all envelopes
+	// mostArguments bounds the arguments that are kept of a message.
 	mostArguments int
 }
 
-// read takes text apart, keeping at most the given numbers of messages and of arguments of each. Text that is not one
-// JSON value, in UTF-8 and not nested too deeply, is an error.
+// read parses text. It keeps at most the given numbers of messages and of arguments of each. Text that is not a single
+// JSON value in UTF-8, nested at most depth levels, is an error.
 func (d *document) read(text []byte, mostMessages, mostArguments, depth int) *Error {
 	d.scanner = scanner{text: text, limit: depth}
 	d.count, d.mostArguments = 0, mostArguments
@@ -115,19 +115,19 @@ func (d *document) read(text []byte, mostMessages, mostArguments, depth int) *Er
 	return d.err()
 }
 
-// given is what the call e brings along.
+// given returns the part of the call e that its method receives.
 func (d *document) given(e *envelope) given {
 	return given{id: e.id, arguments: d.arguments[e.arguments.from:e.arguments.to]}
 }
 
-// forget drops what refers to the text, for the document to be used again.
+// forget drops references to the text, so that the document can be reused.
 func (d *document) forget() {
 	clear(d.envelopes)
 	clear(d.arguments)
 	d.scanner = scanner{}
 }
 
-// message passes a value and takes it apart.
+// message consumes a value and parses it as a message.
 func (d *document) message() {
 	d.count++
 	d.envelopes = append(d.envelopes, envelope{})
@@ -159,7 +159,7 @@ func (d *document) message() {
 	}
 }
 
-// parameters passes the value of params and keeps its first arguments.
+// parameters consumes the value of params and keeps its first arguments.
 func (d *document) parameters(e *envelope) []byte {
 	c := d.token()
 	if c != '[' && c != '{' {
@@ -182,7 +182,7 @@ func (d *document) parameters(e *envelope) []byte {
 	return d.text[start:d.at]
 }
 
-// A call is a request on its way out.
+// A call is an outgoing request.
 type call struct {
 	Version string            `json:"jsonrpc"`
 	ID      uint64            `json:"id"`

@@ -7,46 +7,46 @@ import (
 	"reflect"
 )
 
-// A Method is a name, the parameters it takes, and the function that answers. NewMethod and NewGroupMethod make one.
+// A Method is a name, a list of parameters and a handler. NewMethod and NewGroupMethod create one.
 type Method struct {
 	name   string
 	params []param
 	result reflect.Type
 	err    error
-	turns  Turns // in which its calls run; nil: they ask for none
-	placed bool  // by In, or else in Options.Running
-	large  bool  // by Large
-	// One of these is set.
+	turns  Turns // turns for its calls; nil: none
+	placed bool  // turns was set by In; otherwise Options.Running applies
+	large  bool  // set by Large
+	// Exactly one of these is set.
 	call  func(ctx context.Context, r *reply, c given) error
 	group func(ctx context.Context, calls []given) (answers, error)
 }
 
-// given is what a call brings along.
+// given is the part of a call that its method receives.
 type given struct {
-	id        []byte // nil of a notification
+	id        []byte // nil for a notification
 	arguments []argument
-	turn      func() error // waits for a turn to encode the result in; nil: there is one
+	turn      func() error // waits for a turn for encoding the result; nil if the call has one
 }
 
-// answers write the answer of the i-th call of a group, or return its error.
+// answers writes the answer of the i-th call of a group, or returns its error.
 type answers func(r *reply, i int) error
 
-// NewMethod returns the method name that decodes its parameters into P and answers with what fn returns.
+// NewMethod returns the method name, which decodes its parameters into P and answers with the result of fn.
 //
-// P is a struct. Its exported fields in order are the positional parameters, named by their json tags; struct{} takes
+// P is a struct. Its exported fields in order are the positional parameters, named by their json tags; struct{} has
 // none. The tag jsonrpc:"optional" marks a parameter that may be absent or null, which leaves the field at its zero
-// value; optional parameters come last. A null for a required parameter is an error, unless its type is a pointer, an
-// interface or json.RawMessage. Unknown and repeated members of objects are errors at every level. So is a member that
-// is missing, or null as a parameter must not be, unless its field has the json option omitempty. Interfaces decode
-// numbers as float64: where a parameter may be of several types, take json.RawMessage or a type that implements
-// json.Unmarshaler. If UnmarshalJSON fails with an *Error, the client is told that, with the parameter's name added as
-// data.param. Of any other error the client is told only that the parameter is malformed. UnmarshalJSON and
-// UnmarshalText must not keep or change the text they are given.
+// value; optional parameters come last. A null for a required parameter is an error unless its type is a pointer, an
+// interface or json.RawMessage. Within parameters, at every level, unknown and repeated members of objects are errors.
+// So are missing members, and null under the same rule as for parameters, unless the field has the json option
+// omitempty. Interfaces decode numbers as float64: a parameter of several types should be a json.RawMessage or
+// implement json.Unmarshaler. If UnmarshalJSON fails with an *Error, the client receives that, with the parameter's
+// name added as data.param; for any other error it learns only that the parameter is malformed. UnmarshalJSON and
+// UnmarshalText must not retain or modify their argument.
 //
-// A result that is an Appender appends itself, any other is encoded by encoding/json without HTML escapes; nil is
-// answered as null. fn may be called by many goroutines at once.
+// A result that is an Appender encodes itself; any other is encoded by encoding/json without HTML escapes. A nil result
+// becomes null. fn must be safe for concurrent use.
 //
-// What is wrong with P is reported by NewServer.
+// NewServer reports errors in P.
 func NewMethod[P, R any](name string, fn func(context.Context, P) (R, error)) Method {
 	m := newMethod[P, R](name, fn != nil)
 	if m.err != nil {
@@ -54,7 +54,7 @@ func NewMethod[P, R any](name string, fn func(context.Context, P) (R, error)) Me
 	}
 	frames := framePool[P, R](m.params)
 	m.call = func(ctx context.Context, r *reply, c given) error {
-		f := frames.Get().(*frame[P, R]) // lost when fn panics
+		f := frames.Get().(*frame[P, R]) // lost if fn panics
 		err := f.call(ctx, r, c, fn)
 		f.reset()
 		frames.Put(f)
@@ -78,17 +78,17 @@ func (f *frame[P, R]) call(ctx context.Context, r *reply, c given, fn func(conte
 	return r.result(c.id, f.encode)
 }
 
-// An Outcome is what became of one call of a group: a result, or an error.
+// An Outcome is the result of one call of a group, or its error.
 type Outcome[R any] struct {
 	Result R
 	Err    error
 }
 
-// NewGroupMethod returns a method like that of NewMethod whose consecutive calls in a batch, notifications among them,
-// are handed to fn together, those with unusable parameters left out. A call that stands alone is a group of one. fn
-// returns one Outcome for each element of params, in their order; the answers stand where the calls did. If fn panics,
-// all calls of the group fail. The limit of a response holds before a group begins, and for each of its answers. A
-// group that was begun is carried out whole, even if some of its answers find no room any more.
+// NewGroupMethod returns a method like NewMethod's, but its consecutive calls in a batch, including notifications, are
+// handed to fn together; calls with invalid parameters are left out. A single call is a group of one. fn must return
+// one Outcome for each element of params, in order; the answers keep the positions of their calls. If fn panics, all
+// calls of the group fail. The limit of a response is checked before a group begins, and for each of its answers. Once
+// begun, a group is executed whole, even if there is no room for some of its answers.
 func NewGroupMethod[P, R any](name string, fn func(ctx context.Context, params []P) []Outcome[R]) Method {
 	m := newMethod[P, R](name, fn != nil)
 	if m.err != nil {
@@ -127,7 +127,7 @@ func NewGroupMethod[P, R any](name string, fn func(ctx context.Context, params [
 	return m
 }
 
-// together calls fn unless there is nothing to call it for.
+// together calls fn unless params is empty.
 func together[P, R any](
 	ctx context.Context, params []P, fn func(context.Context, []P) []Outcome[R],
 ) ([]Outcome[R], error) {
@@ -141,7 +141,7 @@ func together[P, R any](
 	return outcomes, nil
 }
 
-// newMethod returns a method without its function, which is there or not.
+// newMethod returns a method without its function. hasFunction reports whether there is one.
 func newMethod[P, R any](name string, hasFunction bool) Method {
 	m := Method{name: name, result: reflect.TypeFor[R]()}
 	if name == "" || !hasFunction {
@@ -162,14 +162,14 @@ func newMethod[P, R any](name string, hasFunction bool) Method {
 	return m
 }
 
-// In returns the method as one whose calls run in turns of t instead of those of Options.Running. With nil they ask for
-// none before their result is encoded: they mostly wait for something.
+// In returns the method with its calls run in turns of t instead of Options.Running. If t is nil, they have no turn
+// until their result is encoded: they mostly wait for something.
 func (m Method) In(t Turns) Method {
 	m.turns, m.placed = t, true
 	return m
 }
 
-// Large returns the method as one whose results, unless its calls have a turn, are encoded in turns of Options.Heavy.
+// Large returns the method with its results encoded in turns of Options.Heavy, unless its calls have a turn already.
 func (m Method) Large() Method {
 	m.large = true
 	return m
@@ -178,7 +178,7 @@ func (m Method) Large() Method {
 // Name returns the method's name.
 func (m Method) Name() string { return m.name }
 
-// Params returns the parameters in their order.
+// Params returns the parameters in order.
 func (m Method) Params() []ParamInfo {
 	infos := make([]ParamInfo, len(m.params))
 	for i, p := range m.params {

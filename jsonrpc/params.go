@@ -15,20 +15,20 @@ import (
 type ParamInfo struct {
 	// Name is the parameter's name, from the json tag.
 	Name string
-	// Type is the Go type that it is decoded into.
+	// Type is the Go type of its value.
 	Type reflect.Type
-	// Optional parameters may be left out or null; they follow the required ones.
+	// Optional parameters may be omitted or null; they follow the required ones.
 	Optional bool
 }
 
-// A param is a parameter and the field of the parameter struct that it fills.
+// A param is a parameter together with its field in the parameter struct.
 type param struct {
 	ParamInfo
 	field int
 	shape *shape
 }
 
-// paramsOf returns the parameters that the struct t stands for, in order.
+// paramsOf returns the parameters of the struct type t, in order.
 func paramsOf(t reflect.Type) ([]param, error) {
 	if t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("the parameters %v are not a struct", t)
@@ -62,7 +62,7 @@ func paramsOf(t reflect.Type) ([]param, error) {
 	return params, nil
 }
 
-// A field is a variable for a parameter, the value that a call gives for it, nil when absent, and what decodes that.
+// A field is a parameter's variable with its decoder and the value in a call, nil if absent.
 type field struct {
 	*param
 	raw    []byte
@@ -70,7 +70,7 @@ type field struct {
 	decode decoder
 }
 
-// bind decodes the arguments, which are by position or by name, into the variables of the parameters.
+// bind decodes the arguments, given by position or by name, into the variables of the parameters.
 func bind(fields []field, arguments []argument) *Error {
 	for i, a := range arguments {
 		if a.name != nil {
@@ -124,7 +124,7 @@ func (f *field) take() *Error {
 	return nil
 }
 
-// refusal says in plain words why the decoder did not take the parameter, and which member of it is to blame.
+// refusal returns an error in plain words for a parameter that does not decode, naming the member at fault.
 func (f *field) refusal(err error) *Error {
 	what, member := fmt.Sprintf("parameter %q", f.Name), culprit(f.Type, f.raw)
 	switch {
@@ -149,8 +149,8 @@ func (f *field) refusal(err error) *Error {
 	return e
 }
 
-// culprit is the path to the first part of a value that does not decode into t, such as topics[0]. It is empty where
-// that is all of it.
+// culprit returns the path to the first part of a value that does not decode into t, such as topics[0]. The path is
+// empty if that part is the whole value.
 func culprit(t reflect.Type, raw []byte) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -185,7 +185,7 @@ func culprit(t reflect.Type, raw []byte) string {
 	return ""
 }
 
-// within is [culprit] as it follows the path to the value.
+// within returns the culprit of an inner value, as a suffix of the path to that value.
 func within(t reflect.Type, raw []byte) string {
 	path := culprit(t, raw)
 	if path == "" || path[0] == '[' {

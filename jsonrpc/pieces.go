@@ -7,14 +7,15 @@ import (
 	"reflect"
 )
 
-// pieceBytes is how much of an answer is encoded before others may have their turn: about half a millisecond's.
+// pieceBytes is the size of the pieces of an answer between which others may have their turn: about half a millisecond
+// of encoding.
 const pieceBytes = 64 << 10
 
-// A Splitter is a result with one member that is a long list. Its items are encoded one by one, and others have their
-// turn between them.
+// A Splitter is a result with one member that is a long list. The list is encoded item by item, and others may have
+// their turn in between.
 type Splitter interface {
-	// Split returns the result with an empty list in the member of that name, and the list. Where the list is nil the
-	// result has nothing to split.
+	// Split returns the result with an empty list as the named member, and that member's list. A nil list means that
+	// there is nothing to split.
 	Split() (shell any, member string, list any)
 }
 
@@ -23,7 +24,7 @@ func isList(t reflect.Type) bool {
 	return t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8 && !t.Implements(reflect.TypeFor[json.Marshaler]())
 }
 
-// list appends a slice as encode does, in pieces.
+// list appends a slice like encode, in pieces.
 func (r *reply) list(items reflect.Value) error {
 	if items.IsNil() {
 		r.out = append(r.out, nullText...)
@@ -56,7 +57,7 @@ func (r *reply) list(items reflect.Value) error {
 	return nil
 }
 
-// split appends a result as encode does, its list in pieces.
+// split appends a result like encode, with its list in pieces.
 func (r *reply) split(s Splitter) error {
 	shell, member, list := s.Split()
 	start := len(r.out)

@@ -6,23 +6,23 @@ import (
 	"sync"
 )
 
-// maxPooledBytes is the largest buffer that is kept for the next request.
+// maxPooledBytes is the size of the largest buffer that is kept for reuse.
 const maxPooledBytes = 1 << 20
 
-// unaskedBytes may answer a body before its quota is asked.
+// unaskedBytes is the size that an answer may have before its quota is asked.
 const unaskedBytes = 8 << 10
 
-// A reply collects what answers one body.
+// A reply builds the answer to one body.
 type reply struct {
 	out     []byte
-	start   int // of the answer in out
+	start   int // start of the answer in out
 	encoder *json.Encoder
 	batch   bool
-	// spent counts the bytes produced, the discarded ones too: they were work as well.
+	// spent counts the bytes produced, including discarded ones: they were work too.
 	spent, limit int
 
-	quota Quota // nil where there is room for anything
-	room  int   // bytes that may answer the body, as the quota said last
+	quota Quota // nil: no quota
+	room  int   // bytes that may answer the body, according to the last call of Room
 	busy  bool
 	pause func() error // lets others have their turn between two pieces of an answer
 }
@@ -33,12 +33,12 @@ func (r *reply) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// An exchange is a body taken apart and what answers it.
+// An exchange is a parsed body with its answer.
 type exchange struct {
 	document
 	reply
 	clock clock
-	place Turns // of which it has a turn; nil: it has none
+	place Turns // holds the present turn; nil for none
 	ctx   context.Context
 }
 
@@ -50,7 +50,7 @@ var exchanges = sync.Pool{New: func() any {
 	return x
 }}
 
-// newExchange returns an exchange whose answer of at most limit bytes is appended to dst. free gives it back.
+// newExchange returns an exchange that appends an answer of at most limit bytes to dst. The caller must call free.
 func newExchange(dst []byte, limit int) *exchange {
 	x := exchanges.Get().(*exchange)
 	x.out, x.start, x.reply.batch, x.spent, x.reply.limit = dst, len(dst), false, 0, limit
@@ -65,8 +65,8 @@ func (x *exchange) free() {
 	exchanges.Put(x)
 }
 
-// enter waits for a turn of those of t, nil for none, before the next call. One that it has goes on, unless it is the
-// turn of others now. One of another kind ends first.
+// enter waits for a turn of t before the next call; a nil t means no turn. A present turn of t continues, after
+// yielding. A turn of other Turns ends first.
 func (x *exchange) enter(ctx context.Context, t Turns) error {
 	if t != nil && x.place == t {
 		return t.Yield(ctx)
@@ -82,7 +82,7 @@ func (x *exchange) enter(ctx context.Context, t Turns) error {
 	return nil
 }
 
-// yield lets others have their turn, if it has one.
+// yield lets others have their turn, if x has one.
 func (x *exchange) yield() error {
 	if x.place == nil {
 		return nil
@@ -90,7 +90,7 @@ func (x *exchange) yield() error {
 	return x.place.Yield(x.ctx)
 }
 
-// leave ends the turn that it has, if any.
+// leave ends the present turn, if any.
 func (x *exchange) leave() {
 	if x.place != nil {
 		x.place.Leave(x.ctx)
@@ -103,7 +103,7 @@ func (r *reply) openBatch() {
 	r.out = append(r.out, '[')
 }
 
-// closeBatch ends a batch; when it had notifications only, nothing is left of it.
+// closeBatch ends a batch. If it had only notifications, it removes the opening bracket.
 func (r *reply) closeBatch() {
 	if len(r.out) == r.start+1 {
 		r.out = r.out[:r.start]
@@ -122,13 +122,13 @@ func (r *reply) limitError() *Error {
 	return limitError("the response is too large", "response_size", r.limit)
 }
 
-// result answers the call id with what encode appends. On an error, one of encoding or of size, nothing is written; a
-// panic of encode is such an error.
+// result answers the call id with the JSON that encode appends. If encoding fails or panics, or the answer is too
+// large, it writes nothing and returns an error.
 func (r *reply) result(id []byte, encode func(*reply) error) error {
 	return r.append(id, `,"result":`, encode)
 }
 
-// error answers the call id with e, as result does.
+// error answers the call id with e, like result.
 func (r *reply) error(id []byte, e *Error) error {
 	return r.append(id, `,"error":`, func(r *reply) error { return r.encode(e) })
 }
@@ -150,7 +150,7 @@ func (r *reply) append(id []byte, member string, encode func(*reply) error) (err
 	return nil
 }
 
-// fits reports whether there is memory for the answer as it is now.
+// fits reports whether there is memory for the answer at its present size.
 func (r *reply) fits() bool {
 	size := len(r.out) - r.start
 	if r.quota != nil && size > r.room && !r.busy {
@@ -160,8 +160,8 @@ func (r *reply) fits() bool {
 	return r.quota == nil || size <= r.room
 }
 
-// small answers the call id with an error of this package's own making, whatever has been spent. What it could fail
-// with would be a fault in this package.
+// small answers the call id with an error of this package, regardless of the limit. Such an error always encodes;
+// anything else is a bug in this package.
 func (r *reply) small(id []byte, e *Error) {
 	if err := r.write(id, `,"error":`, func(r *reply) error { return r.encode(e) }); err != nil {
 		panic("jsonrpc: an error of its own does not encode: " + err.Error())
@@ -183,7 +183,7 @@ func (r *reply) write(id []byte, member string, encode func(*reply) error) error
 	return nil
 }
 
-// encode appends value as encoding/json has it, without HTML escapes.
+// encode appends value as encoding/json does without HTML escapes.
 func (r *reply) encode(value any) error {
 	if err := r.encoder.Encode(value); err != nil {
 		return err

@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	// maxDepth is how many arrays and objects may enclose a value in a request.
+	// maxDepth bounds the nesting of arrays and objects in a request.
 	maxDepth = 64
-	// maxAnswerDepth is the same for what a Client is answered: what encoding/json takes.
+	// maxAnswerDepth bounds the nesting in an answer to a Client. It is the limit of encoding/json.
 	maxAnswerDepth = 10_000
 )
 
-// A scanner walks a JSON text from its beginning and checks what it passes: the grammar of RFC 8259, UTF-8, and how
-// deeply values are nested. The walk ends at the first fault: from then on more is false and nothing is passed.
+// A scanner consumes a JSON text from its beginning and checks it: the grammar of RFC 8259, UTF-8, and the depth of
+// nesting. It stops at the first fault: from then on more returns false and nothing is consumed.
 type scanner struct {
 	text  []byte
-	at    int // of a fault: the byte that is wrong, or the end of the text
-	limit int // how many arrays and objects may enclose a value
+	at    int // after a fault: the wrong byte, or the end of the text
+	limit int // bound on depth
 	depth int
 	fault fault
 }
@@ -35,7 +35,7 @@ const (
 	tooDeep
 )
 
-// err is what a client is told of the fault, nil when there is none.
+// err returns the client's error for the fault, or nil.
 func (s *scanner) err() *Error {
 	switch s.fault {
 	case noFault:
@@ -45,13 +45,13 @@ func (s *scanner) err() *Error {
 	case tooDeep:
 		return NewError(CodeParse, "the request is nested too deeply", "reason", "too_deep", "limit", s.limit)
 	default:
-		// As encoding/json counts: the bytes read when the fault was clear.
+		// Like encoding/json, it counts the bytes read when the fault was detected.
 		return NewError(CodeParse, "the request is not one valid JSON document", "reason", "bad_json",
 			"offset", min(s.at+1, len(s.text)))
 	}
 }
 
-// unexpected ends the walk at the byte that comes next.
+// unexpected stops at a fault in the next byte.
 func (s *scanner) unexpected() {
 	s.fault = badSyntax
 	if r, size := utf8.DecodeRune(s.text[s.at:]); r == utf8.RuneError && size == 1 {
@@ -59,7 +59,7 @@ func (s *scanner) unexpected() {
 	}
 }
 
-// token passes space and returns the byte that follows it, 0 at the end of the text.
+// token skips space and returns the next byte without consuming it; 0 at the end of the text.
 func (s *scanner) token() byte {
 	for ; s.at < len(s.text); s.at++ {
 		if c := s.text[s.at]; c > ' ' || !isSpace(c) {
@@ -69,14 +69,14 @@ func (s *scanner) token() byte {
 	return 0
 }
 
-// end ends the walk: nothing but space may follow.
+// end checks that nothing but space follows.
 func (s *scanner) end() {
 	if s.fault == noFault && (s.token() != 0 || s.at < len(s.text)) {
 		s.unexpected()
 	}
 }
 
-// enter passes the bracket that opens an array or object.
+// enter consumes the opening bracket of an array or object.
 func (s *scanner) enter() {
 	if s.depth++; s.depth > s.limit {
 		s.fault = tooDeep
@@ -85,8 +85,8 @@ func (s *scanner) enter() {
 	s.at++
 }
 
-// more reports whether another element or member follows, having passed the comma before it unless it is the first.
-// Otherwise it has passed the closing bracket.
+// more reports whether another element or member follows. It consumes the comma before it, unless it is the first, or
+// else the closing bracket.
 func (s *scanner) more(closing byte, first bool) bool {
 	if s.fault != noFault {
 		return false
@@ -106,7 +106,7 @@ func (s *scanner) more(closing byte, first bool) bool {
 	return false
 }
 
-// key passes a member's name with its colon and returns the name as it stands there, nil on a fault.
+// key consumes a member's name and its colon, and returns the name as written; nil on a fault.
 func (s *scanner) key() []byte {
 	if s.token() != '"' {
 		s.unexpected()
@@ -126,7 +126,7 @@ func (s *scanner) key() []byte {
 	return name
 }
 
-// value passes one value and returns its text, without the space around it; nil on a fault.
+// value consumes one value and returns its text, without surrounding space; nil on a fault.
 func (s *scanner) value() []byte {
 	if s.fault != noFault {
 		return nil
@@ -172,7 +172,7 @@ func (s *scanner) word(word string) {
 	}
 }
 
-// number passes a number (RFC 8259, section 6).
+// number consumes a number (RFC 8259, section 6).
 func (s *scanner) number() {
 	if s.next('-') {
 		s.at++
@@ -197,7 +197,7 @@ func (s *scanner) number() {
 
 func (s *scanner) next(c byte) bool { return s.at < len(s.text) && s.text[s.at] == c }
 
-// digits passes one digit or more.
+// digits consumes one or more digits.
 func (s *scanner) digits() {
 	start := s.at
 	for s.at < len(s.text) && s.text[s.at]-'0' <= 9 {
@@ -208,7 +208,7 @@ func (s *scanner) digits() {
 	}
 }
 
-// str passes a string (RFC 8259, section 7).
+// str consumes a string (RFC 8259, section 7).
 func (s *scanner) str() {
 	s.at++
 	for {
@@ -247,16 +247,17 @@ func (s *scanner) str() {
 	}
 }
 
-// notPlain has the highest bit set of the first (lowest) byte of eight that is a quote, a backslash, a control
-// character or not ASCII. It is 0 if there is no such byte. Bits above that one mean nothing: a borrow may have set
-// them. (Bit Twiddling Hacks, "Determine if a word has a byte less than n".)
+// notPlain looks in eight bytes for a quote, a backslash, a control character or a byte that is not ASCII. It returns 0
+// if there is none. Otherwise the lowest bit set is the top bit of the first such byte, the lowest in word; higher bits
+// are meaningless, since a borrow may have set them. (Bit Twiddling Hacks, "Determine if a word has a byte less than
+// n".)
 func notPlain(word uint64) uint64 {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	quote, backslash := word^ones*'"', word^ones*'\\'
 	return (word | (word-ones*' ')&^word | (quote-ones)&^quote | (backslash-ones)&^backslash) & tops
 }
 
-// escape passes a backslash and what it escapes.
+// escape consumes a backslash and the escaped character.
 func (s *scanner) escape() {
 	s.at++
 	if s.at == len(s.text) {
@@ -292,15 +293,15 @@ func isString(raw []byte) bool {
 	return len(raw) > 0 && raw[0] == '"'
 }
 
-// isPlain reports whether the valid JSON value raw is a string without escapes.
+// isPlain reports whether raw, a valid JSON value, is a string without escapes.
 func isPlain(raw []byte) bool {
 	return isString(raw) && bytes.IndexByte(raw, '\\') < 0
 }
 
-// maxShown is how many bytes of a name that a client gave an error repeats.
+// maxShown bounds the bytes of a client's name that an error repeats.
 const maxShown = 100
 
-// shown is a name that a client gave, as an error repeats it.
+// shown returns a client's name, shortened for an error.
 func shown(name []byte) string {
 	if len(name) <= maxShown {
 		return string(name)
@@ -308,7 +309,7 @@ func shown(name []byte) string {
 	return strings.ToValidUTF8(string(name[:maxShown]), "") + "…"
 }
 
-// stringText returns what the JSON string raw says; raw is valid, with its quotes.
+// stringText returns the text of raw, a valid JSON string with its quotes.
 func stringText(raw []byte) []byte {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return raw[1 : len(raw)-1]

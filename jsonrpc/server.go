@@ -13,53 +13,53 @@ import (
 	"time"
 )
 
-// Options are a Server's limits and hooks. Zero values mean the defaults.
+// Options holds a Server's limits and hooks. Zero values stand for defaults.
 type Options struct {
 	// MaxRequestBytes bounds an HTTP request's body, as sent and as decompressed. Default 5 MiB.
 	MaxRequestBytes int
-	// MaxResponseBytes bounds all that answers one body, before compression; only the errors that say so may go
-	// beyond it. Default 64 MiB.
+	// MaxResponseBytes bounds the answer to one body, before compression; only the errors that report this limit may
+	// exceed it. Default 64 MiB.
 	MaxResponseBytes int
 	// MaxBatch bounds the calls in one batch. Default 1,000.
 	MaxBatch int
-	// Running decides when calls compute; taking a body apart is work too, and so is compressing an answer. Calls of a
-	// NewGroupMethod do not ask it; see also Method.In. Default: all at once.
+	// Running decides when calls compute. Parsing a body and compressing an answer count as computing too. Calls of a
+	// NewGroupMethod do not use it; see also Method.In. By default all calls run at once.
 	Running Turns
 	// Heavy is Running for large bodies and answers. Default: Running.
 	Heavy Turns
-	// Incident logs an error that no client may see (a PanicError after a panic) once, and returns the id under
-	// which the log has it. The default logs to slog.Default under a random id.
+	// Incident logs an error that clients must not see (a PanicError after a panic), and returns its id in the log. It
+	// is called once for each such error. The default logs to slog.Default under a random id.
 	Incident func(ctx context.Context, method string, err error) string
-	// Quota finds what bounds the request whose calls have the context; nil where nothing does. The default finds nothing.
+	// Quota returns the quota of the request with the given context; nil for none. The default returns nil.
 	Quota func(ctx context.Context) Quota
-	// Observe is told of each call after it was answered or, if it is a notification, made. It gets the method, "" if
-	// there is no such method or the call is invalid; the code that the call failed with, or 0; and how long it took. The
-	// calls of a group take equal parts of the group's time. A body that is refused as a whole is told of once. The
-	// default observes nothing.
+	// Observe is called for each call after it was answered or, for a notification, executed. It receives the method,
+	// or "" if there is no such method or the call is invalid; the error code, or 0; and the time that the call took.
+	// The calls of a group get equal parts of the group's time. A body that is refused as a whole counts as one call.
+	// The default observes nothing.
 	Observe func(method string, code int, took time.Duration)
 }
 
-// Turns decide when work runs. Work of one context runs in one goroutine, and has one turn at a time.
+// Turns schedules work. The work of one context runs in one goroutine and has one turn at a time.
 type Turns interface {
-	// Enter waits until it is the turn of ctx. It fails with the cause why ctx ended, or because nobody waits any more.
+	// Enter waits for the turn of ctx. It fails with the cause of ctx's end, or if nobody waits for the work any more.
 	Enter(ctx context.Context) error
-	// Yield lets others have their turn, if the one of ctx has lasted long enough. The error is as that of Enter.
+	// Yield lets others have their turn if the turn of ctx has lasted long enough. It fails as Enter does.
 	Yield(ctx context.Context) error
 	// Leave ends the turn of ctx.
 	Leave(ctx context.Context)
 }
 
-// atOnce are turns that all work has at once.
+// atOnce grants all turns at once.
 type atOnce struct{}
 
 func (atOnce) Enter(context.Context) error { return nil }
 func (atOnce) Yield(context.Context) error { return nil }
 func (atOnce) Leave(context.Context)       {}
 
-// heavyBytes is from which size on a body or an answer is work for Options.Heavy: about a millisecond.
+// heavyBytes is the size from which a body or an answer is work for Options.Heavy: about a millisecond of it.
 const heavyBytes = 512 << 10
 
-// turns are where work on so many bytes runs.
+// turns returns the Turns for work on the given number of bytes.
 func (o *Options) turns(bytes int) Turns {
 	if bytes >= heavyBytes {
 		return o.Heavy
@@ -67,13 +67,13 @@ func (o *Options) turns(bytes int) Turns {
 	return o.Running
 }
 
-// A Quota bounds what one request or message may take of the process.
+// A Quota bounds the resources of one request or message.
 type Quota interface {
-	// Room is asked, before an answer goes beyond 8 KiB and again as it grows, how many bytes in all may answer this
-	// body. It allows at least the given number or, if there is no memory for them, less. Then the call that needs them
-	// and those after it are answered with a limit error. It must not wait.
+	// Room is called before an answer exceeds 8 KiB, and again as it grows. It returns how many bytes in all may answer
+	// this body: at least the given number or, if there is no memory for that, less. In that case the call that needs
+	// the bytes, and those after it, fail with a limit error. Room must not block.
 	Room(bytes int) int
-	// Charge is told how many calls a body has, or things in their place, before they are made.
+	// Charge charges the calls of a body, or equivalent work, before they are executed.
 	Charge(calls int)
 }
 
@@ -115,12 +115,12 @@ func logIncident(ctx context.Context, method string, err error) string {
 type Server struct {
 	options Options
 	methods map[string]*Method
-	// mostParams is how many parameters the method with the most has.
+	// mostParams is the greatest number of parameters of a method.
 	mostParams int
 }
 
-// NewServer returns a server of the given methods. A name given twice, a method whose parameters cannot be decoded and
-// a negative limit are errors.
+// NewServer returns a server of the given methods. It fails if a name repeats, a method's parameters cannot be decoded,
+// or a limit is negative.
 func NewServer(options Options, methods ...Method) (*Server, error) {
 	options, err := options.withDefaults()
 	if err != nil {
@@ -146,12 +146,11 @@ func NewServer(options Options, methods ...Method) (*Server, error) {
 	return s, nil
 }
 
-// Serve answers one body: a call, a notification or a batch. It returns nil when there is nothing to answer. The calls
-// of a batch are made one after the other, in their order, but for those of NewGroupMethod; those that a limit cuts off
-// are not made at all. A panic in a handler is answered as an internal error, but not one in a goroutine that the
-// handler started.
+// Serve answers one body: a call, a notification or a batch. It returns nil if there is nothing to answer. The calls of
+// a batch run in order, one after another, except those of NewGroupMethod; calls beyond a limit do not run. A panic in
+// a handler is answered as an internal error, but not one in a goroutine that the handler started.
 //
-// Whoever calls Serve bounds the body; ServeHTTP does.
+// The caller must bound the size of the body, as ServeHTTP does.
 func (s *Server) Serve(ctx context.Context, body []byte) []byte {
 	buffer := answerBuffers.Get().(*[]byte)
 	defer answerBuffers.Put(buffer)
@@ -167,9 +166,9 @@ func (s *Server) Serve(ctx context.Context, body []byte) []byte {
 
 var answerBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// Append appends what Serve answers to dst and returns the extended dst: of the same length when there is nothing to
-// answer. It neither keeps nor changes body. Where ctx has ended with an Error as its cause, no call is made and each
-// is answered with that.
+// Append appends the answer of Serve to dst and returns the extended slice, which has the same length if there is
+// nothing to answer. It neither retains nor modifies body. If ctx has ended with an *Error as its cause, no call runs,
+// and each is answered with that error.
 func (s *Server) Append(ctx context.Context, body, dst []byte) []byte {
 	x := newExchange(dst, s.options.MaxResponseBytes)
 	x.quota = s.options.Quota(ctx)
@@ -197,10 +196,10 @@ func (s *Server) Append(ctx context.Context, body, dst []byte) []byte {
 	return x.out
 }
 
-// read takes a body apart, when it is its turn. Where ctx ends first it does so too: each of its calls is told.
+// read parses a body in a turn, or without one if ctx ends first: each of its calls must be answered even so.
 func (s *Server) read(ctx context.Context, x *exchange, body []byte) *Error {
 	_ = x.enter(ctx, s.options.turns(len(body)))
-	// One argument more than any method takes is enough to see that there are too many.
+	// One argument more than any method has is enough to detect an excess.
 	return x.read(body, s.options.MaxBatch, s.mostParams+1, maxDepth)
 }
 
@@ -210,7 +209,7 @@ func (s *Server) refuse(ctx context.Context, x *exchange, err *Error) {
 	x.clock.observe("", err.Code)
 }
 
-// calls makes the calls of x in their order.
+// calls runs the calls of x in order.
 func (s *Server) calls(ctx context.Context, x *exchange) {
 	for i := range x.envelopes {
 		x.envelopes[i].judge()
@@ -231,7 +230,7 @@ func (s *Server) calls(ctx context.Context, x *exchange) {
 	}
 }
 
-// find returns the method that a call names, nil when there is none or the call is invalid.
+// find returns the method of a call; nil if there is none or the call is invalid.
 func (s *Server) find(e *envelope) *Method {
 	if e.invalid != nil {
 		return nil
@@ -239,7 +238,7 @@ func (s *Server) find(e *envelope) *Method {
 	return s.methods[string(stringText(e.method))]
 }
 
-// call makes the call e of the method m, which is nil when there is none, and answers it unless it is a notification.
+// call runs the call e of the method m, which may be nil, and answers it unless it is a notification.
 func (s *Server) call(ctx context.Context, x *exchange, m *Method, e *envelope) {
 	var err error
 	switch {
@@ -256,7 +255,7 @@ func (s *Server) call(ctx context.Context, x *exchange, m *Method, e *envelope) 
 	x.clock.observe(m.observed(), code)
 }
 
-// perform makes the call e of the method m, when it is its turn.
+// perform runs the call e of the method m in a turn.
 func (s *Server) perform(ctx context.Context, x *exchange, m *Method, e *envelope) error {
 	if err := x.enter(ctx, m.turns); err != nil {
 		return err
@@ -272,13 +271,13 @@ func (s *Server) perform(ctx context.Context, x *exchange, m *Method, e *envelop
 	return m.callSafely(ctx, &x.reply, c)
 }
 
-// callSafely is call with a panic as an error.
+// callSafely is like call but returns a panic as an error.
 func (m *Method) callSafely(ctx context.Context, r *reply, c given) (err error) {
 	defer catch(&err)
 	return m.call(ctx, r, c)
 }
 
-// ready returns an error when there is no time or no room for the call e.
+// ready returns an error if there is no time or no room for the call e.
 func (s *Server) ready(ctx context.Context, x *exchange, e *envelope) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -289,8 +288,7 @@ func (s *Server) ready(ctx context.Context, x *exchange, e *envelope) error {
 	return nil
 }
 
-// group makes consecutive calls of the method m together and answers them. They are not counted, as they mostly wait:
-// so they hold no slot meanwhile.
+// group runs consecutive calls of the method m together and answers them. They have no turn, as they mostly wait.
 func (s *Server) group(ctx context.Context, x *exchange, m *Method, calls []envelope) {
 	x.leave()
 	refused := make([]error, len(calls))
@@ -303,7 +301,7 @@ func (s *Server) group(ctx context.Context, x *exchange, m *Method, calls []enve
 	answers, err := m.groupSafely(ctx, made)
 	var failed error
 	if err != nil {
-		failed = s.publicError(ctx, m.name, err) // one incident
+		failed = s.publicError(ctx, m.name, err) // a single incident
 	}
 	codes, next := make([]int, len(calls)), 0
 	for i := range calls {
@@ -317,7 +315,7 @@ func (s *Server) group(ctx context.Context, x *exchange, m *Method, calls []enve
 	x.clock.observe(m.name, codes...)
 }
 
-// groupSafely is group with a panic as an error.
+// groupSafely is like group but returns a panic as an error.
 func (m *Method) groupSafely(ctx context.Context, calls []given) (a answers, err error) {
 	defer catch(&err)
 	return m.group(ctx, calls)
@@ -330,8 +328,8 @@ func catch(err *error) {
 	}
 }
 
-// conclude answers the call id with err unless that is nil, a notification's to the log only, and returns the code of
-// what it has answered. A result has been written before.
+// conclude answers the call id with err unless that is nil; the error of a notification is only logged. It returns the
+// error's code, or 0.
 func (s *Server) conclude(ctx context.Context, x *exchange, id []byte, m *Method, err error) int {
 	if err == nil {
 		return 0
@@ -340,7 +338,7 @@ func (s *Server) conclude(ctx context.Context, x *exchange, id []byte, m *Method
 	if id == nil {
 		return public.Code
 	}
-	// What keeps an error from being encoded is answered instead.
+	// If the error cannot be encoded, the reason for that is answered instead.
 	if err := x.reply.error(id, public); err != nil {
 		public = s.publicError(ctx, m.observed(), err)
 		x.small(id, public)
@@ -348,7 +346,7 @@ func (s *Server) conclude(ctx context.Context, x *exchange, id []byte, m *Method
 	return public.Code
 }
 
-// observed is the name under which calls are observed, "" of no method.
+// observed returns the method's name for observation; "" if m is nil.
 func (m *Method) observed() string {
 	if m == nil {
 		return ""
@@ -356,7 +354,7 @@ func (m *Method) observed() string {
 	return m.name
 }
 
-// publicError returns what a client may be told of err, and logs the rest.
+// publicError returns the error for the client, and logs any other under an incident.
 func (s *Server) publicError(ctx context.Context, method string, err error) *Error {
 	if e := asError(err); e != nil {
 		return e

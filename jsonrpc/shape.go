@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// A shape is what JSON must look like to be decoded into a Go type without loss. encoding/json alone takes the last of
-// repeated members, ignores the case of names and lets null through as a zero; a shape does not.
+// A shape describes the JSON that decodes into a Go type without loss. encoding/json by itself takes the last of
+// repeated members, ignores the case of names and accepts null as a zero value; a shape does not.
 type shape struct {
-	// members are those of an object, by their exact names; nil when any name will do.
+	// members holds an object's members by their exact names; nil if any name is allowed.
 	members map[string]*shape
-	// required are the members that must be there and, unless their shape is nullable, must not be null, in the Go type's
+	// required lists the members that must be present and, unless their shape is nullable, not null, in the Go type's
 	// order.
 	required []string
-	// element is the shape of an array's elements, of a map's values and of what a pointer points to; nil is any.
+	// element is the shape of an array's elements, a map's values or a pointer's target; nil allows any.
 	element *shape
 	pointer bool
-	// nullable: the Go type tells null from a zero value.
+	// nullable means that the Go type can distinguish null from a zero value.
 	nullable bool
 }
 
@@ -31,8 +31,8 @@ var (
 	textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// shapeOf returns the shape of t, an error when t has parts that JSON cannot fill faithfully. Types that decode
-// themselves check themselves. The shapes already made are in known: types may contain themselves.
+// shapeOf returns the shape of t. It fails if t has parts that JSON cannot fill without loss. Types that decode
+// themselves must check themselves. known holds the shapes made so far, as types may contain themselves.
 func shapeOf(t reflect.Type, known map[reflect.Type]*shape) (*shape, error) {
 	if s, ok := known[t]; ok {
 		return s, nil
@@ -76,7 +76,7 @@ func shapeOf(t reflect.Type, known map[reflect.Type]*shape) (*shape, error) {
 	return s, err
 }
 
-// memberName returns the JSON name of an exported field, false when JSON does not see the field.
+// memberName returns the JSON name of an exported field, or false if encoding/json ignores the field.
 func memberName(field reflect.StructField) (string, bool) {
 	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 	if !field.IsExported() || name == "-" {
@@ -88,7 +88,7 @@ func memberName(field reflect.StructField) (string, bool) {
 	return name, true
 }
 
-// omittable reports whether the field of an object need not be there.
+// omittable reports whether a field may be absent from its object.
 func omittable(field reflect.StructField) bool {
 	_, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 	return options == "omitempty"
@@ -99,9 +99,8 @@ func decodesItself(t reflect.Type) bool {
 	return p.Implements(jsonUnmarshalerType) || p.Implements(textUnmarshalerType)
 }
 
-// check passes one value of the parameter param, known to be valid, and returns an error when it has not the shape s. A
-// value of another JSON type than s expects is left to the decoder to refuse, but what is in it must still be without
-// repetition.
+// check consumes one valid value of the parameter param and returns an error if it does not have the shape s. If its
+// JSON type is another than s expects, the decoder must refuse it, but check still rejects repeated members in it.
 func (s *shape) check(text *scanner, param string) *Error {
 	for s.pointer {
 		s = s.element
@@ -169,9 +168,9 @@ func (s *shape) checkObject(text *scanner, param string) *Error {
 	return nil
 }
 
-// describe says in words which JSON value a Go type is decoded from.
+// describe returns a description of the JSON value for a Go type.
 func describe(t reflect.Type) string {
-	// encoding/json has bytes as a string in base64.
+	// encoding/json encodes bytes as a base64 string.
 	if reflect.PointerTo(t).Implements(textUnmarshalerType) || t == reflect.TypeFor[[]byte]() {
 		return "a string"
 	}

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// A counter counts what its encoder writes.
+// A counter counts the bytes that its encoder writes.
 type counter struct {
 	encoder *json.Encoder
 	bytes   int
@@ -24,8 +24,8 @@ var counters = sync.Pool{New: func() any {
 	return c
 }}
 
-// Size is the length in bytes of a value's encoding in an answer. An estimate does not know how many
-// bytes a string takes that must be escaped.
+// Size returns the length in bytes of a value's encoding in an answer. It encodes the value, because an estimate would
+// not know the escapes in strings.
 func Size(value any) (int, error) {
 	c := counters.Get().(*counter)
 	defer counters.Put(c)

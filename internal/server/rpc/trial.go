@@ -23,7 +23,7 @@ type simulator struct {
 type trial struct {
 	vm.Engine
 	beside vm.Engine
-	code   types.CodeHash // of the simulated deploy; runs in beside
+	code   types.CodeHash // code of the simulated deploy; runs in beside
 }
 
 // machine returns a machine for execution outside blocks.
