@@ -1,11 +1,11 @@
-// Package flat keeps the flat state of the chain's head in memory for execution: of each key its value where that is
-// short, else that it has one. So a key that is absent, and a short value, are found without the disk and without
-// hashing the key for the state tree, whose hash takes microseconds.
+// Package flat keeps the flat state of the chain's head in memory for execution. For each key it holds the value if
+// that is short, or else only that there is one. So absent keys and short values are found without the disk, and
+// without hashing the key for the state tree, which takes microseconds.
 //
-// A key is known by 104 bits that AES makes of it under a random key. Two keys of a state of 10^7 that have them in
-// common, which would then have one value, are as likely as 10^-17. Nobody outside knows the random key, so nobody can
-// look for such keys. It would show: a start counts the keys, and at a block's end the state tree finds each access by
-// its path.
+// A key is identified by 104 bits of its AES-based MAC under a random key. In a state of 10^7 keys, two keys that share
+// these bits, and would thus share a value, have a probability of 10^-17. The random key is secret, so nobody can
+// search for such keys. A collision would be detected: a start counts the keys, and at a block's end the state tree
+// finds each access by its path.
 package flat
 
 import (
@@ -20,10 +20,10 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Short is how many bytes a value may have to be kept: those of a contract's record with the longest name.
+// Short is the maximum length of a value that is kept: a contract's record with the longest name.
 const Short = 144
 
-// A Table has the keys of a state. It is for one goroutine at a time.
+// A Table holds the keys of a state. It is not safe for concurrent use.
 type Table struct {
 	block  cipher.Block
 	names  namer
@@ -43,7 +43,7 @@ func New() (*Table, error) {
 	return &Table{block: block, names: namer{block: block}}, nil
 }
 
-// Len is the number of keys.
+// Len returns the number of keys.
 func (t *Table) Len() int {
 	n := 0
 	for i := range t.shards {
@@ -52,7 +52,7 @@ func (t *Table) Len() int {
 	return n
 }
 
-// Get returns a copy of the value under key, nil where there is none. It is not known where the value is not short.
+// Get returns a copy of the value under key, or nil if there is none. It reports false if the value is not short.
 func (t *Table) Get(key []byte) (value []byte, known bool) {
 	name := t.names.name(key)
 	s := &t.shards[name[0]]
@@ -64,8 +64,8 @@ func (t *Table) Get(key []byte) (value []byte, known bool) {
 	return bytes.Clone(value), known
 }
 
-// Apply sets each key, at most once each, to its new value, of which it needs to know the first Short + 1 bytes; an
-// empty one deletes it. The work is shared out over the cores.
+// Apply sets each key to its new value; an empty value deletes the key. A key may occur only once. Of a long value, the
+// first Short + 1 bytes suffice. The work is distributed over the cores.
 func (t *Table) Apply(writes []types.Access) {
 	const piece = 256
 	names := make([]name, len(writes))
@@ -76,7 +76,7 @@ func (t *Table) Apply(writes []types.Access) {
 		}
 	})
 	order, begin := byShard(names)
-	const together = 16 // shards
+	const together = 16 // shards per task
 	parallel.Run(len(t.shards)/together, func(i int) {
 		for _, at := range order[begin[i*together]:begin[(i+1)*together]] {
 			t.shards[names[at][0]].set(names[at].tag(), writes[at].New)
@@ -84,7 +84,7 @@ func (t *Table) Apply(writes []types.Access) {
 	})
 }
 
-// byShard orders names by their shards: those of shard i are order[begin[i]:begin[i+1]].
+// byShard sorts names by their shards: the names of shard i are at order[begin[i]:begin[i+1]].
 func byShard(names []name) (order []uint32, begin [1<<8 + 1]uint32) {
 	for i := range names {
 		begin[int(names[i][0])+1]++
@@ -102,18 +102,18 @@ func byShard(names []name) (order []uint32, begin [1<<8 + 1]uint32) {
 	return order, begin
 }
 
-// name is what a key is known by: a byte that names its shard, 3 that are not used, and its tag.
+// name identifies a key: a byte for its shard, 3 unused bytes, and its tag.
 type name [16]byte
 
-// tag is what a key is known by within its shard. Its first bytes say where in the shard it is looked for first.
+// tag identifies a key within its shard. Its first 4 bytes determine the first slot to search.
 type tag [12]byte
 
 func (n *name) tag() *tag { return (*tag)(n[4:]) }
 
 func (t *tag) home() uint32 { return binary.LittleEndian.Uint32(t[:4]) }
 
-// namer makes names: the CBC-MAC of a key with its length before it, which makes it one for keys of any length. It is
-// for one goroutine.
+// namer computes names: the CBC-MAC of a key prefixed by its length, which makes it secure for keys of different
+// lengths. It is not safe for concurrent use.
 type namer struct {
 	block  cipher.Block
 	buffer name

@@ -1,12 +1,12 @@
 package flat
 
-// sizes are those of the values in an entry of each class, in bytes at most. The classes are none, if the value is
-// long; an account's; a short value of a contract; any value that is kept.
+// sizes holds the maximum length of a value in each class, in bytes. The classes are: no value, as it is long; an
+// account; a short value of a contract; any other kept value.
 var sizes = [...]int{0, 16, 40, Short}
 
 const classes = len(sizes)
 
-// class is the one that a value, not empty, belongs to.
+// class returns the class of a nonempty value.
 func class(value []byte) uint32 {
 	for c := 1; c < classes; c++ {
 		if len(value) <= sizes[c] {
@@ -16,10 +16,10 @@ func class(value []byte) uint32 {
 	return 0
 }
 
-// shard is a hash table with open addressing: a key is in the first slot that was free, from that on which its tag
-// names.
+// shard is a hash table with open addressing: a key is in the first slot that was free, starting from its tag's home
+// slot.
 type shard struct {
-	slots   []slot // a power of two of them, at most 7 of 8 in use
+	slots   []slot // a power of two in number, at most 7 of 8 in use
 	used    int
 	entries [classes]slab
 }
@@ -34,7 +34,7 @@ func (s *shard) entry(at slot) []byte {
 	return s.entries[c].at(int(c), uint32(at&(1<<numberBits-1)))
 }
 
-// find returns the place of the slot that has the tag, or where it would be.
+// find returns the index of the slot with the tag, or the index at which to insert it.
 func (s *shard) find(t *tag) (at uint32, found bool) {
 	if len(s.slots) == 0 {
 		return 0, false
@@ -48,7 +48,7 @@ func (s *shard) find(t *tag) (at uint32, found bool) {
 	return at, false
 }
 
-// value is that of an entry; it is not known where it is long.
+// value returns an entry's value. It reports false if the value is long.
 func (s *shard) value(at slot) (value []byte, known bool) {
 	e := s.entry(at)[len(tag{}):]
 	if len(e) == 0 {
@@ -57,7 +57,7 @@ func (s *shard) value(at slot) (value []byte, known bool) {
 	return e[1 : 1+e[0]], true
 }
 
-// set gives the key with the tag a value; an empty one deletes it.
+// set sets the value of the key with the tag; an empty value deletes the key.
 func (s *shard) set(t *tag, value []byte) {
 	at, found := s.find(t)
 	switch {
@@ -81,7 +81,7 @@ func (s *shard) set(t *tag, value []byte) {
 	}
 }
 
-// add makes an entry.
+// add creates an entry.
 func (s *shard) add(t *tag, value []byte) slot {
 	c := class(value)
 	at := slot(c<<numberBits | s.entries[c].allocate(int(c)))
@@ -91,7 +91,7 @@ func (s *shard) add(t *tag, value []byte) slot {
 	return at
 }
 
-// write writes the value of an entry, unless it is a long one's.
+// write writes the value of an entry, unless the entry is of class 0.
 func write(entry, value []byte) {
 	if e := entry[len(tag{}):]; len(e) > 0 {
 		e[0] = byte(len(value))
@@ -104,7 +104,7 @@ func (s *shard) release(at slot) {
 	*free = append(*free, uint32(at&(1<<numberBits-1)))
 }
 
-// remove frees a slot, and moves those after it that are found only past it.
+// remove frees a slot, and moves later slots that can only be reached through it.
 func (s *shard) remove(at uint32) {
 	s.release(s.slots[at])
 	s.used--
@@ -119,7 +119,7 @@ func (s *shard) remove(at uint32) {
 	s.slots[at] = 0
 }
 
-// grow doubles the slots.
+// grow doubles the number of slots.
 func (s *shard) grow() {
 	before := s.slots
 	s.slots = make([]slot, max(8, 2*len(before)))
@@ -131,10 +131,10 @@ func (s *shard) grow() {
 	}
 }
 
-// chunkBytes is how many bytes of entries are allocated at once: what the allocator gives without waste.
+// chunkBytes is the number of bytes of entries allocated at once, a size that the allocator serves without waste.
 const chunkBytes = 4 << 10
 
-// entryBytes is how long an entry of each class is: the tag, then, unless the value is long, its length and bytes.
+// entryBytes holds the length of an entry of each class: the tag, then, unless the value is long, its length and bytes.
 var entryBytes = func() (bytes [classes]int) {
 	for c, size := range sizes {
 		bytes[c] = len(tag{}) + size
@@ -145,11 +145,11 @@ var entryBytes = func() (bytes [classes]int) {
 	return bytes
 }()
 
-// slab holds the entries of a class under numbers from 1 on, in memory that the garbage collector does not scan.
+// slab holds the entries of a class, numbered from 1, in memory that the garbage collector does not scan.
 type slab struct {
 	chunks   [][]byte
 	released []uint32
-	last     uint32 // the highest number given out so far
+	last     uint32 // the highest number allocated so far
 }
 
 func (s *slab) at(class int, number uint32) []byte {
@@ -159,7 +159,7 @@ func (s *slab) at(class int, number uint32) []byte {
 	return s.chunks[number/perChunk][begin : begin+size : begin+size]
 }
 
-// allocate gives the number of an entry, whose contents are undefined.
+// allocate returns the number of a new entry with undefined content.
 func (s *slab) allocate(class int) uint32 {
 	if n := len(s.released); n > 0 {
 		number := s.released[n-1]

@@ -13,8 +13,8 @@ import (
 	"github.com/tetratelabs/wazero"
 )
 
-// engineBuild says what made machine code: wazero's version with the hash of its source, the Go version and the target.
-// It is empty where that is not known (a replaced module, a vendored one): then no machine code is kept.
+// engineBuild identifies the producer of machine code: wazero's version and source hash, the Go version and the target.
+// It is empty if unknown, as for a replaced or vendored module; then no machine code is kept.
 func engineBuild() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -28,7 +28,7 @@ func engineBuild() string {
 	return ""
 }
 
-// thisProgram is the hash of the program that runs: whatever it makes of a code, it makes again.
+// thisProgram returns the hash of the running program's file. The same program derives the same result from a code.
 var thisProgram = sync.OnceValues(func() (hash [32]byte, err error) {
 	path, err := os.Executable()
 	if err != nil {
@@ -44,15 +44,15 @@ var thisProgram = sync.OnceValues(func() (hash [32]byte, err error) {
 	return [32]byte(h.Sum(nil)), err
 })
 
-// fileCache is what wazero's compiler asks for machine code. The interface is internal to wazero, over public types.
+// fileCache is wazero's interface to a cache of machine code. wazero declares it internally, over public types.
 type fileCache interface {
 	Get(key [32]byte) (content io.ReadCloser, ok bool, err error)
 	Add(key [32]byte, content io.Reader) error
 	Delete(key [32]byte) error
 }
 
-// withFiles makes wazero ask files for machine code. wazero has no public way to give it anything but a directory,
-// which it reads without authentication. It reports false if this wazero has no such field.
+// withFiles returns a compilation cache that uses files. wazero's public API offers only directories, which it reads
+// without authentication. It reports false if this version of wazero lacks the expected field.
 func withFiles(files fileCache) (wazero.CompilationCache, bool) {
 	memory := wazero.NewCompilationCache()
 	field := reflect.ValueOf(memory).Elem().FieldByName("fileCache")

@@ -23,25 +23,25 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// cache keeps what was made of codes, machine code above all, in files of a directory.
+// cache keeps the results of compiling codes, above all machine code, in the files of a directory.
 //
-// Machine code is run as it is, so a file counts only with a tag: AES-GCM's of its bytes, under a key that this node
-// drew at random. The tag shows that this node wrote these bytes, for this code, with this build of the engine.
-// (HMAC-SHA-256 takes five times as long, which was most of what loading took.) A file that does not match, for
-// whatever reason, is removed and its module compiled again. So files need no sync: a torn one does not match.
+// Machine code is executed as read, so a file is used only if it has a valid AES-GCM tag of its bytes, under a random
+// key of this node. The tag shows that this node wrote these bytes for this code with this build of the engine.
+// (HMAC-SHA-256 took five times as long, which dominated the loading time.) An invalid file is removed, and its module
+// is compiled again. So files need no sync: a torn one has no valid tag.
 //
-// A file is named after the code's hash and the engine's build, which covers the features of the processor.
+// A file's name is derived from the code's hash and the engine's build, which covers the features of the processor.
 type cache struct {
 	dir   string
-	limit int64 // bytes, all files together
+	limit int64 // bytes of all files
 	key   cipher.AEAD
 	build string
 	log   *slog.Logger
 
 	mu     sync.Mutex
-	files  map[string]*list.Element // of *cacheFile, by name
+	files  map[string]*list.Element // *cacheFile, by name
 	recent *list.List               // last used first
-	size   int64                    // bytes, all files together
+	size   int64                    // bytes of all files
 	stats  cacheStats
 }
 
@@ -50,7 +50,7 @@ type cacheFile struct {
 	size int64
 }
 
-// cacheStats counts what the cache did since it was opened.
+// cacheStats counts events since the cache was opened.
 type cacheStats struct {
 	rejected, failed uint64
 }
@@ -61,7 +61,7 @@ const (
 	cacheSuffix  = ".code"
 	cacheKeySize = 32
 
-	// A file is a nonce, the tag of all that follows, the magic, the file's name and the content.
+	// A file is a nonce, the tag of the rest, the magic, the file's name and the content.
 	cacheNonceSize = 12
 	cacheTagSize   = 16
 	cacheNameSize  = 2*sha256.Size + len(cacheSuffix)
@@ -69,7 +69,7 @@ const (
 	cachePrefix    = cacheTagged + len(cacheMagic) + cacheNameSize
 )
 
-// openCache opens the directory, making it if need be. Without a key that only this node can know nothing in it counts.
+// openCache opens a directory, creating it if necessary. Without this node's secret key, no file in it is valid.
 func openCache(dir string, limit int64, build string, log *slog.Logger) (*cache, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -98,8 +98,8 @@ func openCache(dir string, limit int64, build string, log *slog.Logger) (*cache,
 	return c, c.list()
 }
 
-// cacheKey reads the directory's key. One that others may read, or that is no key, is replaced: what was written under
-// it no longer counts.
+// cacheKey reads the directory's key. It replaces a key that is invalid or accessible to others, which invalidates the
+// existing files.
 func cacheKey(dir string) ([]byte, error) {
 	path := filepath.Join(dir, cacheKeyName)
 	info, err := os.Lstat(path)
@@ -115,7 +115,7 @@ func cacheKey(dir string) ([]byte, error) {
 	return key, writeFile(path, key)
 }
 
-// writeFile replaces a file at once: another process sees the old one or the new one, readable by nobody else.
+// writeFile replaces a file atomically. Only this user can read the new one.
 func writeFile(path string, parts ...[]byte) (err error) {
 	file, err := os.CreateTemp(filepath.Dir(path), ".new-*") // mode 0600
 	if err != nil {
@@ -137,7 +137,7 @@ func writeFile(path string, parts ...[]byte) (err error) {
 	return os.Rename(file.Name(), path)
 }
 
-// list finds the files that are there, and removes what a killed process left unfinished.
+// list finds the existing files, and removes temporary files of a killed process.
 func (c *cache) list() error {
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {
@@ -173,7 +173,7 @@ func (c *cache) list() error {
 	return c.shed()
 }
 
-// hold puts a file first in the order of use.
+// hold records a file as the last used one.
 func (c *cache) hold(name string, size int64) {
 	if e, ok := c.files[name]; ok {
 		c.size += size - e.Value.(*cacheFile).size
@@ -185,7 +185,7 @@ func (c *cache) hold(name string, size int64) {
 	c.size += size
 }
 
-// shed removes what was not used for longest.
+// shed removes the least recently used files until the cache is within its limit.
 func (c *cache) shed() error {
 	for c.size > c.limit {
 		if err := c.remove(c.recent.Back().Value.(*cacheFile).name); err != nil {
@@ -213,8 +213,8 @@ func (c *cache) name(hash types.CodeHash) string {
 	return hex.EncodeToString(h.Sum(nil)) + cacheSuffix
 }
 
-// load gives what was kept of a code; nil if there is nothing. What is wrong with the file is a reason to compile, not
-// to fail.
+// load returns the content that was stored for a code, or nil if there is none. An invalid file is not an error: the
+// code is compiled again.
 func (c *cache) load(hash types.CodeHash) []byte {
 	name := c.name(hash)
 	c.mu.Lock()
@@ -237,14 +237,14 @@ func (c *cache) load(hash types.CodeHash) []byte {
 	}
 	c.hold(name, int64(cachePrefix+len(content)))
 	now := time.Now()
-	if err := os.Chtimes(filepath.Join(c.dir, name), now, now); err != nil { // the order of use, after a restart
+	if err := os.Chtimes(filepath.Join(c.dir, name), now, now); err != nil { // keeps the order of use over a restart
 		c.stats.failed++
 		c.log.Debug("cannot mark compiled code as used", "file", name, "error", err)
 	}
 	return content
 }
 
-// read returns the content of a file whose tag is right.
+// read returns the content of a file, if its tag is valid.
 func (c *cache) read(name string) ([]byte, error) {
 	file, err := os.Open(filepath.Join(c.dir, name))
 	if err != nil {
@@ -271,7 +271,7 @@ func (c *cache) read(name string) ([]byte, error) {
 	return all[cachePrefix:], nil
 }
 
-// store keeps something of a code. A disk that is full is no reason to fail: the code is compiled again later.
+// store stores the content for a code. A failure, as of a full disk, is only logged: the code is compiled again later.
 func (c *cache) store(hash types.CodeHash, content []byte) {
 	name, size := c.name(hash), int64(cachePrefix+len(content))
 	if size > c.limit {
@@ -293,7 +293,7 @@ func (c *cache) store(hash types.CodeHash, content []byte) {
 	}
 }
 
-// held is how many files were not what was written, and how many bytes all have.
+// held returns the number of invalid files found, and the size of all files in bytes.
 func (c *cache) held() (rejected uint64, bytes int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

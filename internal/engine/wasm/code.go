@@ -20,34 +20,34 @@ type code struct {
 	hash   types.CodeHash
 	module *vm.Module
 
-	// Under the engine's lock.
+	// Guarded by the engine's lock.
 	idle    []*instance // last used last
-	users   int         // calls, and whoever else holds it
+	users   int         // calls and other holders
 	evicted bool
-	size    int // bytes, about
+	size    int // approximate bytes in memory
 
 	preparing  sync.Mutex
-	ready      atomic.Bool // what follows is set
+	ready      atomic.Bool // the fields below are set
 	generation *generation
 	compiled   wazero.CompiledModule
 
-	deeper atomic.Bool // one of its calls needed more stack than it can, and that was reported
+	deeper atomic.Bool // a call that needed too much stack was reported
 }
 
-// codeOverhead and skeletonRatio are about what a module takes in memory, in bytes: wherever it is small, and for each
-// byte of its skeleton with what wazero keeps of it.
+// codeOverhead and skeletonRatio estimate a module's memory use in bytes: a constant part, and a factor for its
+// skeleton, which covers wazero's own data.
 const (
 	codeOverhead  = 32 << 10
 	skeletonRatio = 16
 )
 
-// codeSize is about what a module takes in memory before it is ready, and what it may be rewritten to.
+// codeSize estimates the bytes of a module in memory, including its rewritten code, before it is prepared.
 func codeSize(m *vm.Module) int {
 	return codeOverhead + len(m.Instrumented()) + skeletonRatio*len(m.Skeleton().Module)
 }
 
-// prepare makes a module ready to run, with the machine code that is given, or what was kept, or compiled now. Only one
-// goroutine does it, others wait.
+// prepare makes a module ready to run. The machine code is the given one, or is loaded from the cache or compiled now.
+// One goroutine does this while others wait.
 func (c *code) prepare(machine []byte) (err error) {
 	if c.ready.Load() {
 		return nil
@@ -94,7 +94,7 @@ func (c *code) prepare(machine []byte) (err error) {
 	return nil
 }
 
-// grow counts more bytes that a module takes.
+// grow adds to the module's memory use.
 func (c *code) grow(bytes int) {
 	c.engine.mu.Lock()
 	defer c.engine.mu.Unlock()
@@ -104,8 +104,8 @@ func (c *code) grow(bytes int) {
 	}
 }
 
-// call calls a function of an instance, on a lent stack where wazero has one for it. That a call needs a larger one is
-// against the rules of metering, but no reason for another outcome: wazero has gone on on a larger one.
+// call calls a function of an instance, on a lent stack if wazero is the compiler. A call that needs a larger stack
+// violates the rules of metering, but has the same outcome: wazero continues on a larger stack.
 func (c *code) call(i *instance, f api.Function) error {
 	call := func() error { return f.CallWithStack(i, nil) }
 	if c.engine.stacks == nil {
@@ -123,7 +123,7 @@ func (c *code) call(i *instance, f api.Function) error {
 	return err
 }
 
-// close gives back what prepare made. No instance is left.
+// close releases the resources of prepare. There must be no instances left.
 func (c *code) close() error {
 	if !c.ready.Load() {
 		return nil
@@ -131,7 +131,7 @@ func (c *code) close() error {
 	return errors.Join(c.compiled.Close(ctx), c.generation.leave())
 }
 
-// instantiate makes an instance.
+// instantiate creates an instance.
 func (c *code) instantiate() (*instance, error) {
 	if err := c.prepare(nil); err != nil {
 		return nil, err
@@ -152,23 +152,22 @@ func (c *code) instantiate() (*instance, error) {
 	return i, nil
 }
 
-// A generation is a wazero runtime with the modules compiled in it. A runtime never forgets a function type that it has
-// seen, so after [Engine].generationBytes of modules the engine begins another, and the old one is closed with its last
-// module.
+// A generation is a wazero runtime with its compiled modules. A runtime never forgets a function type, so after
+// [Engine].generationBytes of modules the engine starts a new one. The old one is closed with its last module.
 type generation struct {
 	engine  *Engine
 	runtime wazero.Runtime
-	loader  loader                  // of machine code; the interpreter asks for none
-	cache   wazero.CompilationCache // nil of the interpreter
-	loaded  int                     // bytes of modules, ever; under the engine's lock
-	users   int                     // modules, and one while new modules come here; under the engine's lock
+	loader  loader                  // provides machine code; unused by the interpreter
+	cache   wazero.CompilationCache // nil for the interpreter
+	loaded  int                     // bytes of all modules so far; guarded by the engine's lock
+	users   int                     // modules, plus one while it takes new ones; guarded by the engine's lock
 }
 
-// maxMemoryPages is what wazero may believe that a memory can have: one page more than any has, because a memory is
-// made short again by asking for one more.
+// maxMemoryPages is the memory limit given to wazero. It is one page more than any memory may have, because resetting a
+// memory's size asks for one more page.
 const maxMemoryPages = 17
 
-// configOf sets what does not depend on how a runtime runs modules.
+// configOf sets the options that the compiler and the interpreter have in common.
 func configOf(c wazero.RuntimeConfig) wazero.RuntimeConfig {
 	return c.WithCoreFeatures(api.CoreFeaturesV1 | api.CoreFeatureSignExtensionOps).
 		WithMemoryLimitPages(maxMemoryPages).WithDebugInfoEnabled(false)
@@ -191,7 +190,7 @@ func (e *Engine) newGeneration() (*generation, error) {
 	return g, nil
 }
 
-// addHost gives the runtime what modules import.
+// addHost adds the modules that guests import.
 func (g *generation) addHost() error {
 	host := g.runtime.NewHostModuleBuilder(vm.HostModule)
 	for function, row := range vm.Functions {
@@ -218,7 +217,7 @@ func (g *generation) addHost() error {
 	return nil
 }
 
-// enterGeneration gives the runtime that a module of so many bytes is to be compiled in.
+// enterGeneration returns the runtime in which to compile a module of the given size.
 func (e *Engine) enterGeneration(bytes int) (*generation, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -263,7 +262,7 @@ func (g *generation) close() error {
 	return err
 }
 
-// compile makes a module ready for the interpreter.
+// compile prepares a module for the interpreter.
 func (g *generation) compile(instrumented []byte) (compiled wazero.CompiledModule, err error) {
 	defer recoveredCompile(&err)
 	compiled, err = g.runtime.CompileModule(ctx, instrumented)
@@ -273,16 +272,16 @@ func (g *generation) compile(instrumented []byte) (compiled wazero.CompiledModul
 	return compiled, nil
 }
 
-// anonymous instances can be made any number of times; nothing is run in them. wazero would seed a source of random
-// numbers for each, which takes longer than all the rest.
+// anonymous instances can be created any number of times, and run no start function. Without noRandom, wazero would
+// seed a random source for each, which takes longer than the rest.
 var anonymous = wazero.NewModuleConfig().WithName("").WithStartFunctions().WithRandSource(noRandom{})
 
 type noRandom struct{}
 
-// Read fails: no contract can ask for random numbers.
+// Read fails: contracts cannot ask for random numbers.
 func (noRandom) Read([]byte) (int, error) { return 0, errors.New("contracts have no random numbers") }
 
-// instantiate makes an instance on a memory, to which a region is lent.
+// instantiate creates an instance on a memory that holds a region.
 func (g *generation) instantiate(compiled wazero.CompiledModule, memory *memory) (*instance, error) {
 	module, err := g.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, memory), compiled, anonymous)
 	if err != nil {

@@ -6,11 +6,11 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 )
 
-// compilable gives a rewritten module as wazero's compiler for this processor gets it.
+// compilable returns a rewritten module in the form for wazero's compiler on this processor.
 //
-// That for arm64 (1.12.0) has the quotient of a remainder in the register of the result when it begins another block to
-// check the divisor. If it brings back a value from the stack there, it takes what lies in a register for the quotient.
-// That happens from some 24 live values on. The interpreter and the compiler for amd64 have remainders right.
+// The compiler for arm64 (1.12.0) computes remainders wrongly. It keeps the quotient in the result's register while it
+// starts another block to check the divisor. If that block reloads a value from the stack, which happens from some 24
+// live values on, the register may no longer hold the quotient. The interpreter and the compiler for amd64 are correct.
 func compilable(module []byte) []byte {
 	if runtime.GOARCH == "arm64" {
 		return vm.DivideRemainders(module)

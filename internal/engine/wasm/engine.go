@@ -14,33 +14,34 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Options are an engine's settings. A zero value takes its default.
+// Options configure an engine. Zero fields take their defaults.
 type Options struct {
-	// Dir is the directory that machine code is kept in, made if need be; empty: it is compiled again in each process.
-	// What falls out of it, or is lost, is compiled again at its next call, for which the caller pays no more than for
-	// loading. So DirBytes is ample. The code used longest ago falls out first. So to have that of deployed contracts
-	// fall out, others must pay for as many deploys, and 1 MiB of it costs at least 100 M gas.
+	// Dir is the directory for machine code, created if necessary; if it is empty, each process compiles again. Evicted
+	// or lost code is compiled at its next call, which costs the caller no more than loading, so DirBytes should be
+	// ample. The least recently used code is evicted first. To evict the code of deployed contracts, an attacker must
+	// pay for as many deploys, and 1 MiB of machine code costs at least 100 M gas.
 	Dir      string
 	DirBytes int64 // DefaultDirBytes
-	// Build says what made the machine code: that of another build does not count. Programs say it by themselves, but for
-	// those of tests.
+	// Build identifies the producer of machine code; code of another build is not used. Programs other than tests leave
+	// it empty, as [New] then determines it; a test binary lacks the necessary information.
 	Build string
 
-	// What is kept in memory beside running instances. What falls out was not used for longest.
+	// Bounds of memory use beside running instances. The least recently used items are evicted first.
 	Codes       int // modules: 65,536
-	Idle        int // instances: 4,096, more than a block of the default gas limit can load codes; they have no memory
+	Idle        int // instances: 4,096, more codes than a block of the default gas limit can load; they hold no memory
 	IdlePerCode int // instances of one module: 64
-	Bytes       int // of modules, machine code and instances together, about: DefaultBytes
+	Bytes       int // approximate size of modules, machine code and instances: DefaultBytes
 
-	// Fresh makes every call in an instance of its own, and keeps none. The results are the same.
+	// Fresh runs every call in a new instance, and keeps none. The results are the same.
 	Fresh bool
-	// Interpreter runs modules in wazero's interpreter instead of compiling them: the second opinion. It implies Fresh
-	// and uses no Dir.
+	// Interpreter runs modules in wazero's interpreter instead of compiling them, as a second opinion. It implies
+	// Fresh, and ignores Dir.
 	Interpreter bool
-	// Covered is told after each call which blocks of the code ran, as [vm.Module.Blocks] numbers them: for tests. Stopped
-	// is told of each call that failed where it stood, before Run returns. Both need Fresh and no Dir. A module that was
-	// not asked for ([Engine.Module]) before it is compiled or run is told of as one without blocks. Stopped alone is
-	// told no places of one whose notes would take too long to compile ([vm.CheckNoted]).
+	// Covered, for tests, is called after each call with the blocks of the code that ran, as numbered by
+	// [vm.Module.Blocks]. Stopped is called before Run returns from a failed call, with the places at which it stopped.
+	// Both need Fresh and no Dir. A module that was not requested ([Engine.Module]) before it is compiled or run is
+	// reported without blocks. With Stopped alone, a module whose notes would take too long to compile is reported
+	// without places ([vm.CheckNoted]).
 	Covered func(code types.CodeHash, ran []uint64)
 	Stopped func(code types.CodeHash, at []vm.Place)
 
@@ -73,59 +74,59 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// Engine runs contracts. It is a [vm.Engine]; its methods may be called concurrently.
+// Engine runs contracts. It implements [vm.Engine], and is safe for concurrent use.
 type Engine struct {
 	opts    Options
-	files   *cache   // nil: none; engines beside share it
+	files   *cache   // nil without a cache; shared with engines from Beside
 	program [32]byte // see [record]
 	regions *regions
-	stacks  *stacks // nil: the interpreter needs none
-	// generationBytes is how many bytes of modules a wazero runtime compiles, ever; see [generation].
+	stacks  *stacks // nil for the interpreter
+	// generationBytes bounds the bytes of modules that a wazero runtime compiles in its lifetime; see [generation].
 	generationBytes int
 	stats           counters
 
 	mu          sync.Mutex  // guards the fields below
-	generation  *generation // that new modules are compiled in
+	generation  *generation // compiles new modules
 	codes       map[types.CodeHash]*list.Element
-	recent      *list.List // of *code, last used first
-	idle        int        // instances of all codes
-	bytes       int        // of all codes and idle instances, about
+	recent      *list.List // *code, last used first
+	idle        int        // idle instances of all codes
+	bytes       int        // approximate size of all codes and idle instances
 	closed      bool
-	interpreter *Engine // nil until the first request for it
+	interpreter *Engine // nil until the first call of Interpreter
 }
 
 type counters struct {
 	compiled, loaded, instantiated, reused, discarded, refills, deeper atomic.Uint64
 }
 
-// Stats are what an engine holds, and what it did since it was made.
+// Stats describes the content of an engine, and its events since its creation.
 type Stats struct {
-	Codes, Idle int // modules, and instances that wait for a call
-	Bytes       int // that they take, about
+	Codes, Idle int // modules, and idle instances
+	Bytes       int // approximate size of both
 	DiskBytes   int64
 
-	Compiled     uint64 // modules made ready: compiled, or loaded from disk
-	Loaded       uint64 // of these, loaded from disk
-	Rejected     uint64 // files that were damaged, of all engines beside each other
-	Instantiated uint64 // instances made
-	Reused       uint64 // calls in an instance that had run before; the others were made for theirs
+	Compiled     uint64 // modules made ready: compiled or loaded from disk
+	Loaded       uint64 // part of Compiled that was loaded from disk
+	Rejected     uint64 // invalid files, of all engines that share the files
+	Instantiated uint64 // instances created
+	Reused       uint64 // calls in an instance that had run before; others ran in a new one
 	Discarded    uint64 // instances closed after their call
-	Refills      uint64 // slices of gas handed out after the first of a call
-	Deeper       uint64 // calls that used more machine stack than metering allows: a fault of the engine, without effect
+	Refills      uint64 // slices of gas given to calls after their first
+	Deeper       uint64 // calls that used more machine stack than metering allows: a harmless fault of the engine
 }
 
 var errClosed = vm.ErrClosed
 
 var _ vm.Engine = (*Engine)(nil)
 
-// New makes an engine. It fails if the directory cannot be used or if wazero does not behave as it must.
+// New returns an engine. It fails if the directory is unusable or wazero does not behave as required.
 func New(opts Options) (*Engine, error) {
 	setDefault(&opts.Build, engineBuild())
 	return open(opts, opts.Build)
 }
 
-// Beside makes an engine that shares nothing with this one but the files of machine code: neither instances nor memory
-// nor locks. Of the options Dir and DirBytes count for nothing.
+// Beside returns an engine that shares only the files of machine code with this one: no instances, memory or locks. It
+// ignores the options Dir and DirBytes.
 func (e *Engine) Beside(opts Options) (*Engine, error) {
 	beside := unopened(opts)
 	beside.files, beside.program = e.files, e.program
@@ -153,8 +154,7 @@ func open(opts Options, build string) (*Engine, error) {
 	return e.begin()
 }
 
-// openFiles opens the files of machine code. wazero's key of a module that is always the same tells the features of the
-// processor.
+// openFiles opens the cache of machine code. wazero's key of a fixed module identifies the features of the processor.
 func (e *Engine) openFiles(build string) error {
 	probe, err := compileMachine(testModule)
 	if err != nil {
@@ -168,7 +168,7 @@ func (e *Engine) openFiles(build string) error {
 	return err
 }
 
-// begin opens what the engine works with.
+// begin sets up the engine's resources and tests wazero.
 func (e *Engine) begin() (_ *Engine, err error) {
 	e.regions = &regions{}
 	if e.regions.written, err = openPagemap(); err != nil {
@@ -185,7 +185,7 @@ func (e *Engine) begin() (_ *Engine, err error) {
 	return e, nil
 }
 
-// Close ends the engine. No call may be active.
+// Close closes the engine. No call may be active.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	if e.closed {
@@ -216,7 +216,7 @@ func (e *Engine) Close() error {
 	return err
 }
 
-// Stats says what the engine holds and did.
+// Stats returns the engine's statistics.
 func (e *Engine) Stats() Stats {
 	e.mu.Lock()
 	s := Stats{Codes: e.recent.Len(), Idle: e.idle, Bytes: e.bytes}
@@ -231,7 +231,7 @@ func (e *Engine) Stats() Stats {
 	return s
 }
 
-// Module is [vm.Engine].Module.
+// Module implements [vm.Engine].
 func (e *Engine) Module(hash types.CodeHash, read func() ([]byte, error)) (*vm.Module, error) {
 	e.mu.Lock()
 	if element, ok := e.codes[hash]; ok {
@@ -268,7 +268,7 @@ func (e *Engine) Module(hash types.CodeHash, read func() ([]byte, error)) (*vm.M
 	return c.module, errors.Join(err, e.release(c))
 }
 
-// Compile is [vm.Engine].Compile.
+// Compile implements [vm.Engine].
 func (e *Engine) Compile(hash types.CodeHash, module *vm.Module) error {
 	c, err := e.hold(hash, module)
 	if err != nil {
@@ -277,14 +277,14 @@ func (e *Engine) Compile(hash types.CodeHash, module *vm.Module) error {
 	return errors.Join(c.prepare(nil), e.release(c))
 }
 
-// Run is [vm.Engine].Run.
+// Run implements [vm.Engine].
 func (e *Engine) Run(
 	hash types.CodeHash, module *vm.Module, function string, host vm.Host, gas *vm.Gas,
 ) (vm.Exit, error) {
 	return e.call(hash, module, function, host, gas, e.opts.Fresh)
 }
 
-// call runs a function, in an instance of its own if it is to be fresh.
+// call runs a function, in a new instance if fresh is set.
 func (e *Engine) call(
 	hash types.CodeHash, module *vm.Module, function string, host vm.Host, gas *vm.Gas, fresh bool,
 ) (vm.Exit, error) {
@@ -302,5 +302,5 @@ func (e *Engine) call(
 	return exit, nil
 }
 
-// ctx is of calls into wazero that nothing cancels: what a guest may do is bounded by its gas.
+// ctx is the context of calls into wazero, which are never canceled: gas bounds the work of a guest.
 var ctx = context.Background()

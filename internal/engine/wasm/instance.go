@@ -12,46 +12,46 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 )
 
-// instance is a module's instance. It runs one call at a time: wazero's functions must not be entered again while they
-// run, so a nested call takes another instance.
+// instance is an instance of a module. It runs one call at a time: wazero's functions are not reentrant, so a nested
+// call takes another instance.
 //
-// It is the context of its calls too, which is how a host function finds it.
+// It is also the context of its calls, by which host functions find it.
 type instance struct {
-	context.Context // never done
+	context.Context // never canceled
 
 	code        *code
 	module      api.Module
 	memory      *memory
-	wasmMemory  api.Memory // the same memory, as wazero sees it
+	wasmMemory  api.Memory // wazero's view of the same memory
 	gasGlobal   api.MutableGlobal
 	stackGlobal api.Global
 	reset       api.Function
 	entries     []entry // last used first
-	size        int     // bytes that it keeps, about
+	size        int     // approximate bytes that it keeps between calls
 	running
 }
 
-// running is the call that an instance runs.
+// running is the state of an instance's call.
 type running struct {
 	host  vm.Host
 	gas   *vm.Gas
-	asked uint64 // what gas was left when the host was asked whether to go on
-	ended bool   // by a host function, with exit or fault
+	asked uint64 // gas that was left at the last call of host.Continue
+	ended bool   // a host function ended the call, with exit or fault
 	exit  vm.Exit
 	fault error
 }
 
-// entry is a function of the guest as wazero calls it. Its own small stack is not used: see [stacks].
+// entry is a function of the guest with wazero's call engine. The engine's own small stack is not used: see [stacks].
 type entry struct {
 	name     string
 	function api.Function
 }
 
-// maxEntries bounds the entries of an instance.
+// maxEntries bounds the cached entries of an instance.
 const maxEntries = 4
 
-// instanceSize and entrySize are about what an instance and an entry take between calls, in bytes. It is mostly
-// wazero's first stack of 10 KiB, one for each entry and one for reset.
+// instanceSize and entrySize estimate the bytes of an instance and an entry between calls. Most of them are wazero's
+// initial stack of 10 KiB, one for each entry and one for reset.
 const (
 	instanceSize = 20 << 10
 	entrySize    = 12 << 10
@@ -60,7 +60,7 @@ const (
 // errEnd unwinds the guest's stack when a host function ends the call.
 var errEnd = errors.New("the call was ended by a host function")
 
-// run calls a function. If it returns an error, the instance must not run again.
+// run calls a function. After an error the instance must not be used again.
 func (i *instance) run(function string, host vm.Host, gas *vm.Gas) (vm.Exit, error) {
 	f := i.entry(function)
 	if f == nil {
@@ -99,7 +99,7 @@ func (i *instance) run(function string, host vm.Host, gas *vm.Gas) (vm.Exit, err
 	return exit, nil
 }
 
-// ran reads which blocks of a covered module ran.
+// ran returns the blocks of a covered module that ran.
 func (i *instance) ran() []uint64 {
 	words := make([]uint64, i.code.module.CoverWords())
 	for word := range words {
@@ -110,7 +110,7 @@ func (i *instance) ran() []uint64 {
 
 func (i *instance) global(name string) uint64 { return i.module.ExportedGlobal(name).Get() }
 
-// entry finds an export of the guest; nil if there is none.
+// entry returns an export of the guest, or nil if there is none.
 func (i *instance) entry(name string) api.Function {
 	for n, e := range i.entries {
 		if e.name == name {
@@ -131,8 +131,8 @@ func (i *instance) entry(name string) api.Function {
 	return f
 }
 
-// traps are what wazero calls the traps of WebAssembly 1.0 without floats. Its own stack overflow is none of them: the
-// counters that instrumentation adds come first, so it would be a fault.
+// traps maps wazero's names of the traps of WebAssembly 1.0 without floats. wazero's stack overflow is not among them:
+// the counters of instrumentation trigger first, so an overflow is a fault of the node.
 var traps = map[string]vm.Cause{
 	"unreachable":                 vm.Unreachable,
 	"out of bounds memory access": vm.OutOfBounds,
@@ -142,11 +142,11 @@ var traps = map[string]vm.Cause{
 	"integer divide by zero":      vm.BadDivision,
 }
 
-// trapOf tells a trap of the guest's code from everything else that can end a call: a Go panic is recovered by wazero
-// and becomes an error like a trap.
+// trapOf distinguishes a trap of the guest from all other ends of a call. In particular, wazero recovers a Go panic and
+// returns an error as for a trap.
 func trapOf(err error) (cause vm.Cause, ok bool) {
 	inner := errors.Unwrap(err)
-	// The type is internal to wazero; an error of another type could have the same text.
+	// The type is internal to wazero. An error of another type could have the same text.
 	if inner == nil || reflect.TypeOf(inner).String() != "*wasmruntime.Error" {
 		return cause, false
 	}
@@ -154,7 +154,7 @@ func trapOf(err error) (cause vm.Cause, ok bool) {
 	return cause, ok
 }
 
-// invoke serves a host function.
+// invoke returns the implementation of a host function.
 func invoke(function vm.Function) api.GoModuleFunc {
 	return func(ctx context.Context, _ api.Module, stack []uint64) {
 		i := ctx.(*instance)
@@ -167,7 +167,7 @@ func invoke(function vm.Function) api.GoModuleFunc {
 	}
 }
 
-// invoke asks the host. Its panic is a fault of the node: wazero would recover it and make it look like a trap.
+// invoke calls the host. A panic of the host is a fault of the node: wazero would recover it and return it like a trap.
 func (i *instance) invoke(function vm.Function, stack []uint64) (exit vm.Exit, err error) {
 	defer recovered(&err)
 	return i.host.Invoke(function, i.memory, stack, i.gas)
@@ -179,7 +179,8 @@ func recovered(err *error) {
 	}
 }
 
-// takeGas takes back what was lent to the guest, which may be a debt, and asks the host now and then whether to go on.
+// takeGas takes back the gas lent to the guest, which may be a debt, and at intervals asks the host whether to
+// continue.
 func (i *instance) takeGas(global uint64) {
 	if !i.gas.Return(global) {
 		i.end(vm.OutOfGas, nil)
@@ -197,13 +198,13 @@ func (i *instance) mayContinue() (err error) {
 	return i.host.Continue()
 }
 
-// end ends the call.
+// end ends the call. It does not return.
 func (i *instance) end(exit vm.Exit, err error) {
 	i.ended, i.exit, i.fault = true, exit, err
 	panic(errEnd)
 }
 
-// refill is [vm.RefillName]: (i64) → i64.
+// refill implements [vm.RefillName]: (i64) → i64.
 func refill(ctx context.Context, _ api.Module, stack []uint64) {
 	i := ctx.(*instance)
 	i.code.engine.stats.refills.Add(1)
@@ -211,7 +212,7 @@ func refill(ctx context.Context, _ api.Module, stack []uint64) {
 	stack[0] = i.gas.Lend()
 }
 
-// grow is [vm.GrowName]: (i32) → i32.
+// grow implements [vm.GrowName]: (i32) → i32.
 func grow(ctx context.Context, _ api.Module, stack []uint64) {
 	i := ctx.(*instance)
 	i.takeGas(i.gasGlobal.Get())
@@ -237,7 +238,7 @@ func (i *instance) mayGrow(pages uint32) (allowed bool, exit vm.Exit, err error)
 	return allowed, exit, nil
 }
 
-// lend gives the instance memory for a call, as it is after instantiation. If it fails the instance must be closed.
+// lend gives the instance its initial memory for a call. If it fails, the instance must be closed.
 func (i *instance) lend() error {
 	if i.memory.region == nil { // it ran before
 		region, err := i.code.engine.regions.take()
@@ -248,13 +249,13 @@ func (i *instance) lend() error {
 			return errSwap
 		}
 	}
-	if !i.code.engine.opts.Interpreter { // there the module has its data
+	if !i.code.engine.opts.Interpreter { // the interpreter's module contains its data
 		i.memory.begin(i.code.module.Skeleton().Data)
 	}
 	return nil
 }
 
-// giveBack gives the instance's memory back.
+// giveBack returns the instance's memory to the engine.
 func (i *instance) giveBack() {
 	if r := i.memory.region; r != nil {
 		i.memory.region = nil
@@ -262,8 +263,8 @@ func (i *instance) giveBack() {
 	}
 }
 
-// restore makes the instance as it was after instantiation, but for its memory. If it reports false the instance must
-// be closed.
+// restore restores the instance's initial state, except for its memory. If it reports false, the instance must be
+// closed.
 func (i *instance) restore() bool {
 	if err := i.reset.CallWithStack(i, nil); err != nil {
 		return false

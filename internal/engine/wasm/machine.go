@@ -15,17 +15,17 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// A module is compiled whole, once, in a wazero runtime of its own, and wazero gives the machine code to its file
-// cache. To load it, another runtime reads the module's skeleton and asks its file cache, which answers with that
-// machine code. So neither code nor wazero's copy of it is read or validated again.
+// A module is compiled once, as a whole, in a wazero runtime of its own, which passes the machine code to its file
+// cache. To load it, another runtime reads the module's skeleton and looks it up in its file cache, which returns that
+// machine code. So neither the code nor wazero's copy of it is read or validated again.
 
-// errFiles is of a wazero that takes no cache but a directory.
+// errFiles is returned if wazero accepts no cache but a directory.
 var errFiles = errors.New("this version of wazero takes no cache but a directory")
 
 // keeper is the file cache of a runtime that compiles.
 type keeper struct {
 	key     [32]byte
-	machine []byte // nil: nothing was compiled
+	machine []byte // nil if nothing was compiled
 }
 
 func (k *keeper) Get([32]byte) (io.ReadCloser, bool, error) { return nil, false, nil }
@@ -37,8 +37,8 @@ func (k *keeper) Add(key [32]byte, r io.Reader) (err error) {
 	return err
 }
 
-// compileMachine gives a module's machine code as wazero writes it, and wazero's key of it, which covers the module and
-// the features of the processor. The module was checked, so wazero's refusal or panic is a fault of the node.
+// compileMachine returns a module's machine code in wazero's format, with wazero's key of it, which covers the module
+// and the features of the processor. The module was checked, so wazero's refusal or panic is a fault of the node.
 func compileMachine(module []byte) (_ *keeper, err error) {
 	defer recoveredCompile(&err)
 	k := &keeper{}
@@ -64,16 +64,16 @@ func recoveredCompile(err *error) {
 	}
 }
 
-// loader is the file cache of a runtime that reads skeletons. It gives machine code for the one that is read now, and
-// no skeleton is ever compiled: what wazero does otherwise is an error.
+// loader is the file cache of a runtime that reads skeletons. It returns the machine code for the current skeleton. No
+// skeleton may ever be compiled, so any other use by wazero is an error.
 type loader struct {
 	mu   sync.Mutex // held while a skeleton is read
-	next io.Reader  // nil: none is to be asked for
+	next io.Reader  // nil if no lookup is expected
 }
 
 var errLoader = errors.New("wazero did not take the machine code of a module")
 
-// Get gives the machine code.
+// Get returns the machine code.
 func (l *loader) Get([32]byte) (io.ReadCloser, bool, error) {
 	if l.next == nil {
 		return nil, false, errLoader
@@ -83,13 +83,13 @@ func (l *loader) Get([32]byte) (io.ReadCloser, bool, error) {
 	return io.NopCloser(r), true, nil
 }
 
-// Add is asked if wazero compiled a skeleton.
+// Add fails: wazero calls it only if it compiled a skeleton.
 func (l *loader) Add([32]byte, io.Reader) error { return errLoader }
 
-// Delete is asked if the machine code is of another wazero.
+// Delete fails: wazero calls it only if the machine code is of another version.
 func (l *loader) Delete([32]byte) error { return errLoader }
 
-// load reads a skeleton, with machine code for it. Modules of one hash have the same.
+// load compiles a skeleton with its machine code. Modules with the same hash have the same.
 func (g *generation) load(
 	hash types.CodeHash, s *vm.Skeleton, machine []byte,
 ) (compiled wazero.CompiledModule, err error) {
@@ -109,20 +109,20 @@ func (g *generation) load(
 	return compiled, nil
 }
 
-// named adds a custom section with the code's hash: wazero takes modules of the same bytes for the same.
+// named adds a custom section with the code's hash, as wazero treats modules with the same bytes as one.
 func named(module []byte, hash types.CodeHash) []byte {
 	out := append(make([]byte, 0, len(module)+3+len(hash)), module...)
 	return append(append(out, 0, byte(1+len(hash)), 0), hash[:]...)
 }
 
-// wazeroMagic begins machine code as wazero writes it. Then come its version, with a length of one byte; the number of
-// functions, 4 bytes; the offset of each in what follows, 8 bytes; and the rest.
+// wazeroMagic begins machine code in wazero's format. Then follow its version, with a length of one byte; the number of
+// functions, in 4 bytes; the offset of each in the rest, in 8 bytes; and the rest.
 const wazeroMagic = "WAZEVO"
 
 var errMachine = errors.New("the machine code of a module is not as wazero writes it")
 
-// pickFunctions gives machine code of a module with only some of its functions, by their index. What is left out is
-// there for the others to call, and has no number.
+// pickFunctions returns a module's machine code with only the given functions listed, by index. The others remain
+// callable from these, but have no index.
 func pickFunctions(machine []byte, functions []uint32) (io.Reader, error) {
 	rest, ok := bytes.CutPrefix(machine, []byte(wazeroMagic))
 	if !ok || len(rest) == 0 || len(rest) < 1+int(rest[0])+4 {

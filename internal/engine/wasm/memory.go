@@ -10,28 +10,28 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/vm"
 )
 
-// wasmPage is the unit of a memory's size in bytes.
+// wasmPage is the unit of a memory's size, in bytes.
 const wasmPage = 64 << 10
 
-// osPage is the unit in which the kernel tells what was written, in bytes. It divides wasmPage.
+// osPage is the kernel's page size in bytes. It divides wasmPage.
 var osPage = os.Getpagesize()
 
-// memory is the linear memory of one instance. Its bytes are a region that the engine lends it for a call; between
-// calls it has none. It is wazero's allocator of the instance, and the guest's memory as a host sees it ([vm.Memory]).
+// memory is the linear memory of one instance. Its bytes are a region that the engine lends it for a call. It
+// implements wazero's allocator for the instance, and [vm.Memory] for hosts.
 type memory struct {
 	region   *region // nil between calls
-	size     int     // in use, in bytes
-	initial  int     // in use when a call begins, in bytes
-	swapping bool    // the next Reallocate gives the initial size
+	size     int     // current size, in bytes
+	initial  int     // size when a call begins, in bytes
+	swapping bool    // the next Reallocate returns the initial size
 }
 
 func newMemory(initial uint32) *memory { return &memory{initial: int(initial) * wasmPage} }
 
-// Allocate is asked by wazero for the memory of the instance it makes.
+// Allocate returns m as the memory of the instance that wazero is creating.
 func (m *memory) Allocate(_, _ uint64) experimental.LinearMemory { return m }
 
-// Reallocate gives wazero the first size bytes of the region, nil if the memory may not be so large. wazero takes
-// whatever bytes and length it gets ([Engine] tests at its start that it does).
+// Reallocate returns the first size bytes of the region, or nil if the memory may not be so large. wazero accepts any
+// bytes and length ([Engine] tests that at its start).
 func (m *memory) Reallocate(size uint64) []byte {
 	if m.swapping {
 		size = uint64(m.initial)
@@ -43,11 +43,11 @@ func (m *memory) Reallocate(size uint64) []byte {
 	return m.region.bytes[:size:size]
 }
 
-// Free is asked by wazero when the instance is closed. The region is the engine's.
+// Free does nothing: the region belongs to the engine.
 func (m *memory) Free() {}
 
-// swap makes an instance that exists use a region, with the initial size: wazero stores the slice that it is given for
-// one page more, whatever it is. It reports whether wazero took it.
+// swap makes an existing instance use another region, at the initial size. It asks wazero for one more page: wazero
+// stores the slice that it gets, whatever its size. swap reports whether wazero did so.
 func (m *memory) swap(r *region, seen api.Memory) bool {
 	m.region, m.swapping = r, true
 	_, ok := seen.Grow(1)
@@ -55,14 +55,14 @@ func (m *memory) swap(r *region, seen api.Memory) bool {
 	return ok && m.size == m.initial && seen.Size() == uint32(m.initial)
 }
 
-// begin writes what a memory of zeros holds at the beginning of a call.
+// begin writes the initial data into a zeroed memory.
 func (m *memory) begin(data []vm.Segment) {
 	for _, s := range data {
 		copy(m.region.bytes[s.Offset:], s.Bytes)
 	}
 }
 
-// Range is [vm.Memory].Range.
+// Range implements [vm.Memory].
 func (m *memory) Range(pointer, n uint32) ([]byte, bool) {
 	end := uint64(pointer) + uint64(n)
 	if end > uint64(m.size) {
@@ -71,29 +71,30 @@ func (m *memory) Range(pointer, n uint32) ([]byte, bool) {
 	return m.region.bytes[pointer:end:end], true
 }
 
-// Pages is [vm.Memory].Pages.
+// Pages implements [vm.Memory].
 func (m *memory) Pages() uint32 { return uint32(m.size / wasmPage) }
 
 const (
-	// regionSize is the most that a contract's memory may have, in bytes.
+	// regionSize is the maximum size of a contract's memory, in bytes.
 	regionSize = (maxMemoryPages - 1) * wasmPage
-	// keptRegions is how many an engine keeps: what one execution takes that is nested to the most. 32 MiB.
+	// keptRegions is the number of free regions that an engine keeps: enough for one execution of maximum nesting. 32
+	// MiB.
 	keptRegions = 32
-	// regionCalls is how many calls are lent a region before another takes its place. All pages that a call could have
-	// written and that the kernel holds are cleared after it, so one large call makes others clear more; but not for ever.
+	// regionCalls is the number of calls after which a region is discarded. After each call, every resident page within
+	// the used size is cleared, so one large call makes later ones clear more; this bounds how many.
 	regionCalls = 1024
 )
 
-// A region is memory for one call at a time. It is all zero when it is lent.
+// A region is memory for one call at a time. It is zeroed when it is lent.
 type region struct {
 	bytes []byte
-	calls int // that were lent it
+	calls int // calls that used it
 }
 
-// regions lends regions, the one used last first. The pages of that one are mapped and in the processor's caches. The
-// first touch of a new page takes a fault, which is 1 to 2 µs on a virtual machine.
+// regions lends regions, the most recently used one first: its pages are mapped and in the processor's caches. The
+// first touch of a new page causes a fault, which takes 1 to 2 µs on a virtual machine.
 type regions struct {
-	written *pagemap // nil: not known
+	written *pagemap // nil if unavailable
 
 	mu     sync.Mutex
 	free   []*region // last used last
@@ -113,7 +114,7 @@ func (s *regions) take() (*region, error) {
 	return &region{bytes: bytes}, err
 }
 
-// put takes a region back of which the first size bytes were in use.
+// put takes back a region whose first size bytes were in use.
 func (s *regions) put(r *region, size int) {
 	r.calls++
 	again := r.calls < regionCalls
@@ -129,7 +130,7 @@ func (s *regions) put(r *region, size int) {
 	s.free = append(s.free, r)
 }
 
-// clear makes the first size bytes zero, by the pages that were ever written; by all if that cannot be known.
+// clear zeroes the first size bytes: the pages that were ever written, or all if these are unknown.
 func (r *region) clear(size int, written *pagemap) {
 	clearPage := func(page int) { clear(r.bytes[page*osPage : (page+1)*osPage]) }
 	if written == nil || !written.each(r.bytes, size/osPage, clearPage) {

@@ -9,14 +9,14 @@ import (
 	"unsafe"
 )
 
-// pagemap reads from /proc/self/pagemap which pages of private anonymous memory were ever written (or read, which
-// makes a page of zeros present). One system call tells it for 1 MiB; no page is protected and no write slower for it.
+// pagemap reads from /proc/self/pagemap which pages of private anonymous memory were ever written (or read, which maps
+// a page of zeros). One system call covers 1 MiB. No page is protected, so writes are not slowed down.
 type pagemap struct {
 	file *os.File
 	fd   uintptr
 }
 
-// openPagemap fails where the kernel does not tell (some sandboxes, kernels without CONFIG_PROC_PAGE_MONITOR).
+// openPagemap fails if the kernel does not report pages (some sandboxes, kernels without CONFIG_PROC_PAGE_MONITOR).
 func openPagemap() (*pagemap, error) {
 	file, err := os.Open("/proc/self/pagemap")
 	if err != nil {
@@ -32,20 +32,20 @@ func openPagemap() (*pagemap, error) {
 
 func (p *pagemap) close() { p.file.Close() } //nolint:errcheck // open for reading only
 
-// Bits of an entry, see Documentation/admin-guide/mm/pagemap.rst of the kernel.
+// Bits of an entry; see Documentation/admin-guide/mm/pagemap.rst of the kernel.
 const (
 	pagePresent = 1 << 63
 	pageSwapped = 1 << 62
 )
 
-// each calls f for each of the first pages of a mapping that was ever touched. It reports false, before it called f for
-// all of them, if the kernel does not answer.
+// each calls f for every page among the first pages of a mapping that was ever touched. It reports false if the kernel
+// fails to answer; f was then not called for all of them.
 func (p *pagemap) each(mapping []byte, pages int, f func(page int)) bool {
 	var entries [256]uint64
 	first := int64(uintptr(unsafe.Pointer(unsafe.SliceData(mapping)))) / int64(osPage)
 	for done := 0; done < pages; {
 		n := min(len(entries), pages-done)
-		// Raw: the call does not wait, and telling the scheduler costs more than the call.
+		// Raw: the call does not block, and notifying the scheduler would cost more than the call.
 		read, _, errno := syscall.RawSyscall6(syscall.SYS_PREAD64, p.fd, uintptr(unsafe.Pointer(&entries)), uintptr(n*8),
 			uintptr((first+int64(done))*8), 0, 0)
 		if errno != 0 || read != uintptr(n*8) {
@@ -61,7 +61,7 @@ func (p *pagemap) each(mapping []byte, pages int, f func(page int)) bool {
 	return true
 }
 
-// test checks that written pages show, and that untouched ones do not.
+// test checks that written pages are reported, and untouched ones are not.
 func (p *pagemap) test() error {
 	const pages = 300 // more than one read
 	b, err := reserve(pages * osPage)

@@ -4,7 +4,7 @@ package wasm
 
 import "errors"
 
-// pagemap would tell which pages were written; this system does not.
+// pagemap is not available on this system.
 type pagemap struct{}
 
 func openPagemap() (*pagemap, error) { return nil, errors.New("only Linux does, on amd64 and arm64") }

@@ -10,14 +10,14 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// record is what the cache keeps of a code: enough to run it without reading the code.
+// record is the cache's content for a code: enough to run it without reading the code.
 type record struct {
-	// program is the hash of the program that wrote the record. What another makes of the code may differ, by its rules or
-	// its prices: then only the machine code counts, if the module was rewritten to the same bytes.
+	// program is the hash of the program that wrote the record. Another program's rules or prices may differ. It uses
+	// only the machine code, and only if it rewrites the module to the same bytes.
 	program   [32]byte
-	rewritten [32]byte // hash of what was compiled: compilable
+	rewritten [32]byte // hash of the compiled bytes: see compilable
 	module    []byte   // vm.Module.Encode
-	machine   []byte   // as wazero writes it
+	machine   []byte   // in wazero's format
 }
 
 const recordPrefix = 32 + 32 + 4
@@ -27,7 +27,7 @@ func (r *record) encode() []byte {
 	return slices.Concat(r.program[:], r.rewritten[:], length, r.module, r.machine)
 }
 
-// decodeRecord reads what encode wrote; the parts are parts of b.
+// decodeRecord decodes a record, whose slices alias b.
 func decodeRecord(b []byte) (r record, ok bool) {
 	if len(b) < recordPrefix {
 		return r, false
@@ -42,7 +42,7 @@ func decodeRecord(b []byte) (r record, ok bool) {
 	}, true
 }
 
-// restore gives a module from its record, with its machine code; nil where there is none by this program.
+// restore returns a module and its machine code from its record, or nil if this program wrote none.
 func (e *Engine) restore(hash types.CodeHash) (module *vm.Module, machine []byte) {
 	r, ok := e.loadRecord(hash)
 	if !ok || r.program != e.program {
@@ -63,10 +63,10 @@ func (e *Engine) loadRecord(hash types.CodeHash) (r record, ok bool) {
 	return decodeRecord(e.files.load(hash))
 }
 
-// machineOf gives the machine code of a module: from its record, or compiled, and then it is recorded.
+// machineOf returns the machine code of a module from its record, or compiles and records it.
 func (e *Engine) machineOf(hash types.CodeHash, module *vm.Module) (machine []byte, loaded bool, err error) {
 	old, ok := e.loadRecord(hash)
-	if module.Instrumented() == nil { // it came from a record
+	if module.Instrumented() == nil { // the module came from a record
 		if !ok || old.program != e.program {
 			return nil, false, errors.New("what was kept of a module was lost while it was used")
 		}

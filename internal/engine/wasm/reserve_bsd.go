@@ -2,7 +2,7 @@
 
 package wasm
 
-// noReserve is nothing here: address space does not count as memory.
+// noReserve is 0: address space does not count as memory here.
 const noReserve = 0
 
 func adviseSmallPages([]byte) error { return nil }

@@ -6,10 +6,10 @@ import (
 	"syscall"
 )
 
-// noReserve keeps address space from counting as memory.
+// noReserve excludes unused address space from memory accounting.
 const noReserve = syscall.MAP_NORESERVE
 
-// adviseSmallPages keeps a first write from taking 2 MiB, all of which would have to be cleared after the call.
+// adviseSmallPages prevents huge pages: a first write would take 2 MiB, all to be cleared after the call.
 func adviseSmallPages(b []byte) error {
 	err := syscall.Madvise(b, syscall.MADV_NOHUGEPAGE)
 	if err != nil && !errors.Is(err, syscall.EINVAL) { // EINVAL: a kernel without huge pages

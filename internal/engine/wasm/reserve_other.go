@@ -2,7 +2,7 @@
 
 package wasm
 
-// reserve allocates so many bytes of zeros.
+// reserve allocates size bytes of zeros.
 func reserve(size int) ([]byte, error) { return make([]byte, size), nil }
 
 func release([]byte) {}

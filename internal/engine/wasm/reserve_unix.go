@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// reserve maps so many bytes of zeros. Memory is used only for the pages that are written.
+// reserve maps size bytes of zeros. Only written pages use memory.
 func reserve(size int) ([]byte, error) {
 	if size == 0 {
 		return nil, nil
@@ -25,7 +25,7 @@ func reserve(size int) ([]byte, error) {
 	return b, nil
 }
 
-// release unmaps what reserve mapped. It fails only for an address that is no mapping's: a bug that must not go on.
+// release unmaps the result of reserve. It fails only for an address that is not mapped: a bug, so it panics.
 func release(b []byte) {
 	if b == nil {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// errSwap is of a wazero that does not take another memory for an instance.
+// errSwap is returned if wazero does not accept another memory for an instance.
 var errSwap = errors.New("this version of wazero does not take another memory for an instance")
 
 // testModule has a memory of one page and a function that reads a byte:
@@ -24,7 +24,7 @@ var testModule = []byte("\x00asm\x01\x00\x00\x00" +
 	"\x07\x09\x02\x01m\x02\x00\x01f\x00\x00" +
 	"\x0a\x09\x01\x07\x00\x20\x00\x2d\x00\x00\x0b")
 
-// tryWazero tries wazero out.
+// tryWazero tests that wazero has the properties on which the engine relies.
 func (e *Engine) tryWazero() (err error) {
 	compiled, err := e.loadTest()
 	if err != nil {
@@ -60,7 +60,7 @@ func (e *Engine) tryWazero() (err error) {
 	return testSwap(m, lent, module.ExportedMemory("m"), load)
 }
 
-// loadTest makes the test module ready as others are.
+// loadTest prepares the test module like any other.
 func (e *Engine) loadTest() (wazero.CompiledModule, error) {
 	if e.opts.Interpreter {
 		return e.generation.compile(testModule)
@@ -72,7 +72,7 @@ func (e *Engine) loadTest() (wazero.CompiledModule, error) {
 	return e.generation.load(types.CodeHash{}, &vm.Skeleton{Module: testModule, Functions: []uint32{0}}, made.machine)
 }
 
-// testSwap tries whether an instance takes another memory, of its initial size, also when it grew to the most.
+// testSwap tests that an instance accepts another memory of its initial size, even after it has grown to the maximum.
 func testSwap(m *memory, lent [2]*region, seen api.Memory, load api.Function) error {
 	read := func(address uint64) (byte, bool) {
 		stack := []uint64{address}

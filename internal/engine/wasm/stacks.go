@@ -9,18 +9,20 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// A call runs on a stack that the engine lends it. So no call depends on how deep an instance went before, and none
-// waits while wazero grows a stack by copying it. No instance keeps more than the small stack that it was made with.
+// A call runs on a stack that the engine lends it. So a call's cost does not depend on the depth of the instance's
+// earlier calls, no call waits for wazero to grow a stack by copying it, and an instance keeps only its small initial
+// stack.
 const (
-	// lentStack is the size of a lent stack in bytes. Metering counts at least one slot for 8 bytes of machine stack and
-	// ends a call with 65,536 slots. 64 KiB more are for wazero's own entry, calls of the host and the last frame.
+	// lentStack is the size of a lent stack in bytes. Metering counts at least one slot per 8 bytes of machine stack,
+	// and ends a call at 65,536 slots. The extra 64 KiB are for wazero's entry code, host calls and the last frame.
 	lentStack = 8*65_536 + 64<<10
-	// keptStacks is how many an engine keeps: what one execution takes that is nested to the most. 18 MiB.
+	// keptStacks is the number of free stacks that an engine keeps: enough for one execution of maximum nesting. 18
+	// MiB.
 	keptStacks = 32
 )
 
-// stacks lends stacks. They are mapped, not allocated, so that they take memory only as far down as a call went and are
-// no garbage.
+// stacks lends stacks. They are mapped instead of allocated, so that only their used part takes memory, and the garbage
+// collector ignores them.
 type stacks struct {
 	fields stackFields
 	size   int
@@ -30,10 +32,10 @@ type stacks struct {
 	closed bool
 }
 
-// stackFields are where a function of wazero keeps its stack: offsets in bytes.
+// stackFields holds the offsets, in bytes, of the stack fields in wazero's implementation of a function.
 type stackFields struct{ stack, top, bottom uintptr }
 
-// findStackFields looks for them; the types are internal to wazero.
+// findStackFields finds the offsets by reflection, as the types are internal to wazero.
 func findStackFields(f api.Function) (fields stackFields, err error) {
 	t := reflect.TypeOf(f)
 	if t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
@@ -56,7 +58,7 @@ func findStackFields(f api.Function) (fields stackFields, err error) {
 
 var errNoStack = errors.New("a function of this version of wazero can be lent no stack")
 
-// set gives a function a stack and returns the one that it had. The function must not be running.
+// set replaces a function's stack and returns the previous one. The function must not be running.
 func (s stackFields) set(f api.Function, stack []byte) (before []byte) {
 	p := reflect.ValueOf(f).UnsafePointer()
 	field := (*[]byte)(unsafe.Add(p, s.stack))
@@ -66,7 +68,8 @@ func (s stackFields) set(f api.Function, stack []byte) (before []byte) {
 	return before
 }
 
-// call calls a function on a lent stack. It reports whether that was too small, and wazero went on on a larger one.
+// call calls a function on a lent stack. It reports whether the stack was too small, so that wazero moved to a larger
+// one.
 func (s *stacks) call(f func() error, of api.Function) (grew bool, err error) {
 	lent, err := s.take()
 	if err != nil {

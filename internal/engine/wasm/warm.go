@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// hold gives a module's code, as one that was used just now, and keeps it from being closed until it is released.
+// hold returns a module's code, marks it as the last used, and keeps it open until it is released.
 func (e *Engine) hold(hash types.CodeHash, module *vm.Module) (*code, error) {
 	e.mu.Lock()
 	if e.closed {
@@ -29,7 +29,7 @@ func (e *Engine) hold(hash types.CodeHash, module *vm.Module) (*code, error) {
 	return c, leftovers.close()
 }
 
-// release undoes hold. Whoever releases last what was evicted closes it.
+// release undoes hold. The last release of an evicted code closes it.
 func (e *Engine) release(c *code) error {
 	e.mu.Lock()
 	c.users--
@@ -41,7 +41,7 @@ func (e *Engine) release(c *code) error {
 	return nil
 }
 
-// take gives an instance as it is after instantiation, one that never ran if it is to be fresh.
+// take returns an instance in its initial state; if fresh is set, one that never ran.
 func (e *Engine) take(hash types.CodeHash, module *vm.Module, fresh bool) (*instance, error) {
 	c, err := e.hold(hash, module)
 	if err != nil {
@@ -57,7 +57,7 @@ func (e *Engine) take(hash types.CodeHash, module *vm.Module, fresh bool) (*inst
 	return i, nil
 }
 
-// pick gives an instance that waits for a call, or makes one.
+// pick returns an idle instance or creates one.
 func (c *code) pick(fresh bool) (*instance, error) {
 	e := c.engine
 	e.mu.Lock()
@@ -74,7 +74,7 @@ func (c *code) pick(fresh bool) (*instance, error) {
 	return c.instantiate()
 }
 
-// put takes an instance back after its call. It is closed if it is not to run again.
+// put takes an instance back after its call, and closes it unless it may run again.
 func (e *Engine) put(i *instance, again bool) error {
 	c := i.code
 	restored := again && i.restore()
@@ -106,7 +106,7 @@ func (e *Engine) put(i *instance, again bool) error {
 	return leftovers.close()
 }
 
-// leftovers are closed after the lock is given back.
+// leftovers are closed after the lock is released.
 type leftovers struct {
 	instances []*instance
 	codes     []*code
@@ -129,8 +129,8 @@ func (l *leftovers) close() (err error) {
 	return err
 }
 
-// shed brings what is held within its bounds. First go the idle instances of the module that was not used for
-// longest, then the module itself, unless it is the one used last.
+// shed enforces the bounds on memory. It drops the idle instances of the least recently used module, then the module
+// itself, unless it is the most recently used one.
 func (e *Engine) shed() (l leftovers) {
 	for element := e.recent.Back(); element != nil; {
 		full := e.bytes > e.opts.Bytes || e.recent.Len() > e.opts.Codes
@@ -151,7 +151,7 @@ func (e *Engine) shed() (l leftovers) {
 	return l
 }
 
-// drop takes the idle instance of a code that was not used for longest.
+// drop removes the least recently used idle instance of a code.
 func (e *Engine) drop(c *code, l *leftovers) {
 	i := c.idle[0]
 	c.idle = append(c.idle[:0], c.idle[1:]...)
@@ -160,7 +160,7 @@ func (e *Engine) drop(c *code, l *leftovers) {
 	l.instances = append(l.instances, i)
 }
 
-// evict forgets a code. It is closed now, or by the last of its users.
+// evict removes a code. It is closed now, or by its last user.
 func (e *Engine) evict(c *code, l *leftovers) {
 	for len(c.idle) > 0 {
 		e.drop(c, l)
