@@ -51,7 +51,7 @@ Do not publish it: whoever has it knows all addresses, and with a single private
 	}))
 }
 
-// derivedAddress is one of the result of cairn keys addresses.
+// derivedAddress is an item of the result of cairn keys addresses.
 type derivedAddress struct {
 	Index   uint32        `json:"index"`
 	Address string        `json:"address"`
@@ -59,8 +59,8 @@ type derivedAddress struct {
 }
 
 const (
-	maxAddresses = 10_000  // that one command lists
-	maxIndex     = 1 << 31 // of what is not hardened (BIP-32)
+	maxAddresses = 10_000  // listed by one command
+	maxIndex     = 1 << 31 // bound of non-hardened indexes (BIP-32)
 )
 
 func (a *app) newKeysAddresses() *cobra.Command {

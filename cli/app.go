@@ -25,23 +25,23 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// EnvPrefix begins the names of the environment variables that settings are read from.
+// EnvPrefix is the prefix of the environment variables for settings.
 const EnvPrefix = "CAIRN_"
 
 const (
 	settingsFile = "cairn.toml"
 	keysDir      = "keys"
-	// maxSecretFileBytes bounds the files that hold one password, key or mnemonic.
+	// maxSecretFileBytes bounds the size of a file with a password, key or mnemonic.
 	maxSecretFileBytes = 4 << 10
 )
 
-// location is where settings and keys are; it cannot be set by the settings file.
+// location holds the locations of settings and keys. The settings file cannot set them.
 type location struct {
 	Home   string `setting:"home" usage:"directory of keys and settings (default $XDG_DATA_HOME/cairn or ~/.local/share/cairn)"`
 	Config string `setting:"config" usage:"settings file (default cairn.toml in the home directory, where there is one)"`
 }
 
-// settings are those of the client commands.
+// settings holds the settings of the client commands.
 type settings struct {
 	RPCURL       string        `setting:"rpc-url" usage:"URL of the node's JSON-RPC"`
 	APIKeyFile   string        `setting:"api-key-file" usage:"file with the API key or JWT that the node asks for"`
@@ -54,28 +54,28 @@ type settings struct {
 	From         string        `setting:"from" usage:"the account that sends: a named key, or dev0 to dev9 on a development chain"`
 }
 
-// DefaultAdminAddr is where a node's admin address is unless it is told otherwise.
+// DefaultAdminAddr is the default admin address of a node.
 const DefaultAdminAddr = "127.0.0.1:8778"
 
-// The settings that most commands take as flags.
+// The settings that most commands accept as flags.
 var (
 	nodeSettings    = []string{"rpc-url", "api-key-file", "ca-file", "timeout"}
 	senderSettings  = append([]string{"from", "password-file"}, nodeSettings...)
 	publishSettings = append([]string{"admin", "admin-token-file"}, nodeSettings...)
 )
 
-// asker asks the person at the terminal; it fails with terminal.ErrNone where there is none.
+// asker asks the user at the terminal. It fails with terminal.ErrNone without a terminal.
 type asker interface {
 	Secret(ctx context.Context, question string) (string, error)
 	Line(ctx context.Context, question string) (string, error)
 }
 
-// app is what the commands of one root share.
+// app is the state shared by the commands of a root.
 type app struct {
 	build    Build
 	location location
 	settings settings
-	// For tests: what settings are read from, who is asked, how long keys take to encrypt.
+	// Replaceable by tests: the environment, the asker, and the work factor of key encryption.
 	environ    func() []string
 	asker      asker
 	workFactor int
@@ -87,22 +87,22 @@ func newApp(build Build) *app {
 	}}
 }
 
-// session is one run of a command.
+// session is a single run of a command.
 type session struct {
 	*output.Printer
 	settings settings
 	home     string
 	store    *keystore.Store
 	client   *client.Client
-	tls      *tls.Config // of the node; nil is the system's
+	tls      *tls.Config // for the node; nil selects the system's certificates
 	asker    asker
-	terminal bool // whether a person sees the standard error
+	terminal bool // whether standard error is a terminal
 }
 
-// action is what a command does.
+// action implements a command.
 type action func(ctx context.Context, s *session, command *cobra.Command, args []string) error
 
-// define makes a command that takes the named settings as flags, none where it names none.
+// define completes a command that accepts the named settings as flags; there may be none.
 func (a *app) define(command *cobra.Command, settings []string, run action) *cobra.Command {
 	a.register(command, settings)
 	command.RunE = func(command *cobra.Command, args []string) error {
@@ -116,7 +116,7 @@ func (a *app) define(command *cobra.Command, settings []string, run action) *cob
 	return command
 }
 
-// register lets a command take the named settings as flags.
+// register adds the flags of the named settings to a command.
 func (a *app) register(command *cobra.Command, settings []string) {
 	config.Register(command.Flags(), &a.location)
 	if len(settings) > 0 {
@@ -125,7 +125,7 @@ func (a *app) register(command *cobra.Command, settings []string) {
 	}
 }
 
-// lookUp makes a command that only asks the node.
+// lookUp defines a command that only queries the node.
 func (a *app) lookUp(command *cobra.Command, run action) *cobra.Command {
 	return a.define(command, nodeSettings, func(
 		ctx context.Context, s *session, command *cobra.Command, args []string,
@@ -136,7 +136,8 @@ func (a *app) lookUp(command *cobra.Command, run action) *cobra.Command {
 	})
 }
 
-// patience bounds how long the node is waited for from now on. People may take as long as they like.
+// patience returns a context that ends when the time limit for the node is over. The time that users take for answers
+// does not count.
 func (s *session) patience(ctx context.Context) (context.Context, context.CancelFunc) {
 	if s.settings.Timeout <= 0 {
 		return context.WithCancel(ctx)
@@ -144,7 +145,7 @@ func (s *session) patience(ctx context.Context) (context.Context, context.Cancel
 	return context.WithTimeout(ctx, s.settings.Timeout)
 }
 
-// start loads the settings; all that can go wrong is wrong usage.
+// start loads the settings. All of its errors are usage errors.
 func (a *app) start(command *cobra.Command) (*session, error) {
 	home, file, err := a.locate(command)
 	if err != nil {
@@ -153,7 +154,7 @@ func (a *app) start(command *cobra.Command) (*session, error) {
 	sources := a.sources(command)
 	sources.File = file
 	if a.settings.RPCURL == defaultRPCURL {
-		a.settings.RPCURL = devNodeURL(a.environ()) // under all that is set
+		a.settings.RPCURL = devNodeURL(a.environ()) // overridden by every setting
 	}
 	if err := config.Load(&a.settings, sources); err != nil {
 		return nil, err
@@ -178,7 +179,7 @@ func (a *app) start(command *cobra.Command) (*session, error) {
 		transport.TLSClientConfig = roots
 		options = append(options, client.WithTransport(transport))
 	}
-	options = append(options, client.WithRetry(0)) // whoever types a command sees at once that no node is there
+	options = append(options, client.WithRetry(0)) // no retries: a user should see at once that no node is there
 	node, err := client.New(a.settings.RPCURL, options...)
 	if err != nil {
 		return nil, fmt.Errorf("the node's URL: %w", err)
@@ -199,10 +200,10 @@ func (a *app) start(command *cobra.Command) (*session, error) {
 	return s, nil
 }
 
-// maxRootsBytes bounds a file of certificates: the system's own has a quarter of that.
+// maxRootsBytes bounds the size of a certificate file: the system's own has a quarter of that.
 const maxRootsBytes = 1 << 20
 
-// readRoots trusts the certificates of a file, and no others; nil where there is no file.
+// readRoots returns a TLS configuration that trusts only the certificates of a file, or nil without a file.
 func readRoots(path string) (*tls.Config, error) {
 	if path == "" {
 		return nil, nil
@@ -223,8 +224,8 @@ func readRoots(path string) (*tls.Config, error) {
 	return &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, nil
 }
 
-// Keystore opens the keystore of a home directory, or of the default one where home is empty, for the commands that
-// come from elsewhere.
+// Keystore opens the keystore in a home directory, or in the default one if home is empty, for commands of other
+// packages.
 func Keystore(home string) *keystore.Store {
 	if home = cmp.Or(home, Home(os.Environ())); home == "" {
 		return keystore.Open("")
@@ -244,12 +245,12 @@ func (a *app) open(home string) *keystore.Store {
 	return store
 }
 
-// sources are where a command's settings come from beside a file.
+// sources returns the sources of a command's settings besides the settings file.
 func (a *app) sources(command *cobra.Command) config.Sources {
 	return config.Sources{Flags: command.Flags(), Env: EnvPrefix, Environ: a.environ}
 }
 
-// locate finds the home directory and the settings file, each "" where there is none.
+// locate returns the home directory and the settings file. Each is "" if there is none.
 func (a *app) locate(command *cobra.Command) (home, file string, err error) {
 	if err := config.Load(&a.location, a.sources(command)); err != nil {
 		return "", "", err
@@ -267,8 +268,8 @@ func (a *app) locate(command *cobra.Command) (home, file string, err error) {
 	return home, file, nil
 }
 
-// Home is the program's directory by the XDG Base Directory Specification, in which relative paths are invalid; empty
-// where there is neither XDG_DATA_HOME nor HOME.
+// Home returns the program's directory according to the XDG Base Directory Specification, which ignores relative paths.
+// It returns "" if neither XDG_DATA_HOME nor HOME is set.
 func Home(environ []string) string {
 	for _, variable := range environ {
 		if dir, ok := strings.CutPrefix(variable, "XDG_DATA_HOME="); ok && filepath.IsAbs(dir) {
@@ -282,13 +283,13 @@ func Home(environ []string) string {
 	return filepath.Join(user, ".local", "share", "cairn")
 }
 
-// chain asks the node which chain it is on.
+// chain asks the node for its chain.
 func (s *session) chain(ctx context.Context) (argument.Chain, error) {
 	info, err := s.client.NodeInfo(ctx)
 	return argument.Chain{ID: info.ChainID, Network: info.Network, Genesis: info.GenesisHash}, err
 }
 
-// account reads an account argument; one that is unknown is wrong usage.
+// account parses an account argument. An unknown account is a usage error.
 func (s *session) account(text string) (argument.Account, error) {
 	account, err := argument.ParseAccount(s.store, text)
 	if errors.Is(err, argument.ErrBadAccount) || errors.Is(err, keystore.ErrNoDirectory) {
@@ -297,7 +298,7 @@ func (s *session) account(text string) (argument.Account, error) {
 	return account, err
 }
 
-// password is the password of a key that exists.
+// password returns the password of an existing key.
 func (s *session) password(ctx context.Context, name string) (string, error) {
 	if s.settings.PasswordFile != "" {
 		password, err := readSecretFile(s.settings.PasswordFile)
@@ -307,7 +308,7 @@ func (s *session) password(ctx context.Context, name string) (string, error) {
 	return password, noTerminal(err, "--password-file")
 }
 
-// newPassword is the password for a key that is made.
+// newPassword returns the password for a new key.
 func (s *session) newPassword(ctx context.Context, name string) (string, error) {
 	if s.settings.PasswordFile != "" {
 		return s.password(ctx, name)
@@ -326,7 +327,7 @@ func (s *session) newPassword(ctx context.Context, name string) (string, error) 
 	return password, nil
 }
 
-// noTerminal makes the lack of a terminal wrong usage, and says which flag answers the question instead.
+// noTerminal turns the lack of a terminal into a usage error that names the flag to use instead.
 func noTerminal(err error, flag string) error {
 	if errors.Is(err, terminal.ErrNone) {
 		return output.Usage(fmt.Errorf("%w: give %s", err, flag))
@@ -347,7 +348,7 @@ func readSecretFile(path string) (string, error) {
 	return line, nil
 }
 
-// readSecrets reads a file of secrets whole.
+// readSecrets reads a whole file of secrets.
 func readSecrets(path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/kit/loadgen"
 )
 
-// benchmark are the flags of cairn bench.
+// benchmark holds the flags of cairn bench.
 type benchmark struct {
 	load                                   string
 	connections, batch, senders, perSender int
@@ -86,7 +86,7 @@ its metrics tell, or the run has ended.`,
 	return command
 }
 
-// defaultReadTime is how long reads go on where no duration is given.
+// defaultReadTime is the default duration of reads.
 const defaultReadTime = 10 * time.Second
 
 func (f *benchmark) plan() loadgen.Plan {
@@ -144,7 +144,7 @@ func (f *benchmark) run(ctx context.Context, s *session, _ *cobra.Command, _ []s
 	return s.Result(report, func(t *output.Text) { printReport(t, report) })
 }
 
-// target readies the senders; who pays for them is --from where it is given.
+// target prepares the senders. The account of --from pays for them, if given.
 func (f *benchmark) target(ctx context.Context, s *session, plan loadgen.Plan) (loadgen.Target, error) {
 	var treasury *crypto.PrivateKey
 	if s.settings.From != "" {
@@ -166,7 +166,7 @@ func (f *benchmark) target(ctx context.Context, s *session, plan loadgen.Plan) (
 	return loadgen.PrepareCairn(preparing, s.client, plan, treasury, func(text string) { s.Note("%s", text) })
 }
 
-// progressLine says how far a run is.
+// progressLine formats the progress of a run.
 func progressLine(p loadgen.Progress) string {
 	if p.Settling {
 		return fmt.Sprintf("all sent, %d transfers in blocks", p.Included)

@@ -20,7 +20,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// calling are the flags of cairn call besides those that the function's parameters make.
+// calling holds the flags of cairn call, except those for the function's parameters.
 type calling struct {
 	submission
 	args, value string
@@ -32,15 +32,15 @@ type calling struct {
 type viewedFunction struct {
 	Contract types.ContractID `json:"contract"`
 	Function string           `json:"function"`
-	Result   json.RawMessage  `json:"result"` // null where nothing was returned, or no JSON
+	Result   json.RawMessage  `json:"result"` // null if the output is empty or not JSON
 	Output   api.Data         `json:"output"`
 	Trace    *readTrace       `json:"trace,omitempty"`
 }
 
-// calledFunction is the result of a call by a transaction that was waited for.
+// calledFunction is the result of a call whose transaction was awaited.
 type calledFunction struct {
 	includedTransaction
-	Result json.RawMessage `json:"result"` // null where nothing was returned, or no JSON
+	Result json.RawMessage `json:"result"` // null if the output is empty or not JSON
 	Trace  *readTrace      `json:"trace,omitempty"`
 }
 
@@ -67,7 +67,7 @@ from, has the flag --arg-from.`,
 	registerSources(command, &flags.sources)
 	flags.register(command)
 	flags.registerGasLimit(command)
-	// Which flags there are is known only once the contract has been asked: the words are parsed when the command runs.
+	// The flags depend on the contract, so the words are parsed when the command runs.
 	command.DisableFlagParsing, command.Args = true, cobra.ArbitraryArgs
 	command.RunE = func(command *cobra.Command, words []string) error { return flags.run(a, command, words) }
 	command.ValidArgsFunction = func(
@@ -78,7 +78,7 @@ from, has the flag --arg-from.`,
 	return command
 }
 
-// run is the command cairn call.
+// run implements cairn call.
 func (f *calling) run(a *app, command *cobra.Command, words []string) error {
 	args, err := parseKnown(command, words)
 	if err != nil {
@@ -92,7 +92,7 @@ func (f *calling) run(a *app, command *cobra.Command, words []string) error {
 		return printHelp(PrinterOf(command), command)
 	}
 	if len(args) == 1 {
-		args = append(args, "") // no function's name: which ones there are is said below
+		args = append(args, "") // no function name: the error below lists the functions
 	}
 	if err := exactly("CONTRACT", "FUNCTION")(command, args); err != nil {
 		if len(args) > 2 {
@@ -130,16 +130,16 @@ func (f *calling) run(a *app, command *cobra.Command, words []string) error {
 	return s.explain(ctx, f.call(ctx, s, command, target, encoded))
 }
 
-// exclusive checks the groups of flags, which cobra does only where it parses them.
+// exclusive checks the flag groups, which cobra checks only if it parses the flags.
 func exclusive(command *cobra.Command) error {
-	command.DisableFlagParsing = false // they are parsed by now
+	command.DisableFlagParsing = false // they have been parsed
 	if err := command.ValidateFlagGroups(); err != nil {
 		return errors.New(strings.ReplaceAll(err.Error(), "\n", " "))
 	}
 	return nil
 }
 
-// encode makes the bytes of the call's arguments.
+// encode encodes the call's arguments.
 func (f *calling) encode(s *session, t target, given map[string]string) ([]byte, error) {
 	if f.args != "" && len(given) > 0 {
 		return nil, errors.New("give the arguments as flags or by --args, not both")
@@ -206,17 +206,17 @@ func (f *calling) call(ctx context.Context, s *session, command *cobra.Command, 
 	return t.reverted(s.called(ctx, t, *receipt, trace))
 }
 
-// isTraced tells whether a trace is to be shown.
+// isTraced reports whether to show a trace.
 func (f *calling) isTraced() bool { return f.trace || len(f.sources) > 0 }
 
-// tracedCall is whether a trace of a call is asked for, and with what it is shown.
+// tracedCall says whether to trace a call, and how to show the trace.
 type tracedCall struct {
 	wanted  bool
 	sources []givenSource
 	log     io.Writer
 }
 
-// view makes a view call and writes its result, with its trace where that is asked for.
+// view makes a view call and writes its result, with its trace if wanted.
 func (s *session) view(ctx context.Context, t target, args []byte, traced tracedCall) error {
 	asking, cancel := s.patience(ctx)
 	defer cancel()
@@ -245,7 +245,7 @@ func (s *session) view(ctx context.Context, t target, args []byte, traced traced
 	})
 }
 
-// failedUnsent shows what a call did that would fail and was not sent, and gives its failure.
+// failedUnsent shows the trace of a failing call that was not sent, and returns the call's error.
 func (s *session) failedUnsent(
 	ctx context.Context, tx types.Transaction, view bool, traced tracedCall, failed error,
 ) error {
@@ -265,7 +265,7 @@ func (s *session) failedUnsent(
 	return failed
 }
 
-// called writes the result of a call that is in a block, with its trace unless that is nil.
+// called writes the result of a call in a block, with its trace if not nil.
 func (s *session) called(ctx context.Context, of target, receipt api.Receipt, trace *readTrace) error {
 	included, err := s.include(ctx, receipt)
 	if err != nil {
@@ -297,14 +297,14 @@ func (s *session) called(ctx context.Context, of target, receipt api.Receipt, tr
 	})
 }
 
-// pointAtTrace tells people how they see what a transaction did that failed.
+// pointAtTrace tells users how to trace a failed transaction.
 func (s *session) pointAtTrace(receipt api.Receipt) {
 	if !s.JSON() {
 		s.Note("What it did: cairn tx trace %s, with --source DIR also in which line it failed", receipt.TransactionHash)
 	}
 }
 
-// logTable lists the events of a receipt, if there are any.
+// logTable lists the events of a receipt, if any.
 func (s *session) logTable(t *output.Text, logs []api.Log) {
 	if len(logs) == 0 {
 		return
@@ -319,10 +319,10 @@ func (s *session) logTable(t *output.Text, logs []api.Log) {
 	t.Table([]string{"Event", "Contract", "Data"}, rows)
 }
 
-// completionPatience bounds how long the node is waited for while a person types.
+// completionPatience bounds the wait for the node during shell completion.
 const completionPatience = 2 * time.Second
 
-// completeCall suggests what can follow words: a named contract, its functions, the flags of their parameters.
+// completeCall suggests the words that may follow: a named contract, its functions, or the flags of their parameters.
 func (a *app) completeCall(command *cobra.Command, words []string, last string) []string {
 	args, err := parseKnown(command, words)
 	if err != nil {

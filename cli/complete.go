@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// names completes an account: the keystore's names, and those of a development chain once they are begun.
+// names completes an account: the names in the keystore and, once one is begun, those of development accounts.
 func (a *app) names(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 	home, _, err := a.locate(command)
 	if err != nil {
@@ -28,13 +28,13 @@ func (a *app) names(command *cobra.Command, _ []string, begun string) ([]string,
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeNames completes the arguments of a command with accounts.
+// completeNames completes a command's arguments as accounts.
 func (a *app) completeNames(command *cobra.Command) *cobra.Command {
 	command.ValidArgsFunction = a.names
 	return command
 }
 
-// completeSettings completes the flags of settings that have few values.
+// completeSettings completes the flags of settings with a few possible values.
 func (a *app) completeSettings(command *cobra.Command, settings []string) {
 	if slices.Contains(settings, "from") {
 		a.completeAccount(command, "from")
@@ -44,20 +44,20 @@ func (a *app) completeSettings(command *cobra.Command, settings []string) {
 	}
 }
 
-// completeAccount completes flags that take an account.
+// completeAccount completes flags whose values are accounts.
 func (a *app) completeAccount(command *cobra.Command, flags ...string) {
 	for _, flag := range flags {
 		_ = command.RegisterFlagCompletionFunc(flag, a.names) // fails only for a flag that does not exist
 	}
 }
 
-// CompleteChoice completes a flag that takes one of a few words.
+// CompleteChoice completes a flag with a few possible values.
 func CompleteChoice(command *cobra.Command, flag string, choices ...string) {
 	// Fails only for a flag that does not exist.
 	_ = command.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// completionsOf are a keystore's names; what cannot be read is not offered.
+// completionsOf returns the names in a keystore, skipping unreadable entries.
 func completionsOf(store *keystore.Store) []string {
 	entries, _, err := store.List()
 	if err != nil {

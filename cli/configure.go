@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// parameterFlags are the flags of cairn configure; what is not given stays as it is.
+// parameterFlags holds the flags of cairn configure. Parameters whose flags are not given stay unchanged.
 type parameterFlags struct {
 	gasLimit, minBaseFee, maxBaseFee uint64
 	targetBPS                        uint16
@@ -85,7 +85,7 @@ func readKeyFile(path string) (crypto.PrivateKey, error) {
 	return keystore.ParsePrivateKey(text)
 }
 
-// nextParameters are the chain's parameters, and the same with what the flags change.
+// nextParameters returns the chain's parameters, and the same with the changes of the flags.
 func (s *session) nextParameters(
 	ctx context.Context, command *cobra.Command, flags parameterFlags,
 ) (present, next types.Parameters, err error) {
@@ -133,7 +133,7 @@ func (s *session) nextParameters(
 	return present, next, nil
 }
 
-// optionalAccount reads an account argument, none from "".
+// optionalAccount parses an account argument; "" gives none.
 func (s *session) optionalAccount(text string) ([]argument.Account, error) {
 	if text == "" {
 		return nil, nil

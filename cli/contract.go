@@ -66,10 +66,10 @@ func (a *app) newContractList() *cobra.Command {
 	return command
 }
 
-// aliases are the user's own names of accounts.
+// aliases returns the user's names of accounts.
 func (s *session) aliases() map[types.Account]string {
 	names := map[types.Account]string{}
-	entries, _, err := s.store.List() // a file that cannot be read names nobody
+	entries, _, err := s.store.List() // skip unreadable files
 	if err != nil {
 		return names
 	}
@@ -83,7 +83,7 @@ func (s *session) aliases() map[types.Account]string {
 	return names
 }
 
-// oneLine is a name that somebody chose, without what would begin another line of a table.
+// oneLine escapes line feeds and tabs in an untrusted name, which could fake another line of a table.
 func oneLine(name string) string {
 	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(name)
 }
@@ -94,7 +94,7 @@ func pageFlags(command *cobra.Command, limit *uint64, after *string, usual, most
 	command.Flags().StringVar(after, "after", "", "the cursor of the last one seen: list what comes after it")
 }
 
-// more tells people how to go on where a page is full.
+// more tells users how to continue after a full page.
 func more(t *output.Text, listed, limit uint64, cursor func() string) {
 	if listed > 0 && listed == limit {
 		t.Line("There may be more: --after %s", cursor())
@@ -106,8 +106,8 @@ type contractView struct {
 	api.Contract
 	Address string       `json:"address"`
 	Balance api.Quantity `json:"balance"`
-	ABI     *abi.ABI     `json:"abi"` // null where the code carries none
-	// Source is what the code says of its source, and whether this user has verified it.
+	ABI     *abi.ABI     `json:"abi"` // null if the code has none
+	// Source is the source that the code claims, and whether this user has verified it.
 	Source contractSource `json:"source"`
 }
 
@@ -182,7 +182,7 @@ func (v contractView) people(t *output.Text) {
 	t.Table([]string{"Kind", "Declaration"}, rows)
 }
 
-// contract reads a contract argument, an account argument that is meant as one, and asks which chain it is on.
+// contract parses a contract argument, which has the form of an account, and asks the node for its chain.
 func (s *session) contract(ctx context.Context, text string) (types.ContractID, argument.Chain, error) {
 	account, err := s.account(text)
 	if err != nil {
@@ -195,7 +195,7 @@ func (s *session) contract(ctx context.Context, text string) (types.ContractID, 
 	return types.ContractID(account.ID), chain, output.Usage(account.On(chain))
 }
 
-// resolver reads accounts inside of arguments as account arguments are read.
+// resolver resolves accounts inside arguments in the same way as account arguments.
 func (s *session) resolver(chain argument.Chain) abi.Resolve {
 	return func(text string) (types.Account, error) {
 		account, err := s.account(text)
@@ -206,7 +206,7 @@ func (s *session) resolver(chain argument.Chain) abi.Resolve {
 	}
 }
 
-// readable is data that a contract wrote: the text where it is some, else hex.
+// readable formats data written by a contract: as text if printable, otherwise in hex.
 func readable(data []byte) string {
 	if !printable(data) {
 		return api.Data(data).String()
@@ -218,7 +218,7 @@ func printable(data []byte) bool {
 	return utf8.Valid(data) && strings.IndexFunc(string(data), func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
 
-// returned is what a function returned as JSON, nil where it is none.
+// returned returns a function's output if it is JSON, otherwise nil.
 func returned(output []byte) json.RawMessage {
 	if json.Valid(output) {
 		return output
@@ -226,5 +226,5 @@ func returned(output []byte) json.RawMessage {
 	return nil
 }
 
-// blockTime is a timestamp for people.
+// blockTime formats a timestamp.
 func blockTime(seconds uint64) string { return time.Unix(int64(seconds), 0).UTC().Format(time.RFC3339) }

@@ -23,32 +23,32 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// contractGas is what gas is measured with.
+// contractGas holds the flags and inputs of cairn contract gas.
 type contractGas struct {
 	givenModule
-	build         contractbuild.Options // that it was compiled with
+	build         contractbuild.Options // options of its build
 	init, calls   string
 	check, update bool
 	tolerance     float64
 	setup         setup
 }
 
-// gasCall is a line of the file of calls.
+// gasCall is a line of the calls file.
 type gasCall struct {
-	Name    string          `json:"name"` // by default that of the function
+	Name    string          `json:"name"` // default: the name of the function
 	From    string          `json:"from"`
 	Call    string          `json:"call"`
 	Args    json.RawMessage `json:"args"`
 	Coins   uint64          `json:"coins"`   // in smallest units
-	Fails   bool            `json:"fails"`   // it is to fail
-	Seconds uint64          `json:"seconds"` // that pass before it
+	Fails   bool            `json:"fails"`   // the call must fail
+	Seconds uint64          `json:"seconds"` // delay before the call
 }
 
 // measuredGas is the result of cairn contract gas.
 type measuredGas struct {
 	Calls []measuredCall `json:"calls"`
 	File  string         `json:"file"`
-	Diff  string         `json:"diff"` // empty where nothing differs
+	Diff  string         `json:"diff"` // empty if nothing differs
 }
 
 type measuredCall struct {
@@ -109,7 +109,7 @@ Accounts are alice, bob and carol, the contracts of testdata/setup.json by their
 	return command
 }
 
-// readCalls reads the lines of a file of calls, strictly.
+// readCalls reads a calls file and rejects unknown members.
 func readCalls(file string) (calls []gasCall, err error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -163,12 +163,12 @@ func (g *contractGas) measure() (measured measuredGas, err error) {
 	return measured, nil
 }
 
-// make makes the calls, and has the file take what they use.
+// make makes the calls and records their gas in file.
 func (g *contractGas) make(
 	t testing.TB, calls []gasCall, file *contracttest.GasFile,
 ) (measured []measuredCall, err error) {
 	chain := contracttest.New(t)
-	chain.Cover() // to tell where a call stopped
+	chain.Cover() // to locate failures
 	accounts, actors := map[string]types.Account{}, map[string]contracttest.Account{}
 	for _, name := range testActors {
 		actors[name] = chain.Account(name)
@@ -219,7 +219,7 @@ func (g *contractGas) make(
 	return measured, nil
 }
 
-// endedOtherwise is a call that failed, or did not, against what the file says.
+// endedOtherwise is the error for a call whose success or failure differs from the calls file.
 type endedOtherwise struct {
 	name   string
 	result contracttest.Result
@@ -229,7 +229,7 @@ func (e *endedOtherwise) Error() string {
 	return errors.Join(fmt.Errorf("%s ended otherwise than the file says", e.name), e.result.Err()).Error()
 }
 
-// explain tells where in the source the call stopped, and gives the command's error.
+// explain returns the command's error, with the source lines at which the call stopped.
 func (g *contractGas) explain(ctx context.Context, s *session, ended *endedOtherwise) error {
 	at, err := g.stopped(ctx, g.build, ended.result.Stops)
 	if err != nil || len(at) == 0 {

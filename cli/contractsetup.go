@@ -18,35 +18,36 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// setupLine is a line of testdata/setup.json: a contract that is there beside the one under test, or a call of one.
+// setupLine is a line of testdata/setup.json: a contract deployed beside the one under test, or a call of such a
+// contract.
 type setupLine struct {
-	Deploy   string          `json:"deploy"` // the contract's name
-	Wasm     string          `json:"wasm"`   // its module, or the directory of its project; from the file's directory
+	Deploy   string          `json:"deploy"` // name of the contract
+	Wasm     string          `json:"wasm"`   // its module, or its project directory; relative to the file's directory
 	Call     string          `json:"call"`
 	To       string          `json:"to"`
 	From     string          `json:"from"`
 	Args     json.RawMessage `json:"args"`
 	Coins    uint64          `json:"coins"`    // in smallest units
-	After    bool            `json:"after"`    // after the contract under test was deployed
-	Searched bool            `json:"searched"` // the search calls its functions too
+	After    bool            `json:"after"`    // play it after deploying the contract under test
+	Searched bool            `json:"searched"` // also search its functions
 	module   []byte
 }
 
 const exampleSetup = `{"deploy":"gold","wasm":"nep20.wasm","from":"alice",` +
 	`"args":{"name":"Gold","symbol":"GLD","decimals":2,"initialSupply":1000000}}`
 
-// setup is what a contract under test finds: lines that are played, and the names that arguments have of accounts.
+// setup is the environment of a contract under test: the setup lines, and the names of accounts for arguments.
 type setup struct {
 	lines []setupLine
 	names map[string]types.Account
 	known map[string]*contracttest.Contract
 }
 
-// stranger is the contract of no good intentions.
+// stranger is the name of the adversary contract.
 const stranger = "stranger"
 
-// readSetup reads the setup of a contract in a directory, and the modules that it names. A file that is not there is an
-// empty one.
+// readSetup reads the setup of the contract in a directory, with the modules that it names. A missing file is an empty
+// setup.
 func readSetup(ctx context.Context, dir string, o contractbuild.Options) (s setup, err error) {
 	file := filepath.Join(dir, "testdata", "setup.json")
 	data, err := os.ReadFile(file)
@@ -94,23 +95,23 @@ func (l setupLine) check() error {
 	return nil
 }
 
-// deployer deploys a contract under a name, and ends the test where that fails.
+// deployer deploys a contract under a name, and ends the test on failure.
 type deployer func(
 	from contracttest.Account, name string, code []byte, args any, options ...contracttest.Options,
 ) *contracttest.Contract
 
-// begin forgets what was played, on another chain.
+// begin resets the state of the setup for another chain.
 func (s *setup) begin(names map[string]types.Account) {
 	s.names, s.known = names, map[string]*contracttest.Contract{}
 }
 
-// add gives a contract its name.
+// add names a contract.
 func (s *setup) add(name string, k *contracttest.Contract) {
 	s.names[name], s.known[name] = k.Account(), k
 }
 
-// play plays the lines that come before or after the contract under test is deployed; searched hears of contracts that
-// the search calls too.
+// play plays the lines for before or after the deploy of the contract under test. It calls searched for each contract
+// whose functions the search also calls.
 func (s *setup) play(
 	t testing.TB, chain *contracttest.Chain, after bool, deploy deployer, searched func(*contracttest.Contract),
 ) {
@@ -160,7 +161,7 @@ func (s *setup) playLine(
 	return k.Call(from, line.Call, args, value).Err()
 }
 
-// sentArguments are a call's arguments as they are sent.
+// sentArguments encodes a call's arguments.
 func sentArguments(declared abi.ABI, function string, text []byte, names map[string]types.Account) (any, error) {
 	args, err := argumentsOf(declared, function, string(text), names)
 	given, ok := args.(json.RawMessage)

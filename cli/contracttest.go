@@ -31,20 +31,20 @@ type testedContract struct {
 	Coverage   *coverage                      `json:"coverage,omitempty"`
 }
 
-// contractTest is what a test is made with.
+// contractTest holds the flags and inputs of cairn contract test.
 type contractTest struct {
 	givenModule
-	build      contractbuild.Options // that it was compiled with
-	invariants []byte                // a module that has them; nil where the source declares none
-	init       string                // its arguments
+	build      contractbuild.Options // options of its build
+	invariants []byte                // module with the invariants; nil if the source declares none
+	init       string                // JSON arguments of init
 	callbacks  []string
 	config     fuzz.Config
 	log        func(string, ...any)
-	coverage   string // the file that it is written to; empty: none is taken
+	coverage   string // coverage file; empty for no coverage
 	setup      setup
 }
 
-// testActors call the contract.
+// testActors are the names of the accounts that call the contract.
 var testActors = []string{"alice", "bob", "carol"}
 
 func (a *app) newContractTest() *cobra.Command {
@@ -115,17 +115,17 @@ same seed makes the same calls. A failure is exit code 1.`,
 	return command
 }
 
-// foundFailure is a failure with the lines of source in which its last call failed.
+// foundFailure is a failure with the source lines at which its last call failed.
 type foundFailure struct {
 	Says          string      `json:"says"`
 	Moves         []fuzz.Move `json:"moves"`
 	File          string      `json:"file"`
 	StoppedAt     []stoppedAt `json:"stoppedAt"`
 	*fuzz.Failure `json:"-"`
-	stopped       bool // whether its last call failed, or one within it
+	stopped       bool // whether the last call, or one within it, failed
 }
 
-// tell tells what was found, and gives it as the command's error.
+// tell reports the failures, and returns the command's error.
 func (c *contractTest) tell(ctx context.Context, s *session, tested testedContract, failures []*fuzz.Failure) error {
 	found := make([]foundFailure, len(failures))
 	broken := fmt.Errorf("the invariant %q does not hold: %w", failures[0].Invariant, failures[0].Err)
@@ -169,7 +169,7 @@ func (c *contractTest) tell(ctx context.Context, s *session, tested testedContra
 	return cmp.Or(err, broken)
 }
 
-// take takes the module that is to be tested, and makes it if need be.
+// take reads the module under test, building it if necessary.
 func (c *contractTest) take(ctx context.Context, from string, o contractbuild.Options) (err error) {
 	if c.givenModule, err = readModule(ctx, from, &o); err != nil {
 		return err
@@ -188,11 +188,11 @@ func (c *contractTest) take(ctx context.Context, from string, o contractbuild.Op
 	return nil
 }
 
-// givenModule is a module that a command was given, or made.
+// givenModule is a module given to a command, or built by it.
 type givenModule struct {
-	name, dir string // the directory that what is kept of it is below
+	name, dir string // dir is the directory for files kept about it
 	module    []byte
-	source    *contractsource.Source // nil of a module that was given
+	source    *contractsource.Source // nil for a module given as a file
 }
 
 // readModule reads FILE.wasm, or builds the contract in a directory.
@@ -216,7 +216,7 @@ func readModule(ctx context.Context, from string, o *contractbuild.Options) (tak
 	return givenModule{source.Manifest.Name, from, built.Module, &source}, err
 }
 
-// declaresInvariants tells whether the package itself may have some: building once more takes a while.
+// declaresInvariants reports whether the package may declare invariants. It avoids another, lengthy build if not.
 func declaresInvariants(s contractsource.Source) bool {
 	for file, content := range s.Files {
 		own := strings.HasPrefix(strings.TrimPrefix(file, s.Manifest.Package), "/src/") || strings.HasPrefix(file, "src/")
@@ -229,7 +229,7 @@ func declaresInvariants(s contractsource.Source) bool {
 	return false
 }
 
-// search runs the fuzzer. What is wrong with the contract, its arguments or the corpus is an error.
+// search runs the fuzzer. It returns an error if the contract, its arguments or the corpus is invalid.
 func (c *contractTest) search() (tested testedContract, failures []*fuzz.Failure, err error) {
 	c.config.FailOnTrap = true
 	err = outside(c.log, func(t testing.TB) {
@@ -239,7 +239,7 @@ func (c *contractTest) search() (tested testedContract, failures []*fuzz.Failure
 	return tested, failures, err
 }
 
-// setUp gives the names of the invariants.
+// setUp sets up the world and returns the names of the invariants.
 func (c *contractTest) setUp(w *fuzz.World) []string {
 	accounts := map[string]types.Account{}
 	for _, name := range testActors {
@@ -274,7 +274,7 @@ func (c *contractTest) setUp(w *fuzz.World) []string {
 	return w.InvariantsOf(k, c.invariants)
 }
 
-// argumentsOf makes the arguments of a function of JSON in which accounts have names; nil of none at all.
+// argumentsOf converts JSON with account names to a function's arguments; nil means no arguments.
 func argumentsOf(declared abi.ABI, function, text string, accounts map[string]types.Account) (any, error) {
 	f, ok := declared.Function(function)
 	if !ok || text == "" {
@@ -289,7 +289,7 @@ func argumentsOf(declared abi.ABI, function, text string, accounts map[string]ty
 	return json.RawMessage(encoded), err
 }
 
-// adversary is the interface of the callbacks.
+// adversary returns the interface of the callbacks.
 func (c *contractTest) adversary(t testing.TB) (a abi.ABI) {
 	for _, callback := range c.callbacks {
 		f := abi.Function{Mode: abi.Write}
@@ -327,15 +327,15 @@ func (c testedContract) people(t *output.Text) {
 	t.Line("\nNo call trapped, panicked or ran out of gas, and these held: %s", strings.Join(c.Invariants, ", "))
 }
 
-// outsideTest is a test for who runs none: what ends it unwinds as a [testEnd].
+// outsideTest is a testing.TB for use outside tests. Ending the test panics with a [testEnd].
 type outsideTest struct {
-	testing.TB // nil: what follows is all that is asked of it
+	testing.TB // nil: only the methods below are called
 	log        func(string, ...any)
 }
 
 type testEnd struct{ error }
 
-// outside does what a test does, and gives what it ends with.
+// outside calls run with a testing.TB, and returns the error with which run ended the test.
 func outside(log func(string, ...any), run func(testing.TB)) (err error) {
 	defer func() {
 		if e := recover(); e != nil {

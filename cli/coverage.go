@@ -16,16 +16,16 @@ import (
 	"github.com/cairn-chain/cairn/kit/contracttest"
 )
 
-// coverage is what of a contract's code ran. Blocks are the sides of branches: the instructions that one leads to.
+// coverage summarizes the executed parts of a contract's code. Blocks are the branch targets.
 type coverage struct {
 	Functions ran      `json:"functions"`
 	Blocks    ran      `json:"blocks"`
-	Lines     ran      `json:"lines"` // of sources that are known
+	Lines     ran      `json:"lines"` // only of known sources
 	Missed    []string `json:"missed"`
 	File      string   `json:"file"`
 }
 
-// ran is how many of how many ran.
+// ran counts executed items and all items.
 type ran struct {
 	Ran int `json:"ran"`
 	Of  int `json:"of"`
@@ -39,7 +39,7 @@ func (r *ran) count(ran bool) {
 
 func (r ran) String() string { return fmt.Sprintf("%d of %d", r.Ran, r.Of) }
 
-// coveredFunction is a function of which the contract's own sources have a line. Without sources all are.
+// coveredFunction is a function with a line in the contract's own sources; without sources, any function.
 type coveredFunction struct {
 	name   string
 	from   contractbuild.Position // its first line
@@ -48,11 +48,11 @@ type coveredFunction struct {
 }
 
 type coveredBlock struct {
-	lines []contractbuild.Position // of its own
+	lines []contractbuild.Position // in the contract's own sources
 	ran   bool
 }
 
-// cover reads what ran, writes it to the file and adds it to the result.
+// cover collects the coverage, writes it to the file and adds it to the result.
 func (c *contractTest) cover(ctx context.Context, tested *testedContract) error {
 	if c.coverage == "" {
 		return nil
@@ -77,7 +77,7 @@ func (c *contractTest) cover(ctx context.Context, tested *testedContract) error 
 	return os.WriteFile(c.coverage, lcov(functions, lines), 0o644) //nolint:gosec // it is for others to read
 }
 
-// playCalls makes the calls of the project's file, if it has one: they count too.
+// playCalls makes the calls of the project's calls file, if any, as they count as covered, too.
 func (c *contractTest) playCalls() error {
 	g := contractGas{givenModule: c.givenModule, init: c.init, setup: c.setup}
 	_, err := g.measure()
@@ -87,7 +87,7 @@ func (c *contractTest) playCalls() error {
 	return err
 }
 
-// summed counts what ran, and tells which lines did, by file.
+// summed sums up the coverage, and returns the executed lines by file.
 func summed(functions []coveredFunction) (sum coverage, lines map[string]map[int]bool) {
 	lines = map[string]map[int]bool{}
 	sum.Missed = []string{}
@@ -118,7 +118,7 @@ func summed(functions []coveredFunction) (sum coverage, lines map[string]map[int
 	return sum, lines
 }
 
-// coveredFunctions puts the blocks into functions. Sources are nil of a module that was given.
+// coveredFunctions assigns blocks to functions. A module given as a file has no sources.
 func (c *contractTest) coveredFunctions(
 	blocks []contracttest.Block, sources *contractbuild.SourceMap,
 ) (functions []coveredFunction) {
@@ -150,7 +150,7 @@ func (c *contractTest) coveredFunctions(
 	return functions
 }
 
-// lcov writes the format of geninfo(1): functions, branches and lines of each file.
+// lcov writes functions, branches and lines by file in the format of geninfo(1).
 func lcov(functions []coveredFunction, lines map[string]map[int]bool) []byte {
 	var b bytes.Buffer
 	taken := map[bool]int{true: 1}
@@ -174,7 +174,7 @@ func lcov(functions []coveredFunction, lines map[string]map[int]bool) []byte {
 	return b.Bytes()
 }
 
-// spans writes sorted numbers in short: 3, 7–9.
+// spans formats sorted numbers compactly: 3, 7–9.
 func spans(numbers []int) string {
 	var parts []string
 	for i := 0; i < len(numbers); {

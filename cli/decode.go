@@ -11,19 +11,19 @@ import (
 	"github.com/cairn-chain/cairn/client"
 )
 
-// result is what the function returned as JSON, nil where it is none.
+// result returns the function's output as JSON, or nil if it is not JSON.
 func (t target) result(output []byte) json.RawMessage {
 	if !t.declared {
 		return returned(output)
 	}
 	value, err := t.abi.Result(t.function, output)
 	if err != nil {
-		return returned(output) // not what it declares: shown as it is
+		return returned(output) // does not match the ABI: show it unchanged
 	}
 	return value
 }
 
-// shown is what the function returned for people.
+// shown formats the function's output for people.
 func (t target) shown(output []byte) string {
 	if value := t.result(output); value != nil {
 		return readable(value)
@@ -31,7 +31,7 @@ func (t target) shown(output []byte) string {
 	return readable(output)
 }
 
-// reverted adds to the error of a call that reverted what the contract's ABI says of it.
+// reverted adds the revert, as decoded by the contract's ABI, to the error of a reverted call.
 func (t target) reverted(err error) error {
 	var answer *client.Error
 	if !t.declared || !errors.As(err, &answer) || answer.Code != api.CodeExecutionFailed {
@@ -50,7 +50,7 @@ func (t target) reverted(err error) error {
 	return &client.Error{Code: answer.Code, Message: withReason(answer.Message, revert), Data: data}
 }
 
-// withReason ends a message that has no text of the revert, or has the JSON of a typed error, with the error.
+// withReason replaces the end of a message after "reverted" by a description of the revert.
 func withReason(message string, revert abi.Revert) string {
 	const words = "reverted"
 	if at := strings.LastIndex(message, words); at >= 0 {

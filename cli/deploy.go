@@ -21,16 +21,16 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// deployment are the flags of what deploys a contract.
+// deployment holds the flags of the commands that deploy a contract.
 type deployment struct {
 	submission
 	name, args, alias, value string
 }
 
-// deployedContract is the result of a deploy that was waited for.
+// deployedContract is the result of a deploy that was awaited.
 type deployedContract struct {
 	includedTransaction
-	Alias string `json:"alias,omitempty"` // under which the keystore knows the contract
+	Alias string `json:"alias,omitempty"` // name of the contract in the keystore
 }
 
 func (a *app) newDeploy() *cobra.Command {
@@ -71,7 +71,7 @@ func (f *deployment) register(command *cobra.Command) {
 	command.MarkFlagsMutuallyExclusive("alias", "dry-run")
 }
 
-// deployable returns the code in a file, or a copy's reference to the code of a deployed contract.
+// deployable returns the code in a file, or a reference to the code of a deployed contract for a copy.
 func (s *session) deployable(ctx context.Context, argument string) ([]byte, error) {
 	if info, err := os.Stat(argument); filepath.Ext(argument) == ".wasm" || err == nil && info.Mode().IsRegular() {
 		return readCode(argument)
@@ -82,7 +82,7 @@ func (s *session) deployable(ctx context.Context, argument string) ([]byte, erro
 	return types.CopyOf(id), err
 }
 
-// abiOf is the ABI of the code that a deploy brings or takes. An error may be [abi.ErrNoABI].
+// abiOf returns the ABI of the code of a deploy, which may be a reference. The error may be [abi.ErrNoABI].
 func (s *session) abiOf(ctx context.Context, code []byte) (abi.ABI, error) {
 	source, ok := types.Deploy{Code: code}.Copies()
 	if !ok {
@@ -112,7 +112,7 @@ func readCode(path string) ([]byte, error) {
 	return code, nil
 }
 
-// deploy sends the deploy and writes the command's result. args are as a user wrote them.
+// deploy sends the deploy and writes the command's result. args is as given by the user.
 func (f *deployment) deploy(ctx context.Context, s *session, command *cobra.Command, code, args []byte) error {
 	value, err := argument.ParseAmount(f.value)
 	if err != nil {
@@ -170,7 +170,7 @@ func (f *deployment) deploy(ctx context.Context, s *session, command *cobra.Comm
 	})
 }
 
-// tooDear names the dearest functions of a code in the error of a deploy that cannot pay for it.
+// tooDear adds the most expensive functions to the error of a deploy that cannot pay for its code.
 func tooDear(err error, code []byte) error {
 	var answer *client.Error
 	if !errors.As(err, &answer) || answer.Data["reason"] != "out_of_gas" {
@@ -186,7 +186,7 @@ func tooDear(err error, code []byte) error {
 	}
 }
 
-// free checks that a name can be given to a contract. A contract of another chain gives its name up.
+// free checks that a name may be given to a contract. The name of a contract on another chain may be reused.
 func (s *session) free(name string, of keystore.Chain) error {
 	entry, err := s.store.Find(name)
 	switch {
@@ -205,7 +205,8 @@ func (s *session) free(name string, of keystore.Chain) error {
 	return err
 }
 
-// initArgs are the bytes of a deploy's arguments: checked against the code's ABI, as they are where it has none.
+// initArgs encodes a deploy's arguments. It checks them against the code's ABI; without an ABI it returns them
+// unchanged.
 func (s *session) initArgs(ctx context.Context, chain argument.Chain, code, args []byte) ([]byte, error) {
 	declared, err := s.abiOf(ctx, code)
 	if errors.Is(err, abi.ErrNoABI) {

@@ -12,8 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/admin"
 )
 
-// DevNodeFile is the name, in the program's home directory, of the ready file that `cairn dev` writes if it is told no
-// other.
+// DevNodeFile is the default name, in the program's home directory, of the ready file that `cairn dev` writes.
 const DevNodeFile = "dev.json"
 
 const (
@@ -21,7 +20,7 @@ const (
 	maxDevNodeBytes = 1 << 20
 )
 
-// devNode is what is known of a development node that runs on this machine.
+// devNode describes a development node running on this machine.
 type devNode struct {
 	RPC   string `json:"rpc"`
 	Admin string `json:"admin"`
@@ -29,8 +28,8 @@ type devNode struct {
 	PID   int    `json:"pid"`
 }
 
-// runningDevNode reads the ready file of a development node. It is false where none is known to run: the file may be of
-// one that was killed.
+// runningDevNode reads the ready file of a development node. runs is false if none is running: the file may remain from
+// a killed node.
 func runningDevNode(home string) (node devNode, runs bool) {
 	file, err := os.Open(filepath.Join(home, DevNodeFile))
 	if err != nil {
@@ -41,8 +40,8 @@ func runningDevNode(home string) (node devNode, runs bool) {
 	return node, err == nil && node.RPC != "" && processRuns(node.PID)
 }
 
-// Admin asks the node of an admin address. Where no file with its token is named, it is the file of the development
-// node that runs there. If none does, it is the file of the node in the home directory.
+// Admin returns a client for an admin address. Without a token file, it uses that of the development node running at
+// the address, or else that of the node in the home directory.
 func Admin(url, tokenFile string) admin.Client {
 	c := admin.Client{URL: url, TokenFile: tokenFile}
 	home := Home(os.Environ())
@@ -56,8 +55,7 @@ func Admin(url, tokenFile string) admin.Client {
 	return c
 }
 
-// devNodeURL is where the development node serves that runs on this machine; the default address if none is known to
-// run.
+// devNodeURL returns the URL of the development node running on this machine, or the default URL if there is none.
 func devNodeURL(environ []string) string {
 	if home := Home(environ); home != "" {
 		if node, runs := runningDevNode(home); runs {
@@ -67,8 +65,8 @@ func devNodeURL(environ []string) string {
 	return defaultRPCURL
 }
 
-// processRuns tells whether there is a process. Windows knows it when the process is looked for, other systems when it
-// is signalled.
+// processRuns reports whether a process exists. Windows detects a missing process when it is looked up, other systems
+// when it is signalled.
 func processRuns(pid int) bool {
 	if pid <= 0 {
 		return false

@@ -62,7 +62,7 @@ func (a *app) newEvents() *cobra.Command {
 	return command
 }
 
-// eventData is an event's data for people. That of a payment by code is told as JSON, as contracts have theirs.
+// eventData formats an event's data. It formats native transfers made by code as JSON, like events of contracts.
 func eventData(contract types.ContractID, name string, topics []api.Data, data []byte) string {
 	if !contract.IsZero() || name != types.NativeTransfer || len(topics) != 3 || len(data) != 8 {
 		return readable(data)
@@ -70,14 +70,14 @@ func eventData(contract types.ContractID, name string, topics []api.Data, data [
 	return fmt.Sprintf(`{"from":"%s","to":"%s","amount":%d}`, topics[1], topics[2], binary.LittleEndian.Uint64(data))
 }
 
-// eventFlags declares the flags that say which events are asked for.
+// eventFlags declares the flags that filter events.
 func (a *app) eventFlags(command *cobra.Command, contract, name *string) {
 	command.Flags().StringVar(contract, "contract", "", "only of this contract")
 	a.completeAccount(command, "contract")
 	command.Flags().StringVar(name, "event", "", "only of this name")
 }
 
-// eventSource is what the flags of [app.eventFlags] ask for; nil stands for any.
+// eventSource returns the contract and event name selected by the flags of [app.eventFlags]; nil matches any.
 func (s *session) eventSource(
 	ctx context.Context, command *cobra.Command, contract, name string,
 ) (*types.ContractID, *string, error) {

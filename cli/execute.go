@@ -22,14 +22,14 @@ import (
 // jsonFlag is the flag that every command has.
 const jsonFlag = "json"
 
-// Streams are the standard input, output and error.
+// Streams holds standard input, output and error.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 }
 
-// Execute runs the command that args name, below root, and returns the program's exit code. What goes wrong before a
-// command's RunE is called is wrong usage; so is what a RunE marks with output.Usage.
+// Execute runs the command given by args below root, and returns the program's exit code. Errors before a command's
+// RunE is called are usage errors, as are errors of RunE marked by output.Usage.
 func Execute(ctx context.Context, root *cobra.Command, args []string, streams Streams) int {
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetArgs(args)
@@ -47,11 +47,11 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, streams St
 	}
 	var unwritten *fs.PathError
 	if errors.As(err, &unwritten) && errors.Is(err, syscall.EPIPE) && unwritten.Path == os.Stdout.Name() {
-		return output.ExitDone // its reader has all that it wanted
+		return output.ExitDone // the reader has all that it wanted
 	}
 	printer := PrinterOf(command)
 	if !started {
-		// Flags after the wrong one are not parsed.
+		// Flags after the invalid one are not parsed.
 		printer = newPrinter(streams.Out, streams.Err, printer.JSON() || asksJSON(args))
 		if logsJSON(command, args) {
 			printer.Logged()
@@ -61,18 +61,18 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, streams St
 	return printer.Fail(err)
 }
 
-// What annotations of commands say.
+// Keys of command annotations.
 const (
 	serviceAnnotation = "service"
 	strictAnnotation  = "strict"
 )
 
-// Service marks a command that runs until it is asked to end: neither a terminal that goes away nor a standard stream
-// that nobody reads ends it.
+// Service marks a command that runs until it is asked to stop. Neither a closed terminal nor a standard stream without
+// a reader ends it.
 func Service(command *cobra.Command) *cobra.Command { return annotate(command, serviceAnnotation) }
 
-// Strict marks a command that fails where a variable with the program's prefix names no setting. Other commands warn:
-// variables are inherited, and others may use the prefix.
+// Strict marks a command that fails if a variable with the program's prefix is not a setting. Other commands only warn,
+// as variables are inherited and others may use the prefix.
 func Strict(command *cobra.Command) *cobra.Command { return annotate(command, strictAnnotation) }
 
 func annotate(command *cobra.Command, annotation string) *cobra.Command {
@@ -83,10 +83,10 @@ func annotate(command *cobra.Command, annotation string) *cobra.Command {
 	return command
 }
 
-// contractTestVariables are those of the program's prefix that tests of contracts read.
+// contractTestVariables are the variables with the program's prefix that tests of contracts read.
 var contractTestVariables = []string{"fuzz-seed", "fuzz-calls"}
 
-// checkVariables tells of variables that name no setting of any command of the program.
+// checkVariables reports variables with the program's prefix that are not settings of any command.
 func checkVariables(command *cobra.Command) error {
 	known := slices.Clone(contractTestVariables)
 	var visit func(*cobra.Command)
@@ -106,13 +106,13 @@ func checkVariables(command *cobra.Command) error {
 	return nil
 }
 
-// IsService tells whether the command that args name, below root, is a [Service].
+// IsService reports whether args select a [Service] command below root.
 func IsService(root *cobra.Command, args []string) bool {
 	command, _, err := root.Find(args)
 	return err == nil && command.Annotations[serviceAnnotation] != ""
 }
 
-// PrinterOf is the printer for a command that is running.
+// PrinterOf returns the printer of a running command.
 func PrinterOf(command *cobra.Command) *output.Printer {
 	asJSON, err := command.Flags().GetBool(jsonFlag)
 	printer := newPrinter(command.OutOrStdout(), command.ErrOrStderr(), err == nil && asJSON)
@@ -122,8 +122,8 @@ func PrinterOf(command *cobra.Command) *output.Printer {
 	return printer
 }
 
-// logsJSON tells whether a command logs in JSON. Before its settings are loaded the variable counts, and words of the
-// line that are not parsed.
+// logsJSON reports whether a command logs in JSON. Before its settings are loaded, it looks at the variable and at the
+// unparsed words of the command line.
 func logsJSON(command *cobra.Command, args []string) bool {
 	flag := command.Flags().Lookup("log-format")
 	if flag == nil {
@@ -138,13 +138,13 @@ func logsJSON(command *cobra.Command, args []string) bool {
 		!flag.Changed && os.Getenv(config.Variable(EnvPrefix, "log-format")) == "json"
 }
 
-// newPrinter prints in colours where a person watches who has not said otherwise (no-color.org).
+// newPrinter returns a printer that uses colours on a terminal, unless disabled (no-color.org).
 func newPrinter(out, err io.Writer, asJSON bool) *output.Printer {
 	wanted := os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	return output.New(out, err, asJSON).Colour(wanted && terminal.Is(out), wanted && terminal.Is(err))
 }
 
-// watch sets started when one of the commands is run.
+// watch makes all commands set started when one is run.
 func watch(command *cobra.Command, started *bool) {
 	if run := command.RunE; run != nil {
 		command.RunE = func(command *cobra.Command, args []string) error {
@@ -160,10 +160,11 @@ func watch(command *cobra.Command, started *bool) {
 	}
 }
 
-// errRepeated is why a flag that is there for the second time cannot be parsed.
+// errRepeated is the error for a flag given twice.
 var errRepeated = errors.New("the flag is given twice")
 
-// once is the value of a flag that is given at most once: of two, people think of one and the program takes the other.
+// once is the value of a flag that may be given only once: of two values, the user may expect one and the program use
+// the other.
 type once struct {
 	pflag.Value
 	given bool
@@ -178,10 +179,10 @@ func (o *once) Set(text string) error {
 	return o.Value.Set(text)
 }
 
-// IsBoolFlag tells pflag what may stand without a value.
+// IsBoolFlag makes pflag accept a boolean flag without a value.
 func (o *once) IsBoolFlag() bool { return o.Type() == "bool" }
 
-// refuseRepeated has commands refuse flags that are given twice, but for those that gather values.
+// refuseRepeated makes commands refuse flags given twice, except flags that collect values.
 func refuseRepeated(command *cobra.Command) {
 	for _, set := range []*pflag.FlagSet{command.Flags(), command.PersistentFlags()} {
 		set.VisitAll(func(flag *pflag.Flag) {
@@ -191,7 +192,7 @@ func refuseRepeated(command *cobra.Command) {
 				return
 			}
 			if flag.DefValue == "0s" || flag.DefValue == "0" {
-				flag.DefValue = "" // help leaves out a zero, which it knows by the flag's type only
+				flag.DefValue = "" // help omits zero defaults, which it recognizes by the flag's type only
 			}
 			flag.Value = &once{Value: flag.Value}
 		})
@@ -201,8 +202,7 @@ func refuseRepeated(command *cobra.Command) {
 	}
 }
 
-// explainFlag says of a flag that cannot be parsed what would be right. What is no command is the first thing wrong
-// with a line, not a flag after it.
+// explainFlag explains a flag that cannot be parsed. A wrong command is reported before a wrong flag after it.
 func explainFlag(command *cobra.Command, err error) error {
 	if args := command.Flags().Args(); command.HasSubCommands() && len(args) > 0 {
 		return wrongCommand(command, args)
@@ -228,7 +228,7 @@ func explainFlag(command *cobra.Command, err error) error {
 
 func isDigit(name string) bool { return len(name) == 1 && name[0] >= '0' && name[0] <= '9' }
 
-// flagValues are the kinds of flags whose values have a form.
+// flagValues describes the values of flag types with a special form.
 var flagValues = map[string]string{
 	"uint64":   "a whole number of at least 0",
 	"uint":     "a whole number of at least 0",
@@ -239,8 +239,8 @@ var flagValues = map[string]string{
 	"bool":     "true or false",
 }
 
-// similarFlag is the flag of a command whose name differs from the given one by the least, at most by two letters;
-// empty if there is none.
+// similarFlag returns the flag of a command whose name is closest to the given one, at most two edits away, or "" if
+// there is none.
 func similarFlag(command *cobra.Command, name string) (similar string) {
 	names := &cobra.Command{SuggestionsMinimumDistance: 2}
 	command.Flags().VisitAll(func(flag *pflag.Flag) {
@@ -259,7 +259,7 @@ func asksJSON(args []string) bool {
 	return slices.Contains(args, "--"+jsonFlag) || slices.Contains(args, "--"+jsonFlag+"=true")
 }
 
-// NewGroup returns a command that only has commands below it.
+// NewGroup returns a command that only has subcommands.
 func NewGroup(command *cobra.Command) *cobra.Command {
 	command.Args = cobra.ArbitraryArgs
 	command.SuggestionsMinimumDistance = 2
@@ -284,7 +284,7 @@ func wrongCommand(group *cobra.Command, args []string) error {
 	return fmt.Errorf("%s needs a command: %s", group.CommandPath(), strings.Join(names, ", "))
 }
 
-// exactly wants the arguments that names list, in that order.
+// exactly requires the named arguments, in order.
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(command *cobra.Command, args []string) error {
 		if len(args) == len(names) {
@@ -298,7 +298,7 @@ func exactly(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// atMostOne wants the argument called name or none.
+// atMostOne allows one argument called name, or none.
 func atMostOne(name string) cobra.PositionalArgs {
 	return func(command *cobra.Command, args []string) error {
 		if len(args) <= 1 {
@@ -308,7 +308,7 @@ func atMostOne(name string) cobra.PositionalArgs {
 	}
 }
 
-// helpText is what a command's help says.
+// helpText returns a command's help.
 func helpText(command *cobra.Command) string {
 	description := command.Long
 	if description == "" {
@@ -322,7 +322,7 @@ func printHelp(printer *output.Printer, explained *cobra.Command) error {
 	return printer.Result(map[string]string{"help": text}, func(t *output.Text) { t.Line("%s", text) })
 }
 
-// newHelp is the command help, which cobra's own does not answer in JSON.
+// newHelp returns the command help. Cobra's own does not support JSON.
 func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND…]",
@@ -333,7 +333,7 @@ func newHelp() *cobra.Command {
 			if err != nil || len(rest) > 0 {
 				return output.Usage(fmt.Errorf("there is no command %q", strings.Join(args, " ")))
 			}
-			// The explained command has not parsed any flags: how to print is for this one to say.
+			// The explained command has parsed no flags, so the flags of this one select the output.
 			return printHelp(PrinterOf(command), explained)
 		},
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-chain/cairn/client"
 )
 
-// explained is an error with another text.
+// explained is an error with a replaced message.
 type explained struct {
 	text  string
 	cause error
@@ -25,7 +25,7 @@ func (e explained) Error() string { return e.text }
 
 func (e explained) Unwrap() error { return e.cause }
 
-// explain says in one sentence what went wrong on the way to the node. What the node answered speaks for itself.
+// explain describes a connection failure in one sentence. Errors returned by the node are unchanged.
 func (s *session) explain(ctx context.Context, err error) error {
 	var done explained
 	var answer *client.Error
@@ -57,7 +57,7 @@ func (s *session) explain(ctx context.Context, err error) error {
 	return err
 }
 
-// inCoins says in coins what the sender of a transaction has, and what it may cost.
+// inCoins restates the amounts of an unpayable transaction in coins.
 func inCoins(err error) error {
 	var refusal *client.Error
 	funds, known := client.Shortfall(err)
@@ -73,7 +73,7 @@ func inCoins(err error) error {
 	return explained{said.Message, &said}
 }
 
-// transportHint says what is probably wrong with the URL or the settings where a connection does not come to an answer.
+// transportHint suggests what is wrong with the URL or the settings after a failed connection.
 func transportHint(err error) string {
 	var unknown x509.UnknownAuthorityError
 	switch {

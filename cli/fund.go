@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// fundCoins is what cairn fund gives if it is not told.
+// fundCoins is the default amount of cairn fund.
 const fundCoins = 100
 
 // fundedAccount is the result of cairn fund.

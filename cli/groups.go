@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// groups are the commands of the program as its help lists them.
+// groups are the groups of commands in the program's help.
 var groups = []struct {
 	id, title string
 	commands  []string
@@ -21,7 +21,7 @@ var groups = []struct {
 	{"program", "This program:", []string{"help", "version", "completion"}},
 }
 
-// arrange puts the commands below root into groups. What has none is listed after them.
+// arrange assigns the commands below root to groups. Commands without a group are listed last.
 func arrange(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	for _, group := range groups {

@@ -56,7 +56,7 @@ func (a *app) newTx() *cobra.Command {
 	return command
 }
 
-// fields are the transaction and its receipt, but for the events, for people.
+// fields returns the transaction and its receipt, except the events, for people.
 func (v transactionView) fields() []output.Field {
 	fields := []output.Field{
 		{Name: "Transaction", Value: v.Hash}, {Name: "Status", Value: v.Status}, {Name: "Type", Value: v.Type},
@@ -192,7 +192,7 @@ other commands take. After -- parameters may begin with a dash.`,
 	})
 }
 
-// similarMethod is the declared method whose name a name that is none of them may be meant for; empty if there is none.
+// similarMethod returns the declared method that is most similar to an unknown name, or "" if none is.
 func similarMethod(name string) string {
 	names := &cobra.Command{SuggestionsMinimumDistance: 2}
 	for _, d := range api.Declarations() {
@@ -208,7 +208,7 @@ func similarMethod(name string) string {
 	return ""
 }
 
-// takesAccount tells whether a method's parameter is an account or a contract.
+// takesAccount reports whether a method's parameter is an account or a contract.
 func takesAccount(method string, index int) bool {
 	for _, declaration := range api.Declarations() {
 		if declaration.Name == method && index < declaration.Params.NumField() {
@@ -220,7 +220,8 @@ func takesAccount(method string, index int) bool {
 	return false
 }
 
-// named is the key or ID that a name stands for on the node's chain, and any other text as it is: the node judges that.
+// named returns the key or ID of a name on the node's chain. It returns any other text unchanged, for the node to
+// judge.
 func (s *session) named(ctx context.Context, text string) (string, error) {
 	if !argument.IsName(text) {
 		return text, nil
@@ -236,7 +237,7 @@ func (s *session) named(ctx context.Context, text string) (string, error) {
 	return account.ID.String(), output.Usage(account.On(chain))
 }
 
-// rawParam is a parameter as JSON: itself where it is that, else a string.
+// rawParam returns a parameter as JSON: unchanged if it is valid JSON, otherwise as a string.
 func rawParam(text string) any {
 	if raw := json.RawMessage(strings.TrimSpace(text)); json.Valid(raw) {
 		return raw

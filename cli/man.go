@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/cli/output"
 )
 
-// newMan is for who packs the program, so the help does not list it.
+// newMan returns a command for packagers, which the help does not list.
 func (a *app) newMan() *cobra.Command {
 	var date string
 	command := &cobra.Command{
@@ -44,7 +44,8 @@ func (a *app) newMan() *cobra.Command {
 	return command
 }
 
-// dateOf is the date of a manual page: what was asked for, or that of the program's commit, which may not be known.
+// dateOf returns the date of a manual page: the given one, or the date of the program's commit. It returns an error if
+// that is unknown.
 func (b Build) dateOf(date string) (*time.Time, error) {
 	layout := time.DateOnly
 	if date == "" {

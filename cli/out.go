@@ -7,12 +7,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// OutFlag gives a command the flag --out, -o: where it writes what it makes.
+// OutFlag adds the flag --out, -o for an output file to a command.
 func OutFlag(command *cobra.Command, into *string, usage string) {
 	command.Flags().StringVarP(into, "out", "o", "", usage)
 }
 
-// CreateOut makes the file that --out names, and the directories that it is to be in. A file that exists is kept.
+// CreateOut creates the file given by --out, and its directories. It fails if the file exists.
 func CreateOut(path string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
@@ -20,7 +20,7 @@ func CreateOut(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 }
 
-// writeOut writes the file that --out names, and makes the directories that it is to be in.
+// writeOut writes the file given by --out, and creates its directories.
 func writeOut(path string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

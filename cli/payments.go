@@ -11,7 +11,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// paymentsOf are the newest payments of an account, at most so many; the node may find fewer at a time.
+// paymentsOf returns the newest payments of an account, at most limit. It may need several requests, as the node may
+// return fewer at a time.
 func (s *session) paymentsOf(ctx context.Context, account types.Account, limit uint64) ([]api.Payment, error) {
 	payments := []api.Payment{}
 	filter := api.PaymentFilter{Accounts: []string{account.String()}, Order: api.OrderDescending}
@@ -30,7 +31,7 @@ func (s *session) paymentsOf(ctx context.Context, account types.Account, limit u
 	return payments, nil
 }
 
-// naming gives the names that the keystore or the development chain has for accounts, and else their addresses.
+// naming returns a function that names accounts by the keystore or the development accounts, and otherwise by address.
 func (s *session) naming(network types.Network) func(types.Account) string {
 	known := s.known()
 	return func(account types.Account) string {
@@ -41,7 +42,7 @@ func (s *session) naming(network types.Network) func(types.Account) string {
 	}
 }
 
-// paymentTable lists payments of an account, one a line.
+// paymentTable lists payments of an account, one per line.
 func paymentTable(t *output.Text, payments []api.Payment, of types.Account, name func(types.Account) string) {
 	rows := make([][]any, len(payments))
 	for i, p := range payments {
@@ -103,7 +104,7 @@ func (a *app) newWatchPayments(count *uint64) *cobra.Command {
 	return command
 }
 
-// paymentsIn yields the payments of pages one by one.
+// paymentsIn yields the payments of pages.
 func paymentsIn(pages iter.Seq2[api.PaymentPage, error]) iter.Seq2[api.Payment, error] {
 	return func(yield func(api.Payment, error) bool) {
 		for page, err := range pages {

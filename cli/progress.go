@@ -10,13 +10,13 @@ import (
 	"github.com/cairn-chain/cairn/cli/terminal"
 )
 
-// Progress shows a bar for a running command's long work where a person watches: progress is told of the steps done
-// and of all there are, stop ends it.
+// Progress shows a progress bar for a running command on a terminal. progress sets the steps done and their total; stop
+// removes the bar.
 func Progress(command *cobra.Command, text string) (progress func(done, total uint64), stop func()) {
 	return PrinterOf(command).Bar(terminal.Is(command.ErrOrStderr()), text)
 }
 
-// AskNumber lets a person type a number; where nobody can, flag says so instead.
+// AskNumber asks the user for a number. Without a terminal, the error names the flag to use instead.
 func AskNumber(command *cobra.Command, question, flag string) (uint64, error) {
 	answer, err := terminal.New(command.InOrStdin(), command.ErrOrStderr()).Line(command.Context(), question)
 	if err != nil {

@@ -19,10 +19,11 @@ import (
 )
 
 const (
-	// promotePoll is the time between two looks at whether the node makes blocks, promoteTime how long it is waited for.
+	// promotePoll is the interval of checking whether the node produces blocks, and promoteTime the time limit for
+	// that.
 	promotePoll = 100 * time.Millisecond
 	promoteTime = time.Minute
-	// maxPromoteLag is how many blocks a node may miss that is to make the next ones.
+	// maxPromoteLag is the greatest number of blocks that the node may be behind before it becomes the producer.
 	maxPromoteLag = 2
 )
 
@@ -30,17 +31,17 @@ const (
 type promotion struct {
 	Producer        types.PublicKey `json:"producer"`
 	TransactionHash types.TxID      `json:"transactionHash"`
-	Height          types.Height    `json:"height"`     // of the last block of the producer before
-	FirstBlock      types.Height    `json:"firstBlock"` // that is known to be the new one's
-	Seconds         float64         `json:"seconds"`    // from the receipt until there was that block
+	Height          types.Height    `json:"height"`     // height of the previous producer's last block
+	FirstBlock      types.Height    `json:"firstBlock"` // first block known to be from the new producer
+	Seconds         float64         `json:"seconds"`    // from the receipt to that block
 }
 
 // forcedPromotion is the result of cairn promote with an override.
 type forcedPromotion struct {
 	Producer types.PublicKey `json:"producer"`
-	Height   types.Height    `json:"height"` // of the first block with the new parameters
+	Height   types.Height    `json:"height"` // height of the first block with the new parameters
 	File     string          `json:"file"`
-	Setting  string          `json:"setting"` // that every node is to be started with
+	Setting  string          `json:"setting"` // setting with which every node must be started
 }
 
 func (a *app) newPromote() *cobra.Command {
@@ -103,7 +104,8 @@ every node of the chain must be started with.`,
 	return command
 }
 
-// promoted are the chain's parameters, and the same with the node as producer. The node must be able to take over.
+// promoted returns the chain's parameters, and the same with the node as producer. It fails unless the node is able to
+// take over.
 func (s *session) promoted(ctx context.Context) (present, next types.Parameters, err error) {
 	ctx, cancel := s.patience(ctx)
 	defer cancel()
@@ -139,11 +141,11 @@ func (s *session) promoted(ctx context.Context) (present, next types.Parameters,
 	return present, next, nil
 }
 
-// handOverGas is more than a transaction takes that hands production on.
+// handOverGas bounds the gas of a transaction that hands over production.
 const handOverGas = 100_000
 
-// checkFunds refuses a producer that could not pay for a transaction: it could change no parameter, and hand
-// production on to nobody.
+// checkFunds refuses a producer that cannot pay for a transaction: it could neither change parameters nor hand over
+// production.
 func (s *session) checkFunds(ctx context.Context, producer types.PublicKey, unfunded bool) error {
 	ctx, cancel := s.patience(ctx)
 	defer cancel()
@@ -182,7 +184,7 @@ func reasonOf(status api.SyncStatus) string {
 	return *status.Reason
 }
 
-// promote sends the transaction and waits until the node makes blocks.
+// promote sends the transaction and waits until the node produces blocks.
 func (s *session) promote(
 	ctx context.Context, command *cobra.Command, flags *submission, key crypto.PrivateKey, next types.Parameters,
 ) error {
@@ -216,8 +218,7 @@ func (s *session) promote(
 	})
 }
 
-// firstBlock waits for a block after the one with which production was handed over, and returns the height that there
-// was.
+// firstBlock waits until the node has produced a block above handedOver, and returns the first such height.
 func (s *session) firstBlock(ctx context.Context, handedOver types.Height) (types.Height, error) {
 	ctx, cancel := context.WithTimeout(ctx, promoteTime)
 	defer cancel()
@@ -239,7 +240,7 @@ func (s *session) firstBlock(ctx context.Context, handedOver types.Height) (type
 	}
 }
 
-// promoteByOverride writes parameters for a hard fork that makes the node the producer.
+// promoteByOverride writes the parameters of a hard fork that makes the node the producer.
 func (s *session) promoteByOverride(ctx context.Context, next types.Parameters, path string, yes bool) error {
 	asking, cancel := s.patience(ctx)
 	defer cancel()

@@ -64,7 +64,7 @@ range_proofs of ` + "`cairn rpc svc_getNodeInfo`" + ` says which there are.`,
 	return command
 }
 
-// getProof downloads the proof of a block, or of several together, and names the file that it goes to.
+// getProof downloads the proof of a block or of a range of blocks, and returns the default file name for it.
 func getProof(ctx context.Context, s *session, of string) (path string, b []byte, err error) {
 	first, last, several := strings.Cut(of, "-")
 	from, err := strconv.ParseUint(first, 0, 64)
@@ -90,7 +90,7 @@ type savedProof struct {
 	Verdict any    `json:"verdict"`
 }
 
-// leastProofBits is what a proof has at least, if nobody asks for less.
+// leastProofBits is the default minimum security of a proof, in bits.
 const leastProofBits = 128
 
 func (a *app) newProofVerify() *cobra.Command {
@@ -135,7 +135,8 @@ it, which you know from elsewhere.`,
 	return command
 }
 
-// verifyFile verifies the proof of a block or of a range, and gives the verdict, the result and the fields that say it.
+// verifyFile verifies the proof of a block or of a range. It returns the verdict, the command's result and the fields
+// for people.
 func verifyFile(b []byte, bits int) (v proof.Verdict, result any, fields []output.Field, err error) {
 	if !proof.IsRange(b) {
 		v, err = proof.Verify(b, bits)
@@ -166,7 +167,7 @@ func verdictFields(v proof.Verdict) []output.Field {
 	}
 }
 
-// readAtMost reads a file of at most limit bytes.
+// readAtMost reads a file and fails if it exceeds limit bytes.
 func readAtMost(path string, limit int64) (content []byte, err error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -17,23 +17,23 @@ import (
 )
 
 const (
-	// mostSteps is how many proofs one walk takes at most, mostStepBytes how long each may be: the node is not trusted.
+	// mostSteps bounds the number of proofs in a walk, and mostStepBytes the size of each, as the node is not trusted.
 	mostSteps     = 100_000
 	mostStepBytes = 128 << 20
-	// longestRange is the binary logarithm of the blocks of the longest range that there is.
+	// longestRange is the base-2 logarithm of the length of the longest range.
 	longestRange = 12
 )
 
 // walked is the result of `cairn proof chain`.
 type walked struct {
-	From      types.Height    `json:"fromHeight"` // the first block that is verified
+	From      types.Height    `json:"fromHeight"` // first block that is verified
 	Height    types.Height    `json:"height"`
 	BlockHash types.BlockHash `json:"blockHash"`
 	StateRoot types.StateRoot `json:"stateRoot"`
-	Producer  bool            `json:"producerShown"` // whether the lists show who the producer in force is
-	Bits      int             `json:"securityBits"`  // of the weakest proof
-	Ranges    int             `json:"ranges"`        // proofs of several blocks
-	Blocks    int             `json:"blocks"`        // proofs of one
+	Producer  bool            `json:"producerShown"` // whether the access lists show the current producer
+	Bits      int             `json:"securityBits"`  // minimum over all proofs
+	Ranges    int             `json:"ranges"`        // number of proofs of ranges
+	Blocks    int             `json:"blocks"`        // number of proofs of single blocks
 	Bytes     int64           `json:"bytes"`
 }
 
@@ -80,7 +80,7 @@ One walk takes at most 100,000 proofs: then it says how far it came, and the nex
 	return command
 }
 
-// newestProof is the last block that a node says it has a proof of.
+// newestProof returns the last block for which a node claims a proof.
 func newestProof(info api.NodeInfo) (newest types.Height) {
 	if info.Proofs != nil {
 		newest = info.Proofs.Newest
@@ -91,7 +91,7 @@ func newestProof(info api.NodeInfo) (newest types.Height) {
 	return newest
 }
 
-// verifying is a *proof.Chain.
+// verifying is implemented by *proof.Chain.
 type verifying interface {
 	Height() types.Height
 	Hash() types.BlockHash
@@ -99,23 +99,23 @@ type verifying interface {
 	Next(encoded []byte) (proof.RangeVerdict, error)
 }
 
-// step is what comes after a block: the proof of a range of 2^log blocks, or of one.
+// step is the proof that continues a chain: of a range of 2^log blocks, or of one block.
 type step struct {
 	log     int
 	encoded []byte
 	err     error
 }
 
-// fetcher fetches the step after a block: the proof of at most 2^log blocks.
+// fetcher fetches the next step after a block: a proof of at most 2^log blocks.
 type fetcher func(ctx context.Context, after types.Height, log int) step
 
-// asked is a step that is on its way.
+// asked is a step that is being fetched.
 type asked struct {
 	answer <-chan step
-	stop   context.CancelFunc // ends it
+	stop   context.CancelFunc // cancels the fetch
 }
 
-// ask fetches while something else goes on.
+// ask fetches a step in the background.
 func (f fetcher) ask(ctx context.Context, after types.Height, log int) asked {
 	ctx, stop := context.WithCancel(ctx)
 	answer := make(chan step, 1)
@@ -123,7 +123,8 @@ func (f fetcher) ask(ctx context.Context, after types.Height, log int) asked {
 	return asked{answer, stop}
 }
 
-// walk goes on with a chain up to a block. While it verifies a step, it fetches the next one: two are in memory.
+// walk extends a chain up to a block. It fetches the next step while it verifies the current one, so two steps are in
+// memory.
 func walk(ctx context.Context, c verifying, to types.Height, f fetcher) (w walked, err error) {
 	w.From = c.Height() + 1
 	next := f.ask(ctx, c.Height(), longestRange)
@@ -151,7 +152,7 @@ func walk(ctx context.Context, c verifying, to types.Height, f fetcher) (w walke
 	return w, nil
 }
 
-// add counts a step that is verified.
+// add counts a verified step.
 func (w *walked) add(v *proof.RangeVerdict, size int) {
 	if v.FromHeight < v.Height {
 		w.Ranges++
@@ -164,7 +165,8 @@ func (w *walked) add(v *proof.RangeVerdict, size int) {
 	w.Bytes, w.StateRoot = w.Bytes+int64(size), v.PostRoot
 }
 
-// fetchFrom fetches from a node: the longest of its ranges, or the proof of a block.
+// fetchFrom returns a fetcher that uses a node: it fetches the longest range that the node has, or the proof of a
+// block.
 func fetchFrom(c *client.Client, to types.Height, ranges []api.RangeProofs) fetcher {
 	return func(ctx context.Context, after types.Height, log int) step {
 		for ; log > 0; log-- {
@@ -183,7 +185,7 @@ func fetchFrom(c *client.Client, to types.Height, ranges []api.RangeProofs) fetc
 	}
 }
 
-// offers tells whether a node says that it may have the proof of some blocks together.
+// offers reports whether a node claims to have a proof of exactly the range of blocks from first to last.
 func offers(ranges []api.RangeProofs, first, last types.Height) bool {
 	for _, r := range ranges {
 		if types.Height(r.Blocks) == last-first+1 && r.Oldest <= first && last <= r.Newest {

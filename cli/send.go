@@ -72,7 +72,7 @@ without the fee.`,
 	return command
 }
 
-// checkRecipient refuses an account that nobody can have.
+// checkRecipient refuses an account that nobody can own.
 func (s *session) checkRecipient(ctx context.Context, to types.Account) error {
 	ctx, cancel := s.patience(ctx)
 	defer cancel()
@@ -83,7 +83,7 @@ func (s *session) checkRecipient(ctx context.Context, to types.Account) error {
 	return err
 }
 
-// sweepFlags refuses the flags that mean nothing if all is sent.
+// sweepFlags refuses flags that make no sense for a sweep.
 func sweepFlags(command *cobra.Command) error {
 	for _, name := range []string{nonceFlag, gasLimitFlag, priorityFeeFlag, "dry-run"} {
 		if command.Flags().Changed(name) {
@@ -93,10 +93,10 @@ func sweepFlags(command *cobra.Command) error {
 	return nil
 }
 
-// sweepPoll is how often a sweep looks for its block.
+// sweepPoll is the polling interval of a sweep.
 const sweepPoll = 100 * time.Millisecond
 
-// sweep sends all that the sender has, and waits for it, as the flags say.
+// sweep sends the sender's whole balance, and waits for inclusion if the flags say so.
 func (f *submission) sweep(
 	ctx context.Context, s *session, to types.Account, key func() (crypto.PrivateKey, error),
 ) error {
@@ -120,11 +120,11 @@ func (f *submission) sweep(
 	return s.included(ctx, *receipt)
 }
 
-// await sends all; the receipt is nil if none was to be waited for.
+// await sends the sweep. The receipt is nil if the flags say not to wait.
 func (f *submission) await(
 	ctx context.Context, s *session, all *sender.Sender, to types.Account,
 ) (*api.Receipt, error) {
-	sent, err := all.SendAll(ctx, to, sender.Job{AnyRecipient: true}) // who is nobody was refused before
+	sent, err := all.SendAll(ctx, to, sender.Job{AnyRecipient: true}) // invalid recipients were refused before
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (f *submission) await(
 	return &receipt, err
 }
 
-// sender is the account that sends; unless nothing is signed, its key must be here.
+// sender returns the sending account. Its key must be available unless nothing is signed.
 func (s *session) sender(unsigned bool) (argument.Account, error) {
 	if s.settings.From == "" {
 		return argument.Account{}, output.Usage(errors.New("who sends is not known: give --from"))
@@ -158,14 +158,14 @@ func (s *session) sender(unsigned bool) (argument.Account, error) {
 	return from, output.Usage(from.CanSign())
 }
 
-// keyOf tells how to get an account's private key.
+// keyOf returns a function that returns an account's private key.
 func (s *session) keyOf(ctx context.Context, from argument.Account) func() (crypto.PrivateKey, error) {
 	return func() (crypto.PrivateKey, error) {
 		return from.Key(s.store, func(name string) (string, error) { return s.password(ctx, name) })
 	}
 }
 
-// onChain checks that accounts can be used on the node's chain; one that cannot is wrong usage.
+// onChain checks that accounts are valid on the node's chain; otherwise the error is a usage error.
 func (s *session) onChain(ctx context.Context, accounts ...argument.Account) error {
 	ctx, cancel := s.patience(ctx)
 	defer cancel()

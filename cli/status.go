@@ -57,7 +57,7 @@ func (v feesView) people(t *output.Text) {
 		output.Field{Name: "Use that keeps the base fee", Value: percent(v.Market.TargetUtilization)},
 	)
 	var rows [][]any
-	// The base fees have one more than the ratios: the next block's.
+	// There is one base fee more than ratios, for the next block.
 	for i := range min(len(v.History.GasUsedRatio), len(v.History.BaseFeePerGas)) {
 		rows = append(rows, []any{
 			v.History.OldestBlock + types.Height(i), uint64(v.History.BaseFeePerGas[i]), percent(v.History.GasUsedRatio[i]),
@@ -144,7 +144,7 @@ func (v statusView) people(t *output.Text) {
 	t.Fields(fields...)
 }
 
-// proofs says which blocks have their proofs here, and how many of the newest have none.
+// proofs describes the blocks with proofs on the node, and the number of newer blocks without.
 func (v statusView) proofs() string {
 	p := v.Node.Proofs
 	if p == nil {
@@ -157,7 +157,7 @@ func (v statusView) proofs() string {
 	return text
 }
 
-// orUnknown is a number for people, and what they read where nobody knows it.
+// orUnknown formats a number, or returns "unknown" for nil.
 func orUnknown[N ~uint64](number *N) string {
 	if number == nil {
 		return "unknown"

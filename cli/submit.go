@@ -18,15 +18,15 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// submission are the flags of the commands that send a transaction.
+// submission holds the flags of commands that send a transaction.
 type submission struct {
 	gasLimit, gasMargin, maxFee, priorityFee, nonce uint64
 	noWait, dryRun                                  bool
 
-	traced tracedCall // whether a dry run shows what the transaction would do
+	traced tracedCall // whether a dry run shows a trace
 }
 
-// The flags of a transaction's fields, which the node is asked for where they are not given.
+// Flags for the fields of a transaction. The node supplies the fields that are not given.
 const (
 	gasLimitFlag    = "gas-limit"
 	gasMarginFlag   = "gas-margin"
@@ -35,13 +35,13 @@ const (
 	nonceFlag       = "nonce"
 )
 
-// register declares all flags but the gas limit's, whose name means something else to cairn configure.
+// register declares all flags except --gas-limit, which has another meaning in cairn configure.
 func (f *submission) register(command *cobra.Command) {
 	f.registerSending(command)
 	command.Flags().Uint64Var(&f.nonce, nonceFlag, 0, "the transaction's nonce (default: the sender's next)")
 }
 
-// registerSending declares the flags of fees, and of how to send.
+// registerSending declares the flags for fees and for the way of sending.
 func (f *submission) registerSending(command *cobra.Command) {
 	flags := command.Flags()
 	flags.Uint64Var(&f.maxFee, maxFeeFlag, 0, "the most to pay per gas, in smallest units (default: as the node suggests)")
@@ -53,7 +53,7 @@ func (f *submission) registerSending(command *cobra.Command) {
 	command.MarkFlagsMutuallyExclusive("no-wait", "dry-run")
 }
 
-// registerGasLimit declares the flag of the gas limit.
+// registerGasLimit declares --gas-limit.
 func (f *submission) registerGasLimit(command *cobra.Command) {
 	command.Flags().Uint64Var(&f.gasLimit, gasLimitFlag, 0, "the most gas to use (default: as the node estimates)")
 	command.Flags().Uint64Var(&f.gasMargin, gasMarginFlag, 0,
@@ -61,7 +61,7 @@ func (f *submission) registerGasLimit(command *cobra.Command) {
 	command.MarkFlagsMutuallyExclusive(gasLimitFlag, gasMarginFlag)
 }
 
-// fields are the fields that were given on the command line.
+// fields returns the fields given on the command line.
 func (f *submission) fields(command *cobra.Command) client.TxFields {
 	given := func(name string) bool { return command.Flags().Changed(name) }
 	fields := client.TxFields{GasMargin: types.Gas(f.gasMargin)}
@@ -85,11 +85,11 @@ type plannedTransaction struct {
 	ChainID              uint64            `json:"chainId"`
 	Type                 string            `json:"type"`
 	From                 types.Account     `json:"from"`
-	To                   *types.Account    `json:"to,omitempty"`         // of a transfer
-	Contract             *types.ContractID `json:"contract,omitempty"`   // of a call, or what a deploy would make
-	Function             *string           `json:"function,omitempty"`   // of a call
-	Args                 *string           `json:"args,omitempty"`       // of a call or deploy, JSON
-	Parameters           *types.Parameters `json:"parameters,omitempty"` // of a configure
+	To                   *types.Account    `json:"to,omitempty"`         // of a transfer: the recipient
+	Contract             *types.ContractID `json:"contract,omitempty"`   // of a call, or of a deploy: the new contract
+	Function             *string           `json:"function,omitempty"`   // of a call: the function
+	Args                 *string           `json:"args,omitempty"`       // of a call or deploy: the arguments in JSON
+	Parameters           *types.Parameters `json:"parameters,omitempty"` // of a configure: the new parameters
 	Value                api.Quantity      `json:"value"`
 	Nonce                api.Quantity      `json:"nonce"`
 	GasLimit             api.Quantity      `json:"gasLimit"`
@@ -97,8 +97,8 @@ type plannedTransaction struct {
 	MaxPriorityFeePerGas api.Quantity      `json:"maxPriorityFeePerGas"`
 	MaxCost              api.Quantity      `json:"maxCost"`              // value + gasLimit × maxFeePerGas
 	Unsigned             api.Data          `json:"unsigned"`             // bincode(Transaction)
-	LikelyGas            api.Quantity      `json:"likelyGas,omitempty"`  // what it would use now
-	LikelyCost           api.Quantity      `json:"likelyCost,omitempty"` // value + likelyGas × what is paid per gas now
+	LikelyGas            api.Quantity      `json:"likelyGas,omitempty"`  // gas that it would use now
+	LikelyCost           api.Quantity      `json:"likelyCost,omitempty"` // value + likelyGas × the current price per gas
 	Trace                *readTrace        `json:"trace,omitempty"`
 }
 
@@ -107,15 +107,16 @@ type acceptedTransaction struct {
 	TransactionHash types.TxID `json:"transactionHash"`
 }
 
-// includedTransaction is the result of a transaction that was waited for: its receipt and what it meant for its sender.
+// includedTransaction is the result of a transaction that was awaited: its receipt, and its effect on the sender's
+// balance.
 type includedTransaction struct {
 	api.Receipt
 	Fee     api.Quantity  `json:"fee"`     // gasUsed × effectiveGasPrice
-	Balance *api.Quantity `json:"balance"` // the sender's, after the latest block; null when the node did not tell
+	Balance *api.Quantity `json:"balance"` // the sender's, after the latest block; null if the node did not return it
 }
 
-// submit builds a transaction, signs it with the key that key returns, sends it, and waits for its receipt, as the
-// flags say. The command's result is written.
+// submit builds a transaction, signs it with the key returned by key, sends it, and waits for its receipt if the flags
+// say so. It writes the command's result.
 func (f *submission) submit(
 	ctx context.Context, s *session, command *cobra.Command, from types.Account, payload types.Payload,
 	key func() (crypto.PrivateKey, error),
@@ -127,7 +128,7 @@ func (f *submission) submit(
 	return s.included(ctx, *receipt)
 }
 
-// included writes the result of a transaction that is in a block; one that failed is an error.
+// included writes the result of a transaction in a block. A failed transaction is an error.
 func (s *session) included(ctx context.Context, receipt api.Receipt) error {
 	if err := client.Failure(receipt); err != nil {
 		return err
@@ -139,8 +140,8 @@ func (s *session) included(ctx context.Context, receipt api.Receipt) error {
 	return s.Result(included, func(t *output.Text) { t.Fields(included.fields()...) })
 }
 
-// send is submit up to the receipt, which may be that of a transaction that failed. It is nil where none was to be
-// waited for: then the command's result is written.
+// send is like submit, but returns the receipt, also of a failed transaction. If the flags say not to wait, it writes
+// the command's result and returns nil.
 func (f *submission) send(
 	ctx context.Context, s *session, command *cobra.Command, from types.Account, payload types.Payload,
 	key func() (crypto.PrivateKey, error),
@@ -148,7 +149,7 @@ func (f *submission) send(
 	return f.sendWith(ctx, s, from, payload, f.fields(command), key)
 }
 
-// sendWith is send of a transaction with these fields.
+// sendWith is like send, with explicit fields.
 func (f *submission) sendWith(
 	ctx context.Context, s *session, from types.Account, payload types.Payload, fields client.TxFields,
 	key func() (crypto.PrivateKey, error),
@@ -185,8 +186,8 @@ func (f *submission) sendWith(
 	return &receipt, nil
 }
 
-// post signs a transaction and sends it. If another program has used its nonce meanwhile, it is made again with the
-// next one, unless the nonce was asked for: what the node refused so is with nobody.
+// post signs and sends a transaction. If another program used the nonce meanwhile, post retries with the next nonce,
+// unless the user chose it. That cannot send twice, as the node refused the first transaction.
 func (s *session) post(
 	ctx context.Context, signer client.Signer, tx types.Transaction, fields client.TxFields,
 ) (types.SignedTransaction, error) {
@@ -205,24 +206,24 @@ func (s *session) post(
 			return signed, building
 		}
 		if next.Nonce == tx.Nonce {
-			return signed, err // the node contradicts itself
+			return signed, err // the node's answers contradict each other
 		}
 		tx = next
 	}
 }
 
-// accepted writes the result of a transaction that is not waited for.
+// accepted writes the result of a transaction that is not awaited.
 func (s *session) accepted(id types.TxID) error {
 	return s.Result(acceptedTransaction{id}, func(t *output.Text) {
 		t.Fields(output.Field{Name: "Transaction", Value: id})
 	})
 }
 
-// acceptedAlready is what is known of a transaction that the node answered for.
+// acceptedAlready describes a transaction that the node acknowledged.
 const acceptedAlready = "the node has taken it"
 
-// mayBeIn adds to the error of a node that has gone away that a transaction may be in a block all the same. A
-// connection that was never made has carried nothing.
+// mayBeIn adds to a connection error that the transaction may be in a block nevertheless. Without a connection, a
+// transaction that the node had not acknowledged was not sent.
 func (s *session) mayBeIn(ctx context.Context, err error, id types.TxID, known string) error {
 	var dial *net.OpError
 	var status *client.StatusError
@@ -235,7 +236,8 @@ func (s *session) mayBeIn(ctx context.Context, err error, id types.TxID, known s
 	return output.WithData(explained{text, err}, map[string]any{"hash": id})
 }
 
-// planOf describes a transaction for people. The ABI belongs to the contract that it calls or deploys; nil if unknown.
+// planOf describes a transaction for people. declared is the ABI of the contract that it calls or deploys, or nil if
+// unknown.
 func planOf(tx types.Transaction, declared *abi.ABI) (plannedTransaction, error) {
 	cost, err := tx.Cost()
 	if err != nil {
@@ -280,7 +282,7 @@ func (f *submission) planned(ctx context.Context, s *session, tx types.Transacti
 			return err
 		}
 	case types.Deploy:
-		if its, err := s.abiOf(ctx, payload.Code); err == nil { // without one the arguments are shown as they are
+		if its, err := s.abiOf(ctx, payload.Code); err == nil { // without an ABI the arguments are shown unchanged
 			declared = &its
 		}
 	}
@@ -312,7 +314,7 @@ func (f *submission) planned(ctx context.Context, s *session, tx types.Transacti
 	})
 }
 
-// argumentsText are a function's arguments as JSON, by the ABI if they fit it; others are made readable.
+// argumentsText formats a function's arguments as JSON by the ABI. If they do not fit it, they are made printable.
 func argumentsText(declared *abi.ABI, function string, args []byte) string {
 	if declared != nil {
 		if f, ok := declared.Function(function); ok && len(args) > 0 {
@@ -366,7 +368,7 @@ func (p plannedTransaction) people(t *output.Text) {
 	t.Fields(fields...)
 }
 
-// include completes a receipt by what the transaction meant for its sender.
+// include adds a transaction's effect on its sender to its receipt.
 func (s *session) include(ctx context.Context, receipt api.Receipt) (includedTransaction, error) {
 	fee, err := feeOf(receipt)
 	if err != nil {
@@ -377,7 +379,7 @@ func (s *session) include(ctx context.Context, receipt api.Receipt) (includedTra
 	defer cancel()
 	balance, err := s.client.Balance(ctx, receipt.From, api.Latest())
 	if err != nil {
-		// The transaction is done, whatever comes after it.
+		// The transaction is done, so later errors are only warnings.
 		s.Note("Warning: the new balance is not known: %v", err)
 	} else {
 		result.Balance = (*api.Quantity)(&balance)
@@ -393,7 +395,7 @@ func (i includedTransaction) fields() []output.Field {
 	return fields
 }
 
-// feeOf is what a transaction's gas cost its sender.
+// feeOf returns the cost of a transaction's gas.
 func feeOf(receipt api.Receipt) (api.Quantity, error) {
 	fee, err := types.Gas(receipt.GasUsed).Cost(types.Amount(receipt.EffectiveGasPrice))
 	return api.Quantity(fee), err
@@ -411,7 +413,7 @@ func receiptFields(receipt api.Receipt) []output.Field {
 	}
 }
 
-// coins writes an amount for people.
+// coins formats an amount.
 func coins[Q ~uint64](amount Q) string {
 	if types.Amount(amount) == types.CoinUnits {
 		return "1 coin"
@@ -419,7 +421,7 @@ func coins[Q ~uint64](amount Q) string {
 	return argument.FormatAmount(types.Amount(amount)) + " coins"
 }
 
-// perGas writes a price for people.
+// perGas formats a price.
 func perGas[Q ~uint64](price Q) string {
 	if price == 1 {
 		return "1 unit per gas"

@@ -15,21 +15,20 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// argumentPrefix begins the flag of a parameter whose own name is another flag's.
+// argumentPrefix prefixes the flag of a parameter whose name is taken by another flag.
 const argumentPrefix = "arg-"
 
-// parseKnown parses the flags that the command itself has, and returns the arguments. Flags that it does not have are
-// passed over, each with the word after it unless that begins with a dash: they are the function's, which all take a
-// value.
+// parseKnown parses the command's own flags, and returns the arguments. It skips other flags, each with the next word
+// unless that begins with a dash: they belong to the function, whose flags all take a value.
 func parseKnown(command *cobra.Command, words []string) ([]string, error) {
-	command.InheritedFlags() // adds them to those of the command
+	command.InheritedFlags() // adds them to the command's flags
 	set := command.Flags()
 	set.ParseErrorsAllowlist.UnknownFlags = true
 	err := set.Parse(words)
 	return set.Args(), err
 }
 
-// target is the function that is called.
+// target is the called function.
 type target struct {
 	contract types.ContractID
 	chain    argument.Chain
@@ -38,7 +37,7 @@ type target struct {
 	declared bool // whether the contract has an ABI
 }
 
-// target asks the node about a function. Without an ABI it is one of which nothing is known.
+// target asks the node about a function. For a contract without an ABI, declared is false.
 func (s *session) target(ctx context.Context, contract, function string) (target, error) {
 	id, chain, err := s.contract(ctx, contract)
 	if err != nil {
@@ -71,7 +70,7 @@ func (s *session) target(ctx context.Context, contract, function string) (target
 	return t, nil
 }
 
-// parameters are the flags of the function's parameters.
+// parameters returns flags for the function's parameters.
 func (t target) parameters(command *cobra.Command) *pflag.FlagSet {
 	set := pflag.NewFlagSet(t.function.Name, pflag.ContinueOnError)
 	for _, p := range t.function.Args {
@@ -86,10 +85,10 @@ func (t target) parameters(command *cobra.Command) *pflag.FlagSet {
 	return set
 }
 
-// parameterName annotates a flag with the parameter that it gives.
+// parameterName is the annotation of a flag with the name of its parameter.
 const parameterName = "parameter"
 
-// explained is a command whose help is the function's, of the contract as it was named.
+// explained returns a command whose help describes the function of the contract.
 func (t target) explained(command *cobra.Command, contract string, parameters *pflag.FlagSet) *cobra.Command {
 	does := "It changes the state: it is called by a transaction."
 	if t.function.Mode == abi.Read {
@@ -107,8 +106,8 @@ func (t target) explained(command *cobra.Command, contract string, parameters *p
 	return c
 }
 
-// parseParameters parses the words of the command line again, strictly. It takes the function's parameters, and the
-// command's own flags in a set of their own, because those have their values already.
+// parseParameters parses the command line again, strictly, with the function's parameters. The command's own flags go
+// to a separate set, as they already have their values.
 func parseParameters(command *cobra.Command, parameters *pflag.FlagSet, words []string) (map[string]string, error) {
 	set := pflag.NewFlagSet(command.Name(), pflag.ContinueOnError)
 	command.Flags().VisitAll(func(known *pflag.Flag) {

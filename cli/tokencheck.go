@@ -31,7 +31,7 @@ type tokenReport struct {
 	Conforms bool   `json:"conforms"`
 }
 
-// standard is one that tokens are held to.
+// standard is a token standard to check.
 type standard struct {
 	name  string
 	check func(
@@ -39,10 +39,10 @@ type standard struct {
 	) (conformance.Report, error)
 }
 
-// standards are those that tokens may say to keep, by the word of --standard.
+// standards maps the values of --standard to the supported standards.
 var standards = map[string]standard{"nep20": {"NEP-20", nep20.Check}, "nep11": {"NEP-11", nep11.Check}}
 
-// standardOf is the standard that was asked for, else the one that a token's ABI speaks of.
+// standardOf returns the requested standard. The default is NEP-11 if the token's ABI has ownerOf, otherwise NEP-20.
 func (s *session) standardOf(ctx context.Context, id types.ContractID, asked string) (standard, error) {
 	if asked == "" {
 		declared, err := s.client.ContractABI(ctx, id)
@@ -151,20 +151,20 @@ func reportPeople(t *output.Text, report conformance.Report) {
 type checkedToken struct {
 	*session
 	id          types.ContractID
-	development bool // blocks are made for each transaction
+	development bool // each transaction gets a block of its own
 	signers     map[types.Account]client.Signer
-	last        types.TxID // of the last call that was included
+	last        types.TxID // latest included call
 }
 
-// checked is what is to be checked, and by whom.
+// checked holds the inputs of a check.
 type checked struct {
 	id     types.ContractID
 	chain  argument.Chain
 	holder client.Signer
-	fund   types.Amount // of each of the two accounts
+	fund   types.Amount // amount for each of the two accounts
 }
 
-// checkToken runs the check with two new accounts and leaves the chain as it was, as far as that is possible.
+// checkToken runs the check with two new accounts, and restores the chain as far as possible.
 func (s *session) checkToken(
 	ctx context.Context, held standard, c checked,
 ) (report conformance.Report, err error) {
@@ -205,7 +205,7 @@ func (s *session) checkToken(
 	})
 }
 
-// newSigner makes a key that only this process knows.
+// newSigner returns a new key known only to this process.
 func newSigner() (client.Signer, error) {
 	var seed [32]byte
 	_, _ = rand.Read(seed[:]) // never fails (crypto/rand)
@@ -213,7 +213,7 @@ func newSigner() (client.Signer, error) {
 	return client.NewSigner(key), err
 }
 
-// giveBack sends the tokens and the coins of the two accounts to the holder.
+// giveBack returns the tokens and coins of the two accounts to the holder.
 func (t *checkedToken) giveBack(ctx context.Context, held standard, accounts conformance.Accounts) error {
 	var failures []error
 	for _, from := range []types.Account{accounts.A, accounts.B} {
@@ -239,7 +239,7 @@ func (t *checkedToken) giveTokensBack(ctx context.Context, from, to types.Accoun
 	return err
 }
 
-// giveItemsBack is giveTokensBack of tokens of one each. Of a contract that lists none, none are known.
+// giveItemsBack is like giveTokensBack, for non-fungible tokens. It finds none if the contract does not list tokens.
 func (t *checkedToken) giveItemsBack(ctx context.Context, from, to types.Account) error {
 	args, err := json.Marshal(map[string]any{"owner": from, "start": 0, "count": 10})
 	if err != nil {
@@ -265,7 +265,7 @@ func (t *checkedToken) giveItemsBack(ctx context.Context, from, to types.Account
 	return nil
 }
 
-// giveCoinsBack sends what is left after the gas of sending it.
+// giveCoinsBack sends the balance less the gas of the transfer.
 func (t *checkedToken) giveCoinsBack(ctx context.Context, from, to types.Account) error {
 	balance, err := t.client.Balance(ctx, from, api.Latest())
 	if err != nil || balance == 0 {
@@ -284,7 +284,7 @@ func (t *checkedToken) giveCoinsBack(ctx context.Context, from, to types.Account
 	return err
 }
 
-// transferGas is what a transfer to an account that exists costs (docs/protocol.md, "Gas schedule").
+// transferGas is the gas of a transfer to an existing account (docs/protocol.md, "Gas schedule").
 const transferGas = 21_000
 
 // send sends a transaction and waits for its receipt.
@@ -314,12 +314,12 @@ func (t *checkedToken) send(
 	return t.client.WaitReceipt(ctx, id)
 }
 
-// ABI is [conformance.Chain].ABI.
+// ABI implements [conformance.Chain].
 func (t *checkedToken) ABI(ctx context.Context) (*abi.ABI, error) {
 	return t.client.ContractABI(ctx, t.id)
 }
 
-// View is [conformance.Chain].View.
+// View implements [conformance.Chain].
 func (t *checkedToken) View(ctx context.Context, function string, args []byte) (conformance.Outcome, error) {
 	result, err := t.client.View(ctx, t.id, function, args, api.Latest())
 	if err != nil {
@@ -328,7 +328,7 @@ func (t *checkedToken) View(ctx context.Context, function string, args []byte) (
 	return conformance.Outcome{OK: true, Output: result}, nil
 }
 
-// Send is [conformance.Chain].Send. A call that the estimate of its gas shows to fail is not sent.
+// Send implements [conformance.Chain]. It does not send a call whose gas estimate fails.
 func (t *checkedToken) Send(
 	ctx context.Context, from types.Account, function string, args []byte,
 ) (conformance.Outcome, error) {
@@ -354,7 +354,7 @@ func (t *checkedToken) Send(
 	return o, nil
 }
 
-// Deploy is [conformance.Chain].Deploy.
+// Deploy implements [conformance.Chain].
 func (t *checkedToken) Deploy(ctx context.Context, from types.Account, code []byte) (id types.ContractID, err error) {
 	if !t.development {
 		return id, conformance.NotTested("it needs a contract of its own, which would stay: check a development chain")
@@ -373,10 +373,10 @@ func (t *checkedToken) Deploy(ctx context.Context, from types.Account, code []by
 	return *receipt.ContractAddress, nil
 }
 
-// TakesBack is [conformance.Chain].TakesBack.
+// TakesBack implements [conformance.Chain].
 func (t *checkedToken) TakesBack() bool { return t.development }
 
-// Aside is [conformance.Chain].Aside.
+// Aside implements [conformance.Chain].
 func (t *checkedToken) Aside(ctx context.Context, f func() error) (err error) {
 	if !t.development {
 		return f()
@@ -389,7 +389,7 @@ func (t *checkedToken) Aside(ctx context.Context, f func() error) (err error) {
 	return f()
 }
 
-// Pass is [conformance.Chain].Pass.
+// Pass implements [conformance.Chain].
 func (t *checkedToken) Pass(ctx context.Context, by time.Duration) error {
 	if !t.development {
 		return conformance.NotTested("time passes on a development chain only")
@@ -401,7 +401,7 @@ func (t *checkedToken) Pass(ctx context.Context, by time.Duration) error {
 	return err
 }
 
-// Called is [conformance.Chain].Called.
+// Called implements [conformance.Chain].
 func (t *checkedToken) Called(ctx context.Context) (bool, error) {
 	made, err := t.client.Trace(ctx, t.last)
 	var refused *client.Error
@@ -411,10 +411,10 @@ func (t *checkedToken) Called(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return made.Root != nil && made.Root.HostGas["call"] > 0, nil // an attempt that ends at once costs gas too
+	return made.Root != nil && made.Root.HostGas["call"] > 0, nil // a failed attempt costs gas too
 }
 
-// failed is the outcome of a call that failed in its execution; any other error stays one.
+// failed converts an execution error to an outcome, and returns any other error unchanged.
 func failed(err error) (conformance.Outcome, error) {
 	var answer *client.Error
 	if !errors.As(err, &answer) || answer.Code != api.CodeExecutionFailed {

@@ -51,7 +51,7 @@ its lines are shown only for the contracts that have exactly the code that it gi
 	return command
 }
 
-// trace asks the node for a trace, and reads it with the contracts' ABIs and with sources.
+// trace requests a trace, and decodes it by the contracts' ABIs and sources.
 func (s *session) trace(
 	ctx context.Context, id types.TxID, sources []givenSource, log io.Writer,
 ) (*readTrace, error) {
@@ -71,7 +71,7 @@ func (s *session) trace(
 	return s.withLines(ctx, trace, sources, log)
 }
 
-// traceUnsent is trace of a transaction that is not sent, or of its call in view context.
+// traceUnsent is like trace, for a transaction that is not sent, or for its call in view context.
 func (s *session) traceUnsent(
 	ctx context.Context, tx types.Transaction, view bool, sources []givenSource, log io.Writer,
 ) (*readTrace, error) {
@@ -84,7 +84,7 @@ func (s *session) traceUnsent(
 	return s.withLines(ctx, trace, sources, log)
 }
 
-// withLines reads a trace with the contracts' ABIs and with sources.
+// withLines decodes a trace by the contracts' ABIs and sources.
 func (s *session) withLines(
 	ctx context.Context, trace *api.Trace, sources []givenSource, log io.Writer,
 ) (*readTrace, error) {
@@ -97,10 +97,10 @@ func (s *session) withLines(
 	return read, s.addLines(ctx, read, sources, log)
 }
 
-// known puts names in place of the accounts, in hex, that the keystore or the development chain names.
+// known returns a replacer of hex accounts by their names in the keystore or on the development chain.
 func (s *session) known() *strings.Replacer { return strings.NewReplacer(s.names()...) }
 
-// names are the accounts that have a name, in hex, each followed by its name.
+// names returns pairs of a hex account and its name.
 func (s *session) names() []string {
 	var pairs []string
 	for _, name := range argument.DevelopmentNames() {
@@ -108,7 +108,7 @@ func (s *session) names() []string {
 			pairs = append(pairs, account.ID.String(), name)
 		}
 	}
-	entries, _, err := s.store.List() // a file that cannot be read names nobody
+	entries, _, err := s.store.List() // skip unreadable files
 	if err == nil {
 		for _, entry := range entries {
 			pairs = append(pairs, entry.Account.String(), entry.Name)
@@ -117,7 +117,7 @@ func (s *session) names() []string {
 	return pairs
 }
 
-// traceText is a trace for people, without the last line's end.
+// traceText formats a trace for people, without a trailing newline.
 func (s *session) traceText(trace readTrace) string {
 	var b strings.Builder
 	status := string(trace.Status)
@@ -145,17 +145,18 @@ func (s *session) traceText(trace readTrace) string {
 	return b.String()
 }
 
-// traceWriter is a trace that is written. Names stand for accounts only: a call's own, and where the ABI has one.
+// traceWriter formats a trace. It replaces only accounts by names: those of the call itself, and those typed by the
+// ABI.
 type traceWriter struct {
 	*strings.Builder
-	names map[string]string // of accounts in hex
+	names map[string]string // by hex account
 }
 
 func (t traceWriter) account(account types.Account) string {
 	return cmp.Or(t.names[account.String()], account.String())
 }
 
-// call writes a call and, further to the right, what it did.
+// call writes a call and, indented, its effects.
 func (t traceWriter) call(indent string, call readCall) {
 	kind := "call"
 	if call.View {
@@ -201,7 +202,7 @@ func (t traceWriter) call(indent string, call readCall) {
 	}
 }
 
-// args are a call's arguments: by the ABI, else as they are.
+// args formats a call's arguments by the ABI, or unchanged.
 func (t traceWriter) args(call readCall) string {
 	if call.Decoded == nil || call.Decoded.Args == nil || len(call.Args) == 0 {
 		return readable(call.Args)
@@ -240,7 +241,7 @@ func (t traceWriter) event(call readCall, e api.TraceEvent) string {
 	return readable(e.Data)
 }
 
-// fields shows an object of parameters, or what it is where they do not describe it.
+// fields formats an object of parameters, or its text if they do not describe it.
 func (t traceWriter) fields(declared abi.ABI, parameters []abi.Parameter, object json.RawMessage) string {
 	shown, err := declared.ShowFields(parameters, object, t.account)
 	if err != nil {
@@ -249,13 +250,13 @@ func (t traceWriter) fields(declared abi.ABI, parameters []abi.Parameter, object
 	return readable(shown)
 }
 
-// write shows a write to storage: by the ABI, else as it is.
+// write formats a write to storage by the ABI, or unchanged.
 func (t traceWriter) write(call readCall, w readWrite) string {
 	d := w.Decoded
 	if d == nil {
 		return fmt.Sprintf("%s: %s → %s", storageKey(w.Key), stored(w.Old), stored(w.New))
 	}
-	show := func(typ abi.Type, read json.RawMessage) string { // nothing where it is not fit to be shown
+	show := func(typ abi.Type, read json.RawMessage) string { // returns "" if it cannot be shown
 		shown, err := call.abi.Show(typ, read, t.account)
 		if err != nil || !printable(shown) {
 			return ""
@@ -275,7 +276,7 @@ func (t traceWriter) write(call readCall, w readWrite) string {
 	case d.cell.Kind == abi.ByIndex:
 		key += "[" + string(d.Key) + "]"
 	}
-	value := func(read json.RawMessage, data api.Data) string { // text that is not of the type looks like none that is
+	value := func(read json.RawMessage, data api.Data) string { // untyped text must not look like a typed value
 		if len(data) == 0 {
 			return "nothing"
 		}
@@ -284,8 +285,8 @@ func (t traceWriter) write(call readCall, w readWrite) string {
 	return fmt.Sprintf("%s: %s → %s", key, value(d.Old, w.Old), value(d.New, w.New))
 }
 
-// storageKey shows a key as the SDKs make them: the name of a cell, behind its length or before a byte 0, and what is
-// behind it in hex. Others are shown as they are.
+// storageKey formats a key in the form of the SDKs: the name of a cell, after its length or before a byte 0, followed
+// by hex. It returns other keys as they are.
 func storageKey(key []byte) string {
 	name, rest, found := bytes.Cut(key, []byte{0})
 	if len(key) > 0 && len(key) > int(key[0]) && abi.Identifier(string(key[1:1+key[0]])) {
@@ -300,7 +301,7 @@ func storageKey(key []byte) string {
 	return fmt.Sprintf("%s[%s]", name, api.Data(rest))
 }
 
-// stored is a value in storage for people.
+// stored formats a value in storage.
 func stored(value []byte) string {
 	if len(value) == 0 {
 		return "nothing"
@@ -308,10 +309,10 @@ func stored(value []byte) string {
 	return readable(value)
 }
 
-// gasParts lists where gas went, the most first: parts, host functions and the calls below.
+// gasParts lists the gas by parts, host functions and inner calls, in descending order.
 func gasParts(parts, host map[string]api.Quantity, below api.Quantity) string {
 	all := maps.Clone(parts)
-	if all == nil { // of a node that does not tell
+	if all == nil { // from a node that does not report parts
 		all = map[string]api.Quantity{}
 	}
 	for name, gas := range host {

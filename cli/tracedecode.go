@@ -11,40 +11,41 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// maxTracedABIs bounds the contracts of a trace whose ABIs are asked for; what others were given is shown as it is.
+// maxTracedABIs bounds the number of contracts in a trace whose ABIs are requested. The arguments of others are shown
+// undecoded.
 const maxTracedABIs = 64
 
-// maxTracedStorage bounds the JSON, in bytes, of what is read in storage: an ABI may have two thousand for one byte.
+// maxTracedStorage bounds the JSON, in bytes, of decoded storage: an ABI may expand one byte to two thousand.
 const maxTracedStorage = 16 << 20
 
-// readTrace is a trace with what the contracts' ABIs say of it.
+// readTrace is a trace decoded by the contracts' ABIs.
 type readTrace struct {
 	*api.Trace
 	Root    *readCall      `json:"root"`
-	Sources []tracedSource `json:"sources,omitempty"` // that were given for its lines
+	Sources []tracedSource `json:"sources,omitempty"` // given for source lines
 }
 
 // readCall is a call of a [readTrace].
 type readCall struct {
 	api.TraceCall
-	Decoded *decodedCall `json:"decoded,omitempty"` // nil where the contract's ABI does not describe the call
+	Decoded *decodedCall `json:"decoded,omitempty"` // nil if the contract's ABI does not describe the call
 	Storage []readWrite  `json:"storage"`
 	Calls   []readCall   `json:"calls"`
-	Lines   []stoppedAt  `json:"lines,omitempty"` // where it failed, the innermost first, if a source says it
+	Lines   []stoppedAt  `json:"lines,omitempty"` // source lines of a failure, innermost first, if known
 
-	abi *abi.ABI // nil of a contract without one
+	abi *abi.ABI // nil for a contract without one
 }
 
-// readWrite is a write to storage with what the ABI says of it.
+// readWrite is a write to storage, decoded by the ABI.
 type readWrite struct {
 	api.TraceWrite
-	Decoded *decodedWrite `json:"decoded,omitempty"` // nil where the contract's ABI does not describe the key
+	Decoded *decodedWrite `json:"decoded,omitempty"` // nil if the contract's ABI does not describe the key
 }
 
-// decodedWrite is a write to storage in JSON by the ABI. A value that is not of the type, or absent, is left out.
+// decodedWrite is the JSON form of a write to storage. Values that are absent or do not match the type are omitted.
 type decodedWrite struct {
 	Name  string          `json:"name"`
-	Key   json.RawMessage `json:"key,omitempty"` // of a map; of a list the index, none of its length
+	Key   json.RawMessage `json:"key,omitempty"` // of a map: the key; of a list: the index, or absent for its length
 	Value abi.Type        `json:"type"`
 	Old   json.RawMessage `json:"old,omitempty"`
 	New   json.RawMessage `json:"new,omitempty"`
@@ -52,7 +53,7 @@ type decodedWrite struct {
 	cell abi.Cell
 }
 
-// decodedCall is what a call was given and gave, in JSON by the ABI, whichever form it was sent in.
+// decodedCall is the JSON form of a call's input and output, decoded by the ABI from either form.
 type decodedCall struct {
 	Args   json.RawMessage `json:"args,omitempty"`
 	Result json.RawMessage `json:"result,omitempty"`
@@ -61,7 +62,7 @@ type decodedCall struct {
 	function abi.Function
 }
 
-// readTrace asks the node for the ABIs of the contracts of a trace, and reads what they describe.
+// readTrace requests the ABIs of the contracts in a trace, and decodes the calls.
 func (s *session) readTrace(ctx context.Context, trace *api.Trace) (*readTrace, error) {
 	if trace == nil || trace.Root == nil {
 		return &readTrace{Trace: trace}, nil
@@ -75,7 +76,7 @@ func (s *session) readTrace(ctx context.Context, trace *api.Trace) (*readTrace, 
 type traceReader struct {
 	client *client.Client
 	known  map[types.ContractID]*abi.ABI
-	left   int // of maxTracedStorage
+	left   int // remaining part of maxTracedStorage
 }
 
 func (r *traceReader) call(ctx context.Context, call api.TraceCall) (read readCall, err error) {
@@ -88,7 +89,7 @@ func (r *traceReader) call(ctx context.Context, call api.TraceCall) (read readCa
 	if !asked && len(r.known) < maxTracedABIs {
 		declared, err = r.client.ContractABI(ctx, call.Contract)
 		var answer *client.Error
-		if err != nil && !errors.As(err, &answer) { // an answer: there is no such contract, as its deploy failed
+		if err != nil && !errors.As(err, &answer) { // an answer: no such contract, as its deploy failed
 			return read, err
 		}
 		r.known[call.Contract] = declared
@@ -111,14 +112,14 @@ func (r *traceReader) call(ctx context.Context, call api.TraceCall) (read readCa
 	return read, nil
 }
 
-// write reads a write to storage by its contract's ABI; nil of a key that it does not describe.
+// write decodes a write to storage by its contract's ABI. It returns nil for a key that the ABI does not describe.
 func (r *traceReader) write(declared abi.ABI, w api.TraceWrite) *decodedWrite {
 	slot, ok := declared.Slot(w.Key)
 	if !ok {
 		return nil
 	}
 	value := func(data []byte) json.RawMessage {
-		if len(data) == 0 { // there was nothing, or is nothing any more
+		if len(data) == 0 { // the value was or is absent
 			return nil
 		}
 		read, err := declared.Stored(slot.Value, data)
@@ -139,7 +140,7 @@ func (r *traceReader) write(declared abi.ABI, w api.TraceWrite) *decodedWrite {
 	return d
 }
 
-// decode reads a call by its contract's ABI; what does not fit it is left out.
+// decode decodes a call by its contract's ABI. Parts that do not match are omitted.
 func decode(declared abi.ABI, call api.TraceCall) *decodedCall {
 	function, ok := declared.Function(call.Function)
 	if !ok {

@@ -19,14 +19,14 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// tracedSource is a source that was given for the lines of a trace.
+// tracedSource is a source given for the lines of a trace.
 type tracedSource struct {
-	Source    string             `json:"source"`            // as it was given
-	Contracts []types.ContractID `json:"contracts"`         // of calls that failed: those that have its code
-	Problem   string             `json:"problem,omitempty"` // why there are none
+	Source    string             `json:"source"`            // as given
+	Contracts []types.ContractID `json:"contracts"`         // contracts of failed calls that have its code
+	Problem   string             `json:"problem,omitempty"` // why it has no lines
 }
 
-// givenSource is a source with the directory from which the packages are found that compile it.
+// givenSource is a source, with a directory in which to find the packages that compile it.
 type givenSource struct {
 	path, from string
 	contractsource.Source
@@ -38,7 +38,7 @@ func registerSources(command *cobra.Command, into *[]string) {
 			"compiled, so name none that you do not trust")
 }
 
-// readSources reads sources, before anything is asked or sent that needs them.
+// readSources reads sources. It is called before anything is requested or sent.
 func (s *session) readSources(ctx context.Context, paths []string) (sources []givenSource, err error) {
 	for _, path := range paths {
 		source, from, err := s.sourceFor(ctx, nil, path)
@@ -50,18 +50,17 @@ func (s *session) readSources(ctx context.Context, paths []string) (sources []gi
 	return sources, nil
 }
 
-// builtSource is a source with its modules: one that says the source, and one that does not. Which one was deployed is
-// not known.
+// builtSource is a source with its two modules, with and without the source's hash. Either may have been deployed.
 type builtSource struct {
 	givenSource
 	contractbuild.Result
 	bare []byte
 
-	hash  types.CodeHash           // of the one that is wanted, if one is
-	lines *contractbuild.SourceMap // of that one
+	hash  types.CodeHash           // of the module in the trace, if any
+	lines *contractbuild.SourceMap // lines of that module
 }
 
-// addLines compiles sources, and adds the lines to the calls of a trace that failed in code that one of them gives.
+// addLines compiles sources, and adds source lines to the failed calls of a trace that run their code.
 func (s *session) addLines(ctx context.Context, trace *readTrace, sources []givenSource, log io.Writer) error {
 	failed := map[types.CodeHash][]types.ContractID{}
 	if trace.Root != nil {
@@ -97,13 +96,13 @@ func (s *session) addLines(ctx context.Context, trace *readTrace, sources []give
 	return trace.Root.addLines(known)
 }
 
-// noLines says why a source has no lines.
+// noLines reports why a source has no lines.
 func (s *session) noLines(trace *readTrace, source givenSource, problem string) {
 	s.Note("There are no lines of %s: %s", source.path, s.known().Replace(problem))
 	trace.Sources = append(trace.Sources, tracedSource{source.path, []types.ContractID{}, problem})
 }
 
-// failures lists the contracts of calls that failed where it is known where, by code.
+// failures collects, by code, the contracts of failed calls with known code positions.
 func (c *readCall) failures(into map[types.CodeHash][]types.ContractID) {
 	if len(c.StoppedAt) > 0 && !slices.Contains(into[c.CodeHash], c.Contract) {
 		into[c.CodeHash] = append(into[c.CodeHash], c.Contract)
@@ -113,7 +112,7 @@ func (c *readCall) failures(into map[types.CodeHash][]types.ContractID) {
 	}
 }
 
-// buildSource compiles a source. Where its lines are it says if it gives one of the codes.
+// buildSource compiles a source. It adds the lines if the source compiles to one of the codes.
 func buildSource(
 	ctx context.Context, given givenSource, codes map[types.CodeHash][]types.ContractID, log io.Writer,
 ) (*builtSource, error) {
@@ -138,10 +137,10 @@ func buildSource(
 	return source, nil
 }
 
-// maxCompared bounds the codes that are asked for to be compared with a source's.
+// maxCompared bounds the number of codes that are downloaded for comparison with a source's.
 const maxCompared = 4
 
-// otherCode says how the codes that no source gives differ from what this one gives.
+// otherCode describes how codes without a source differ from this source's module.
 func (s *session) otherCode(
 	ctx context.Context, source *builtSource, missed map[types.CodeHash][]types.ContractID,
 ) (string, error) {
@@ -171,10 +170,10 @@ func (s *session) otherCode(
 	return strings.Join(all, "\n"), nil
 }
 
-// errPlaces is of a node that tells of functions that a code does not have.
+// errPlaces is returned if a node reports functions that do not exist in the code.
 var errPlaces = errors.New("the node says that a call failed in a function that its code does not have")
 
-// addLines adds the lines of the codes that are known.
+// addLines adds the lines of calls whose code is known.
 func (c *readCall) addLines(known map[types.CodeHash]*builtSource) error {
 	if m, ok := known[c.CodeHash]; ok {
 		places := make([]contracttest.Place, len(c.StoppedAt))

@@ -13,26 +13,26 @@ import (
 	"github.com/cairn-chain/cairn/kit/contractbuild"
 )
 
-// verifiedDir is where in the home directory it is kept what this user has verified, by the hash of the code.
+// verifiedDir is the subdirectory of the home directory with this user's verifications, by code hash.
 const verifiedDir = "verified"
 
-// verifiedRecord is what is kept of a verification. It is of a code, so every contract of that code has it.
+// verifiedRecord is a stored verification of a code. It applies to every contract with that code.
 type verifiedRecord struct {
 	SourceHash string            `json:"sourceHash"`
 	Toolchain  map[string]string `json:"toolchain"`
 }
 
-// contractSource is what is known of the source of a contract.
+// contractSource describes the known source of a contract.
 type contractSource struct {
-	Claimed  string          `json:"claimed,omitempty"`  // the hash that the code says, which anybody can write
-	Verified *verifiedRecord `json:"verified,omitempty"` // what this user has verified
+	Claimed  string          `json:"claimed,omitempty"`  // hash that the code claims, which is not proof
+	Verified *verifiedRecord `json:"verified,omitempty"` // this user's verification
 }
 
 func (s *session) verifiedFile(code []byte) string {
 	return filepath.Join(s.home, verifiedDir, contractsource.HashOf(code).String()+".json")
 }
 
-// keepVerified remembers that a source gives a code.
+// keepVerified records that a source compiles to a code.
 func (s *session) keepVerified(code []byte, v verifiedContract) error {
 	text, err := json.Marshal(verifiedRecord{v.SourceHash.String(), v.Toolchain})
 	if err != nil {
@@ -45,14 +45,14 @@ func (s *session) keepVerified(code []byte, v verifiedContract) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
-	part := file + ".part" // a command that is killed leaves no half of a record
+	part := file + ".part" // written to a temporary file first, as the command may be killed
 	if err := os.WriteFile(part, text, 0o600); err != nil {
 		return err
 	}
 	return os.Rename(part, file)
 }
 
-// sourceOf is what is known of the source of a code.
+// sourceOf returns the known source of a code.
 func (s *session) sourceOf(code []byte) (contractSource, error) {
 	var source contractSource
 	if hash, ok := contractbuild.SourceOf(code); ok {
@@ -71,7 +71,7 @@ func (s *session) sourceOf(code []byte) (contractSource, error) {
 	return source, err
 }
 
-// field says it in a line.
+// field formats it as one line.
 func (c contractSource) field() output.Field {
 	text := "not said by the code"
 	switch {

@@ -20,13 +20,13 @@ import (
 
 // verifiedContract is the result of cairn contract verify.
 type verifiedContract struct {
-	Verified   bool                `json:"verified"` // true: else the command fails
+	Verified   bool                `json:"verified"` // always true: otherwise the command fails
 	CodeHash   contractsource.Hash `json:"codeHash"`
 	SourceHash contractsource.Hash `json:"sourceHash"`
 	Toolchain  map[string]string   `json:"toolchain"`
 }
 
-// compileWarning is said before the source of somebody else is compiled.
+// compileWarning is shown before an untrusted source is compiled.
 const compileWarning = "This compiles a source that may be a stranger's. Nothing of it is run, and build scripts, " +
 	"procedural macros and JavaScript are refused, but compilers are not made for hostile input: for a source that you " +
 	"do not trust, take a machine or a user that has nothing to lose."
@@ -76,7 +76,7 @@ and shown by cairn contract show.`,
 	return command
 }
 
-// notChecked says of a toolchain that is not here that nothing was compared.
+// notChecked adds to the error of a missing toolchain that nothing was compared.
 func notChecked(err error) error {
 	var toolchain *contractbuild.ToolchainError
 	if errors.As(err, &toolchain) {
@@ -85,7 +85,7 @@ func notChecked(err error) error {
 	return err
 }
 
-// codeOf is the code of a file whose name ends with .wasm, else that of a contract.
+// codeOf returns the code in a file whose name ends in .wasm, or a contract's code.
 func (s *session) codeOf(ctx context.Context, argument string) ([]byte, error) {
 	if strings.HasSuffix(argument, ".wasm") {
 		code, err := readCode(argument)
@@ -96,7 +96,7 @@ func (s *session) codeOf(ctx context.Context, argument string) ([]byte, error) {
 	return s.codeOnChain(ctx, argument)
 }
 
-// codeOnChain is the code of a contract.
+// codeOnChain returns a contract's code.
 func (s *session) codeOnChain(ctx context.Context, contract string) ([]byte, error) {
 	id, _, err := s.contract(ctx, contract)
 	if err != nil {
@@ -109,8 +109,9 @@ func (s *session) codeOnChain(ctx context.Context, contract string) ([]byte, err
 	return code, err
 }
 
-// sourceFor takes the source of a directory, reads an archive, or without a path gets what the code says. from is where
-// the packages that compile it are looked for: the project's directory, of an archive the working one.
+// sourceFor collects the source in a directory or reads an archive; without a path it downloads the source that the
+// code claims. from is the directory in which to find the packages that compile it: the project's directory, or the
+// working directory for an archive.
 func (s *session) sourceFor(
 	ctx context.Context, code []byte, path string,
 ) (source contractsource.Source, from string, err error) {
@@ -140,7 +141,7 @@ func (s *session) sourceFor(
 	return source, from, err
 }
 
-// readArchive reads a file that is no longer than an archive may be, or one byte longer.
+// readArchive reads at most one byte more than an archive may have.
 func readArchive(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -150,7 +151,7 @@ func readArchive(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, contractsource.MaxArchiveBytes+1))
 }
 
-// publishedSource is the source that a code says, from the node.
+// publishedSource downloads the source that a code claims from the node.
 func (s *session) publishedSource(ctx context.Context, code []byte) (contractsource.Source, error) {
 	hash, ok := contractbuild.SourceOf(code)
 	if !ok {

@@ -8,10 +8,10 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Build says what the program is.
+// Build describes the program.
 type Build struct {
 	build.Info
-	// ProtocolVersion is the newest version of the protocol that the program knows.
+	// ProtocolVersion is the newest protocol version that the program supports.
 	ProtocolVersion uint32 `json:"protocolVersion"`
 	// ScheduleDigest is the digest of its gas schedule.
 	ScheduleDigest types.Digest `json:"scheduleDigest"`

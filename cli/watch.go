@@ -152,12 +152,12 @@ func (a *app) newWatchSync(count *uint64) *cobra.Command {
 	})
 }
 
-// fromFlag declares the flag of the height at which following begins.
+// fromFlag declares the flag for the first height to follow.
 func fromFlag(command *cobra.Command, from *int64) {
 	command.Flags().Int64Var(from, "from", -1, "the first height to print; -1: the next block")
 }
 
-// firstHeight is the height that the flag names; nil for the next block.
+// firstHeight returns the height given by the flag, or nil for the next block.
 func firstHeight(from int64) *types.Height {
 	if from < 0 {
 		return nil
@@ -165,7 +165,7 @@ func firstHeight(from int64) *types.Height {
 	return new(types.Height(from))
 }
 
-// watchAll prints results until there were count of them, or ctx ends: that is how a user ends it.
+// watchAll prints results until it has printed count of them or ctx ends, which is how a user stops it.
 func watchAll[R any](
 	ctx context.Context, s *session, results iter.Seq2[R, error], count uint64, people func(*output.Text, R),
 ) error {

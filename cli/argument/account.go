@@ -13,45 +13,45 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ErrBadAccount is what resolving an account fails with, wrapped.
+// ErrBadAccount is returned, wrapped, if an account cannot be resolved.
 var ErrBadAccount = errors.New("bad account")
 
-// developmentPrefix begins the names of the development accounts, dev0 to dev9: the first ten of
-// api.DevelopmentMnemonic, on chain id 31337.
+// developmentPrefix begins the names of the development accounts dev0 to dev9: the first ten of
+// api.DevelopmentMnemonic, on chain ID 31337.
 const developmentPrefix = "dev"
 
-// Chain is what an account depends on of the chain that it is meant for.
+// Chain holds the properties of a chain that determine which accounts are valid on it.
 type Chain struct {
 	ID      uint64
 	Network types.Network
-	Genesis types.BlockHash // zero for one that is not made yet
+	Genesis types.BlockHash // zero for a chain that does not exist yet
 }
 
-// Account is an account as an argument named it.
+// Account is an account given as an argument.
 type Account struct {
 	ID types.Account
-	// Text is the argument.
+	// Text is the argument as given.
 	Text string
-	// Network is that of an address or of a named account; empty for a hex key, which has none.
+	// Network is the network of an address or a named account; empty for a hex key.
 	Network types.Network
-	// Name is that of a key or alias of the keystore; empty for all else.
+	// Name is the name of a key or alias in the keystore, if any.
 	Name string
-	// chain is that of a named contract; nil for all else.
+	// chain is the chain of a named contract; otherwise nil.
 	chain *keystore.Chain
-	// kind is that of a named one.
+	// kind is the kind of a keystore entry.
 	kind keystore.Kind
-	// key is that of a development account.
+	// key is the private key of a development account.
 	key *crypto.PrivateKey
 }
 
-// IsName tells whether a text has the form of a key's, alias's or development account's name.
+// IsName reports whether a text has the form of the name of a key, alias or development account.
 func IsName(text string) bool {
 	_, development := developmentIndex(text)
 	return development || keystore.CheckName(text) == nil
 }
 
-// ParseAccount reads an account argument: a taproot address, a public key in hex, the name of a key or alias of the
-// keystore, or a development account. Whether it belongs to a chain is for [Account.On] to say.
+// ParseAccount parses an account argument: a taproot address, a public key in hex, the name of a key or alias in the
+// keystore, or a development account. [Account.On] checks whether it belongs to a chain.
 func ParseAccount(store *keystore.Store, text string) (Account, error) {
 	if index, ok := developmentIndex(text); ok {
 		key, err := developmentKey(index)
@@ -77,7 +77,7 @@ func ParseAccount(store *keystore.Store, text string) (Account, error) {
 	if network, account, err := types.ParseAddress(text); err == nil {
 		return Account{ID: account, Text: text, Network: network}, nil
 	}
-	// What is no address is hex, for which the network does not matter.
+	// Not an address, so it is hex, and the network does not matter.
 	account, err := types.Regtest.ParseAccount(text)
 	if err != nil {
 		return Account{}, fmt.Errorf("%w: %q %s", ErrBadAccount, text, wrongAddress(text))
@@ -85,7 +85,7 @@ func ParseAccount(store *keystore.Store, text string) (Account, error) {
 	return Account{ID: account, Text: text}, nil
 }
 
-// wrongAddress says what is wrong with a text that is no account.
+// wrongAddress explains why a text is not a valid account.
 func wrongAddress(text string) string {
 	for _, network := range types.Networks() {
 		if !strings.HasPrefix(strings.ToLower(text), network.Prefix()+"1") {
@@ -107,8 +107,8 @@ func wrongAddress(text string) string {
 	return "is no address, no public key in hex and no name"
 }
 
-// On returns an error that wraps [ErrBadAccount] unless the account can be used on a chain. An address or a named
-// account of another network was meant for another chain, and so was a named contract of another genesis.
+// On returns an error that wraps [ErrBadAccount] unless the account can be used on a chain. An address or named account
+// of another network is meant for another chain, and so is a named contract of another genesis.
 func (a Account) On(chain Chain) error {
 	if a.key != nil && chain.ID != api.DevelopmentChainID {
 		return fmt.Errorf("%w: %s is known on chain id %d only, and the node's is %d",
@@ -126,8 +126,8 @@ func (a Account) On(chain Chain) error {
 	return nil
 }
 
-// Key is the account's private key: a development account's, or one of the keystore, whose password is asked for by
-// its name.
+// Key returns the account's private key, of a development account or from the keystore. For the latter it calls
+// password with the name of the key.
 func (a Account) Key(store *keystore.Store, password func(name string) (string, error)) (crypto.PrivateKey, error) {
 	if a.key != nil {
 		return *a.key, nil
@@ -140,7 +140,7 @@ func (a Account) Key(store *keystore.Store, password func(name string) (string, 
 	return unlocked.Key, err
 }
 
-// CanSign returns an error that wraps [ErrBadAccount] unless the account has a private key here.
+// CanSign returns an error that wraps [ErrBadAccount] unless the account has a private key on this machine.
 func (a Account) CanSign() error {
 	switch {
 	case a.key != nil, a.kind == keystore.KindKey:
@@ -151,7 +151,7 @@ func (a Account) CanSign() error {
 	return fmt.Errorf("%w: there is no private key for %s here, name a key of the keystore", ErrBadAccount, a.Text)
 }
 
-// developmentIndex is the index of dev0 to dev9.
+// developmentIndex returns the index in a name from dev0 to dev9.
 func developmentIndex(text string) (uint32, bool) {
 	digit, ok := strings.CutPrefix(text, developmentPrefix)
 	if !ok || len(digit) != 1 || digit[0] < '0' || digit[0] > '9' {
@@ -165,7 +165,7 @@ func developmentKey(index uint32) (crypto.PrivateKey, error) {
 	return secret.Key, err
 }
 
-// DevelopmentNames are the names of the development accounts.
+// DevelopmentNames returns the names of the development accounts.
 func DevelopmentNames() []string {
 	names := make([]string, 10)
 	for i := range names {

@@ -9,20 +9,20 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ErrBadAmount is what [ParseAmount] fails with, wrapped.
+// ErrBadAmount is returned, wrapped, by [ParseAmount].
 var ErrBadAmount = errors.New("bad amount")
 
 // coinDecimals is the number of decimals of one smallest unit in coins: types.CoinUnits is 10 to that power.
 const coinDecimals = 8
 
-// ParseAmount parses an amount in coins, "1.5" with at most 8 decimals, or in smallest units, "150000000u". It is
-// exact: an amount that would have to be rounded, or does not fit 64 bits, is an error.
+// ParseAmount parses an amount in coins, such as "1.5", with at most 8 decimals, or in smallest units, such as
+// "150000000u". It never rounds: an amount that would need rounding, or does not fit 64 bits, is an error.
 func ParseAmount(text string) (types.Amount, error) {
 	units, err := ParseUnits(text, coinDecimals)
 	return types.Amount(units), err
 }
 
-// ParseUnits is [ParseAmount] for a token of so many decimals; the result is in its smallest units.
+// ParseUnits is like [ParseAmount], for a token with a number of decimals. The result is in the token's smallest units.
 func ParseUnits(text string, decimals uint32) (uint64, error) {
 	if units, ok := strings.CutSuffix(text, "u"); ok {
 		v, err := parseDigits(units)
@@ -66,7 +66,7 @@ var (
 
 func badAmount(text string, err error) error { return fmt.Errorf("%w %q: %w", ErrBadAmount, text, err) }
 
-// parseDigits parses decimal digits and nothing else: strconv takes no sign and no separator here.
+// parseDigits parses decimal digits and nothing else: ParseUint in base 10 accepts no sign and no separator.
 func parseDigits(digits string) (uint64, error) {
 	v, err := strconv.ParseUint(digits, 10, 64)
 	if errors.Is(err, strconv.ErrRange) {
@@ -78,11 +78,11 @@ func parseDigits(digits string) (uint64, error) {
 	return v, nil
 }
 
-// FormatAmount writes an amount as [ParseAmount] reads it in coins, with as few decimals as it needs.
+// FormatAmount formats an amount in coins, in the form that [ParseAmount] reads, without trailing zeros.
 func FormatAmount(amount types.Amount) string { return FormatUnits(uint64(amount), coinDecimals) }
 
-// FormatUnits is [FormatAmount] for smallest units of a token of so many decimals; where 64 bits cannot hold one whole
-// token they are written as units.
+// FormatUnits is like [FormatAmount], for smallest units of a token with a number of decimals. If 64 bits cannot hold
+// one whole token, it formats the amount in units.
 func FormatUnits(units uint64, decimals uint32) string {
 	text := strconv.FormatUint(units, 10)
 	switch {

@@ -10,19 +10,19 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ErrBadBlock is what [ParseBlock] and [ParseTrusted] fail with, wrapped, and ErrBadHash what [ParseTxID] does.
+// ErrBadBlock is returned, wrapped, by [ParseBlock] and [ParseTrusted], and ErrBadHash by [ParseTxID].
 var (
 	ErrBadBlock = errors.New("bad block")
 	ErrBadHash  = errors.New("bad transaction hash")
 )
 
-// Block is a block as an argument named it: by its place in the chain, or by its hash where that is not nil.
+// Block is a block given as an argument: by hash if Hash is not nil, otherwise by its place in the chain.
 type Block struct {
 	Ref  api.BlockRef
 	Hash *types.BlockHash
 }
 
-// ParseBlock reads a height in decimal or as a hex quantity, "latest", "earliest", or a block hash.
+// ParseBlock parses a height in decimal or as a hex quantity, "latest", "earliest", or a block hash.
 func ParseBlock(text string) (Block, error) {
 	if hash, err := types.ParseBytes32[types.BlockHash](text); err == nil {
 		return Block{Hash: &hash}, nil
@@ -37,7 +37,7 @@ func ParseBlock(text string) (Block, error) {
 	return Block{Ref: ref}, nil
 }
 
-// ParseTrusted reads HEIGHT:HASH, the block that verification begins at. The height is decimal.
+// ParseTrusted parses HEIGHT:HASH, the block at which verification begins. The height is decimal.
 func ParseTrusted(text string) (height types.Height, hash types.BlockHash, err error) {
 	before, after, _ := strings.Cut(text, ":")
 	number, err := strconv.ParseUint(before, 10, 64)
@@ -50,7 +50,7 @@ func ParseTrusted(text string) (height types.Height, hash types.BlockHash, err e
 	return types.Height(number), hash, nil
 }
 
-// ParseTxID reads a transaction's hash.
+// ParseTxID parses a transaction hash.
 func ParseTxID(text string) (types.TxID, error) {
 	id, err := types.ParseBytes32[types.TxID](text)
 	if err != nil {

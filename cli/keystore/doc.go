@@ -1,6 +1,6 @@
-// Package keystore keeps private keys in a directory, each encrypted under a passphrase, and names for accounts.
+// Package keystore stores private keys, each encrypted under a passphrase, and names for accounts in a directory.
 //
-// One file a name, NAME.json of mode 0600. What is public is plain JSON, so that a key can be listed and paid to
-// without its passphrase. A key's secret is an armored age file (https://age-encryption.org/v1) with a scrypt
-// recipient. Files appear and change whole or not at all.
+// Each name has one file, NAME.json with mode 0600. Public data is plain JSON, so a key can be listed and paid without
+// its passphrase. A key's secret is an armored age file (https://age-encryption.org/v1) with a scrypt recipient. Files
+// are created and replaced atomically.
 package keystore

@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-chain/cairn/wallet"
 )
 
-// Kind says what stands under a name.
+// Kind is the kind of an entry.
 type Kind string
 
 // A key can sign; an alias is another name for an account.
@@ -24,31 +24,31 @@ const (
 	KindAlias Kind = "alias"
 )
 
-// Entry is what is public about a name.
+// Entry is the public part of an entry.
 type Entry struct {
 	Name    string        `json:"name"`
 	Kind    Kind          `json:"kind"`
 	Account types.Account `json:"account"`
 	Network types.Network `json:"network"`
-	// Path is the BIP-32 path that the key was derived at; empty for an alias and a key that came as such.
+	// Path is the BIP-32 derivation path of the key; empty for an alias or an imported key.
 	Path string `json:"path,omitempty"`
-	// Chain is where a contract's name belongs; nil of an account, which is the same on every chain of its network.
+	// Chain is the chain of a contract's name; nil for an account, which is the same on every chain of its network.
 	Chain *Chain `json:"chain,omitempty"`
 }
 
-// Chain names one chain: a development chain that is begun anew has another genesis.
+// Chain identifies a chain. A development chain that starts again has another genesis.
 type Chain struct {
 	ID      uint64          `json:"id"`
 	Genesis types.BlockHash `json:"genesis"`
 }
 
-// Address is the entry's account as an address of its network.
+// Address returns the entry's account as an address of its network.
 func (e Entry) Address() string { return e.Network.Address(e.Account) }
 
-// Secret is what is kept encrypted.
+// Secret is the encrypted part of an entry.
 type Secret struct {
 	Key crypto.PrivateKey
-	// Mnemonic is the BIP-39 sentence that the key was derived from at Path; both are empty for a key that came as such.
+	// Mnemonic is the BIP-39 sentence from which the key was derived at Path; both are empty for an imported key.
 	Mnemonic string
 	Path     string
 }
@@ -68,12 +68,12 @@ func NewSecret(mnemonic string, network types.Network, index uint32) (Secret, er
 	if err != nil {
 		return Secret{}, err
 	}
-	sentence, err := wallet.NewMnemonic(entropy) // as the list writes the words
+	sentence, err := wallet.NewMnemonic(entropy) // in the spelling of the word list
 	return Secret{Key: key, Mnemonic: sentence, Path: path}, err
 }
 
-// ParsePrivateKey reads a private key of 64 hex digits, with or without 0x, and white space around it. Errors never
-// quote the text.
+// ParsePrivateKey parses a private key of 64 hex digits, with or without 0x, and with surrounding white space. Errors
+// never quote the text.
 func ParsePrivateKey(text string) (crypto.PrivateKey, error) {
 	raw, err := hex.DecodeString(strings.TrimPrefix(strings.TrimSpace(text), "0x"))
 	if err != nil || len(raw) != 32 {
@@ -82,14 +82,14 @@ func ParsePrivateKey(text string) (crypto.PrivateKey, error) {
 	return crypto.NewPrivateKey([32]byte(raw))
 }
 
-// namePattern leaves out whatever an account argument could be besides a name: hex keys have 64 digits, addresses
-// more than 32 characters. Lower case only: some file systems do not tell the cases apart.
+// namePattern excludes the other forms of an account argument: hex keys have 64 digits, addresses more than 32
+// characters. Names are lower case, as some file systems ignore case.
 var namePattern = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 
-// developmentName matches the names that the development accounts have.
+// developmentName matches the names of development accounts.
 var developmentName = regexp.MustCompile(`^dev[0-9]+$`)
 
-// CheckName returns an error that wraps [ErrBadName] unless name can be given to a key or an account.
+// CheckName returns an error that wraps [ErrBadName] unless name is valid for a key or an account.
 func CheckName(name string) error {
 	if !namePattern.MatchString(name) {
 		return fmt.Errorf("%w: %q is not 1 to 32 of a-z, 0-9, - and _, a letter first", ErrBadName, name)
@@ -100,7 +100,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// formatVersion is the version of the files' layout.
+// formatVersion is the version of the file format.
 const formatVersion = 1
 
 // document is a file of the keystore.
@@ -149,7 +149,7 @@ func decodeDocument(text []byte, name string) (document, error) {
 	return d, nil
 }
 
-// decodeStrict decodes one JSON document and refuses unknown members and what follows it.
+// decodeStrict decodes one JSON document, and rejects unknown members and trailing data.
 func decodeStrict(text []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()

@@ -16,7 +16,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// What operations on a keystore fail with, wrapped in a sentence that says more.
+// Errors of keystore operations, returned wrapped.
 var (
 	ErrBadName       = errors.New("bad name")
 	ErrNotFound      = errors.New("no such key or alias")
@@ -30,27 +30,27 @@ var (
 
 const (
 	suffix = ".json"
-	// maxFileBytes bounds what is read: a key's file has about 1 KiB.
+	// maxFileBytes bounds the size of a file: a key's file has about 1 KiB.
 	maxFileBytes = 64 << 10
-	// defaultWorkFactor makes scrypt take about a second and 256 MiB (2^18 blocks of 1 KiB), as the age tool does.
+	// defaultWorkFactor makes scrypt take about a second and 256 MiB (2^18 blocks of 1 KiB), as in the age tool.
 	defaultWorkFactor = 18
 )
 
-// Store is a directory of keys and aliases. The directory is made, with mode 0700, when the first is added.
+// Store is a directory of keys and aliases. The directory is created with mode 0700 when the first entry is added.
 type Store struct {
 	dir string
-	// WorkFactor is the base-2 logarithm of scrypt's cost for keys that are added, 1 to 22.
+	// WorkFactor is the base-2 logarithm of scrypt's cost for new keys, 1 to 22.
 	WorkFactor int
 }
 
-// Open returns the keystore in a directory, which need not exist. Of a keystore without a directory (empty) every method
-// fails with [ErrNoDirectory].
+// Open returns the keystore in a directory, which need not exist. If dir is empty, every method fails with
+// [ErrNoDirectory].
 func Open(dir string) *Store { return &Store{dir: dir, WorkFactor: defaultWorkFactor} }
 
-// Dir is the keystore's directory.
+// Dir returns the keystore's directory.
 func (s *Store) Dir() string { return s.dir }
 
-// AddKey keeps a key under a name that must be free, encrypted under the password, which must not be empty.
+// AddKey stores a key under an unused name, encrypted under the password, which must not be empty.
 func (s *Store) AddKey(name string, network types.Network, secret Secret, password string) (Entry, error) {
 	if password == "" {
 		return Entry{}, ErrEmptyPassword
@@ -67,14 +67,14 @@ func (s *Store) AddKey(name string, network types.Network, secret Secret, passwo
 	return entry, s.add(document{Version: formatVersion, Entry: entry, Secret: sealed})
 }
 
-// AddAlias names an account of a network; the name must be free.
+// AddAlias adds an unused name for an account of a network.
 func (s *Store) AddAlias(name string, network types.Network, account types.Account) (Entry, error) {
 	entry := Entry{Name: name, Kind: KindAlias, Account: account, Network: network}
 	return entry, s.add(document{Version: formatVersion, Entry: entry})
 }
 
-// AddContract names a contract of a chain. The name must be free or belong to a contract of another chain:
-// a development chain that starts again has lost its contracts.
+// AddContract adds a name for a contract of a chain. The name must be unused or belong to a contract of another chain,
+// as a development chain that starts again has lost its contracts.
 func (s *Store) AddContract(name string, network types.Network, chain Chain, id types.ContractID) (Entry, error) {
 	if old, err := s.Find(name); err == nil && old.Chain != nil && *old.Chain != chain {
 		if err := s.Delete(name); err != nil {
@@ -85,14 +85,14 @@ func (s *Store) AddContract(name string, network types.Network, chain Chain, id 
 	return entry, s.add(document{Version: formatVersion, Entry: entry})
 }
 
-// Find returns what is public about a name. The error wraps [ErrBadName], [ErrNotFound] or [ErrDamaged].
+// Find returns the entry of a name. The error wraps [ErrBadName], [ErrNotFound] or [ErrDamaged].
 func (s *Store) Find(name string) (Entry, error) {
 	d, err := s.read(name)
 	return d.Entry, err
 }
 
-// Unlock decrypts a key and checks that it is the one that its file's public part names: that part is not protected
-// by the password. The error wraps [ErrWrongPassword], [ErrNoKey], or what [Store.Find] fails with.
+// Unlock decrypts a key and checks that it matches the public part of its file, which the password does not protect.
+// The error wraps [ErrWrongPassword], [ErrNoKey], or an error of [Store.Find].
 func (s *Store) Unlock(name, password string) (Secret, error) {
 	d, err := s.read(name)
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *Store) Unlock(name, password string) (Secret, error) {
 	return secret, nil
 }
 
-// List returns all entries by name, and the errors of the files that cannot be read or are damaged.
+// List returns all entries by name, and the errors of unreadable and damaged files.
 func (s *Store) List() (entries []Entry, failures []error, err error) {
 	if s.dir == "" {
 		return nil, nil, ErrNoDirectory
@@ -142,7 +142,7 @@ func (s *Store) List() (entries []Entry, failures []error, err error) {
 	return entries, failures, nil
 }
 
-// Delete removes a key or an alias for good. A damaged one can be deleted too.
+// Delete permanently removes a key or an alias. It also removes a damaged one.
 func (s *Store) Delete(name string) error {
 	if err := CheckName(name); err != nil {
 		return err
@@ -190,8 +190,8 @@ func (s *Store) read(name string) (document, error) {
 	return d, nil
 }
 
-// add writes a document under its name without ever replacing one. The whole file is written and synced under a
-// temporary name, then linked to its own, which fails if that exists.
+// add writes a document under its name and never replaces one. It writes and syncs a temporary file, then links it to
+// the name, which fails if the name exists.
 func (s *Store) add(d document) error {
 	if err := CheckName(d.Name); err != nil {
 		return err
@@ -217,7 +217,7 @@ func (s *Store) add(d document) error {
 	return syncDirectory(s.dir)
 }
 
-// writeTemporary writes a synced file of mode 0600 and returns its path.
+// writeTemporary writes and syncs a file of mode 0600 and returns its path.
 func writeTemporary(dir string, text []byte) (path string, err error) {
 	file, err := os.CreateTemp(dir, ".new-*")
 	if err != nil {
@@ -235,7 +235,7 @@ func writeTemporary(dir string, text []byte) (path string, err error) {
 	return file.Name(), errors.Join(err, file.Close())
 }
 
-// syncDirectory makes a file's appearance or removal last.
+// syncDirectory makes the creation or removal of a file durable.
 func syncDirectory(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -266,7 +266,7 @@ func seal(plaintext []byte, password string, workFactor int) (string, error) {
 	return sealed.String(), nil
 }
 
-// open decrypts what seal returns; the error is [ErrWrongPassword] or says what is wrong with the text.
+// open decrypts the result of seal. The error is [ErrWrongPassword] or describes the damage of the text.
 func open(sealed, password string) ([]byte, error) {
 	if password == "" {
 		return nil, ErrWrongPassword

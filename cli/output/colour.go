@@ -2,7 +2,7 @@ package output
 
 import "regexp"
 
-// What a terminal obeys (ECMA-48, SGR).
+// Terminal control sequences (ECMA-48, SGR).
 const (
 	plain  = "\x1b[0m"
 	red    = "\x1b[31m"
@@ -10,19 +10,19 @@ const (
 	yellow = "\x1b[33m"
 )
 
-// outcomes are the words that tell how a transaction went: after the field Status, or after the block in a list.
+// outcomes matches the words for a transaction's outcome: after the field Status, or after the block in a list.
 var outcomes = regexp.MustCompile(`(?m)^((?:Status|pending| *\d+)  +)(success|failed|pending)( |$)`)
 
-// marks begin the lines that tell of what is wrong.
+// marks matches the beginnings of error and warning lines.
 var marks = regexp.MustCompile(`^(?:Error|Warning):`)
 
-// Colour has the printer use colours where a person sees them: in results, and in notes.
+// Colour enables colours in results and in notes.
 func (p *Printer) Colour(results, notes bool) *Printer {
 	p.colourOut, p.colourErr = results && !p.json, notes
 	return p
 }
 
-// paint gives the words of a result their colours.
+// paint colours the outcomes in a result.
 func paint(text string) string {
 	return outcomes.ReplaceAllStringFunc(text, func(found string) string {
 		parts := outcomes.FindStringSubmatch(found)
@@ -31,7 +31,7 @@ func paint(text string) string {
 	})
 }
 
-// paintNote gives the first word of a note its colour.
+// paintNote colours the first word of a note.
 func paintNote(text string) string {
 	return marks.ReplaceAllStringFunc(text, func(mark string) string {
 		if mark == "Error:" {

@@ -18,17 +18,17 @@ import (
 const (
 	ExitDone        = 0
 	ExitFailed      = 1 // the operation failed
-	ExitUsage       = 2 // the command line or a setting is wrong, or what a restart does not mend
+	ExitUsage       = 2 // wrong command line or setting, or an error that a restart does not fix
 	ExitUnreachable = 3 // no node answers
 )
 
-// usageError marks an error as wrong usage.
+// usageError marks an error as a usage error.
 type usageError struct{ err error }
 
 func (e usageError) Error() string { return e.err.Error() }
 func (e usageError) Unwrap() error { return e.err }
 
-// Usage marks an error as wrong usage of the program, which then exits with [ExitUsage]. Nil stays nil.
+// Usage marks an error as a usage error, for which the program exits with [ExitUsage]. It returns nil for nil.
 func Usage(err error) error {
 	if err == nil {
 		return nil
@@ -36,7 +36,7 @@ func Usage(err error) error {
 	return usageError{err}
 }
 
-// detailedError has more for programs than its sentence.
+// detailedError is an error with data for programs.
 type detailedError struct {
 	error
 	data map[string]any
@@ -44,11 +44,11 @@ type detailedError struct {
 
 func (e detailedError) Unwrap() error { return e.error }
 
-// WithData gives an error data that --json shows beside its sentence.
+// WithData adds data to an error, which --json shows beside the message.
 func WithData(err error, data map[string]any) error { return detailedError{err, data} }
 
-// ExitCode is the exit code of a command that ended with err, which may be nil. A node that refuses the request with
-// an HTTP status for clients (400 to 499) was reached.
+// ExitCode returns the exit code of a command that ended with err, which may be nil. A node that refuses a request with
+// an HTTP status from 400 to 499 counts as reached.
 func ExitCode(err error) int {
 	var usage usageError
 	var final *emergency.Emergency
@@ -77,9 +77,9 @@ func asRPC(err error) *jsonrpc.Error {
 	return nil
 }
 
-// failure is an error as programs see it.
+// failure is the JSON form of an error.
 type failure struct {
-	// Code is that of JSON-RPC, negative, where the error has one; else the exit code.
+	// Code is the negative JSON-RPC code, if the error has one; otherwise the exit code.
 	Code    int            `json:"code"`
 	Message string         `json:"message"`
 	Data    map[string]any `json:"data"` // never null
@@ -100,10 +100,10 @@ func failureOf(err error) failure {
 	return f
 }
 
-// oneLine puts a text that other software wrote on one line.
+// oneLine joins the lines of a text from other software.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// sentence is the failure for people: with what the answer of a node says beside its message, and its code.
+// sentence formats the failure for people, including the code and the data of a node's error that its message lacks.
 func (f failure) sentence() string {
 	if f.Code >= 0 {
 		return f.Message
@@ -121,16 +121,15 @@ func (f failure) sentence() string {
 	return text + " (" + strings.Join(notes, ", ") + ")"
 }
 
-// detailMember of an error's data is a sentence that goes on where the message ends.
+// detailMember is the member of an error's data that continues the message.
 const detailMember = "detail"
 
-// spoken are members of an error's data that its message says in words.
+// spoken lists the members of an error's data that the message already contains.
 var spoken = []string{
 	detailMember, "reason", "balance", "needed", "revertData", "status", "position", "oldest", "newest",
 }
 
-// noteText is a member of an error's data where it is short: a text, a number, or a quantity in hex, which is a number
-// too.
+// noteText formats a member of an error's data if it is short: a text, a number, or a hex quantity as a number.
 func noteText(value any) string {
 	raw, err := json.Marshal(value)
 	var text string

@@ -9,35 +9,35 @@ import (
 	"strings"
 )
 
-// Printer writes a command's result, notes and failure. It is for one command and one goroutine.
+// Printer writes a command's results, notes and failure. It is for one command and not safe for concurrent use.
 type Printer struct {
 	out, err io.Writer
 	json     bool
-	log      *slog.Logger // what is not nil is written to instead of prose
+	log      *slog.Logger // if not nil, receives notes and failures instead of prose
 
 	colourOut, colourErr bool
 }
 
-// New returns a printer that writes results to out and everything else to err. With asJSON results and failures are
-// each one JSON document: {"ok":true,"result":…} or {"ok":false,"error":{"code":…,"message":…,"data":{…}}}.
+// New returns a printer that writes results to out and everything else to err. With asJSON, results and failures are
+// JSON documents: {"ok":true,"result":…} or {"ok":false,"error":{"code":…,"message":…,"data":{…}}}.
 func New(out, err io.Writer, asJSON bool) *Printer { return &Printer{out: out, err: err, json: asJSON} }
 
-// Logged has the printer write lines of a log in JSON to the standard error instead of prose: for a command whose log is
-// read by a program, as one journal with its results.
+// Logged makes the printer write JSON log lines to standard error instead of prose, for a command whose log is read by
+// a program together with its results.
 func (p *Printer) Logged() *Printer {
 	p.log = slog.New(slog.NewJSONHandler(p.err, nil))
 	return p
 }
 
-// Logs reports whether prose is written as lines of a log.
+// Logs reports whether notes are written as log lines.
 func (p *Printer) Logs() bool { return p.log != nil }
 
 // JSON reports whether results are written as JSON.
 func (p *Printer) JSON() bool { return p.json }
 
-// Result writes a command's result, once, or each of a command that goes on, on a line: result as JSON for programs, or
-// what people writes. The JSON of a result must not depend on who reads it, so that people sees nothing that programs
-// do not.
+// Result writes a command's result: as JSON, or in the form that people writes. A command with several results calls it
+// once for each, and each takes one line of JSON. The JSON must not depend on the mode, so that people get no
+// information that programs lack.
 func (p *Printer) Result(result any, people func(*Text)) error {
 	var buffer bytes.Buffer
 	if p.log != nil && !p.json {
@@ -61,7 +61,7 @@ func (p *Printer) Result(result any, people func(*Text)) error {
 	return err
 }
 
-// Note writes a line of prose for people to the standard error.
+// Note writes a note for people to standard error.
 func (p *Printer) Note(format string, args ...any) {
 	if p.log != nil {
 		p.log.Info(fmt.Sprintf(format, args...))
@@ -71,11 +71,11 @@ func (p *Printer) Note(format string, args ...any) {
 	if p.colourErr {
 		text = paintNote(text)
 	}
-	// A standard error that cannot be written to leaves nobody to tell.
+	// If standard error fails, the error cannot be reported anywhere.
 	_, _ = fmt.Fprintln(p.err, text)
 }
 
-// Fail writes the error that a command ended with, and returns the program's exit code.
+// Fail writes the error of a command, and returns the program's exit code.
 func (p *Printer) Fail(err error) int {
 	f := failureOf(err)
 	if p.log != nil {

@@ -10,13 +10,14 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 )
 
-// Text is a result that is written for people. It goes to memory first, so that writing it cannot fail.
+// Text is a result in the form for people. It is built in memory, so writing to it cannot fail.
 type Text struct {
 	to io.Writer
 }
 
-// visible escapes what a terminal would obey instead of showing, but for line ends and tabs: contracts and nodes choose
-// much of what is printed. Bidirectional controls (Unicode property Bidi_Control) reorder what stands beside them.
+// visible escapes the characters that a terminal would interpret, except line feeds and tabs, as contracts and nodes
+// control much of the output. Bidirectional controls (Unicode property Bidi_Control) would reorder the text around
+// them.
 func visible(text string) string {
 	obeyed := func(r rune) bool {
 		return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) ||
@@ -26,7 +27,7 @@ func visible(text string) string {
 		return text
 	}
 	var b strings.Builder
-	for _, r := range text { // a byte that is not UTF-8 is U+FFFD
+	for _, r := range text { // invalid UTF-8 decodes as U+FFFD
 		if obeyed(r) && r != unicode.ReplacementChar {
 			quoted := strconv.QuoteRuneToASCII(r)
 			b.WriteString(quoted[1 : len(quoted)-1])
@@ -55,7 +56,7 @@ func (t *Text) Fields(fields ...Field) {
 	t.Line("%s", w.Render())
 }
 
-// Table writes rows in columns under their names.
+// Table writes rows in columns with headings.
 func (t *Text) Table(columns []string, rows [][]any) {
 	w := plainTable()
 	w.AppendHeader(row(columns))
@@ -65,7 +66,7 @@ func (t *Text) Table(columns []string, rows [][]any) {
 	t.Line("%s", w.Render())
 }
 
-// plainTable is a table without lines, two spaces between the columns and none at the margins.
+// plainTable returns a table without lines, with two spaces between columns and no margins.
 func plainTable() table.Writer {
 	w := table.NewWriter()
 	style := table.StyleDefault
@@ -77,7 +78,8 @@ func plainTable() table.Writer {
 	return w
 }
 
-// row escapes the texts of cells. The table itself would obey a carriage return, and show only what is behind it.
+// row escapes the texts of cells. The table would otherwise interpret a carriage return, and show only the text after
+// it.
 func row[T any](cells []T) table.Row {
 	r := make(table.Row, len(cells))
 	for i, c := range cells {

@@ -1,4 +1,4 @@
-// Package terminal asks people at a terminal.
+// Package terminal asks the user questions at a terminal.
 package terminal
 
 import (
@@ -13,7 +13,7 @@ import (
 	"golang.org/x/term"
 )
 
-// ErrNone is the error of asking where nobody sits.
+// ErrNone is returned by questions without a terminal.
 var ErrNone = errors.New("there is no terminal to ask at")
 
 // Is reports whether a stream is a terminal.
@@ -22,14 +22,14 @@ func Is(stream any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// Terminal asks questions on one stream and reads the answers from another.
+// Terminal writes questions to one stream and reads the answers from another.
 type Terminal struct {
 	in  *os.File
 	out io.Writer
 }
 
-// New returns the terminal that in is; out is where questions are written. Where in is no terminal, all questions fail
-// with [ErrNone].
+// New returns a terminal that reads answers from in and writes questions to out. If in is not a terminal, all questions
+// fail with [ErrNone].
 func New(in io.Reader, out io.Writer) *Terminal {
 	t := &Terminal{out: out}
 	if Is(in) {
@@ -38,7 +38,7 @@ func New(in io.Reader, out io.Writer) *Terminal {
 	return t
 }
 
-// Secret asks for a line that is not shown as it is typed.
+// Secret asks for a line that is not echoed.
 func (t *Terminal) Secret(ctx context.Context, question string) (string, error) {
 	if t.in == nil {
 		return "", ErrNone
@@ -52,8 +52,8 @@ func (t *Terminal) Secret(ctx context.Context, question string) (string, error) 
 		secret, err := term.ReadPassword(fd)
 		return string(secret), err
 	})
-	_, newline := fmt.Fprintln(t.out) // the answer's own was not shown
-	// Where the context ended, the reader is still there and has the echo turned off.
+	_, newline := fmt.Fprintln(t.out) // the newline of the answer was not echoed
+	// After the context ended, the abandoned reader has still turned off the echo.
 	return answer, errors.Join(err, newline, term.Restore(fd, before))
 }
 
@@ -68,8 +68,8 @@ func (t *Terminal) Line(ctx context.Context, question string) (string, error) {
 	})
 }
 
-// ask lets the context end a question: reading from a terminal cannot be interrupted, so the reader is left behind,
-// which the end of the program takes with it.
+// ask runs a question that the context can end. Reads from a terminal cannot be interrupted, so the reader is abandoned
+// until the program exits.
 func (t *Terminal) ask(ctx context.Context, question string, read func() (string, error)) (string, error) {
 	if _, err := fmt.Fprint(t.out, question); err != nil {
 		return "", err
