@@ -21,8 +21,8 @@ var (
 	// ErrUnreachable is wrapped by the error of a call that got no answer. The connection failed or broke, a context
 	// ended, or the HTTP status was not 200; in the last case the error wraps a *StatusError too.
 	ErrUnreachable = errors.New("the server cannot be reached")
-	// ErrBadAnswer is wrapped by the error of a call whose answer is not its answer in JSON-RPC 2.0, is too large, or
-	// does not decode into the result.
+	// ErrBadAnswer is wrapped by the error of a call whose response is not an answer to it in JSON-RPC 2.0, is too
+	// large, or does not decode into the result.
 	ErrBadAnswer = errors.New("the server's answer makes no sense")
 )
 

@@ -68,7 +68,7 @@ func NewShrinker(size int64, coding string) *Shrinker {
 	return s
 }
 
-// Add adds the next piece of the file, with last set for the final one, and returns the compressed bytes so far,
+// Add adds the next piece of the file, with last set for the final one, and returns the newly compressed bytes,
 // possibly none. They are valid until the next call. With zstd, Add fails if the pieces do not add up to the file's
 // size.
 func (s *Shrinker) Add(piece []byte, last bool) ([]byte, error) {

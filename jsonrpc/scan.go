@@ -20,7 +20,7 @@ const (
 // nesting. It stops at the first fault: from then on more returns false and nothing is consumed.
 type scanner struct {
 	text  []byte
-	at    int // after a fault: the wrong byte, or the end of the text
+	at    int // position; after a fault, the wrong byte or the end of the text
 	limit int // bound on depth
 	depth int
 	fault fault

@@ -25,7 +25,7 @@ type Options struct {
 	// Running decides when calls compute. Parsing a body and compressing an answer count as computing too. Calls of a
 	// NewGroupMethod do not use it; see also Method.In. By default all calls run at once.
 	Running Turns
-	// Heavy is Running for large bodies and answers. Default: Running.
+	// Heavy decides when work on large bodies and answers runs. Default: Running.
 	Heavy Turns
 	// Incident logs an error that clients must not see (a PanicError after a panic), and returns its id in the log. It
 	// is called once for each such error. The default logs to slog.Default under a random id.
@@ -354,7 +354,8 @@ func (m *Method) observed() string {
 	return m.name
 }
 
-// publicError returns the error for the client, and logs any other under an incident.
+// publicError returns err if it is meant for the client. Otherwise it logs err and returns an error with the incident
+// id.
 func (s *Server) publicError(ctx context.Context, method string, err error) *Error {
 	if e := asError(err); e != nil {
 		return e

@@ -83,7 +83,7 @@ func (c Config) Routes() []Route {
 	return append(routes, c.Parts...)
 }
 
-// tell returns a handler that reports the condition is under a name.
+// tell returns a handler that reports, under the given name, whether a condition holds.
 func tell(is Ready, name string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		if ok, reason := is(); !ok {

@@ -17,7 +17,7 @@ type Connections struct {
 	waiting []net.Conn // connections without a whole request header, the longest waiting first
 }
 
-// NewConnections returns a bound of most open connections.
+// NewConnections returns a Connections that allows most open connections.
 func NewConnections(most int) *Connections {
 	return &Connections{most: most, open: make(map[net.Conn]bool)}
 }

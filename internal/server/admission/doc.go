@@ -6,7 +6,7 @@
 // its slice it goes on as long work ([Yield]), a slice at a time.
 //
 // The order is decided by client, not by arrival, with start-time fair queueing (Goyal, Vin and Cheng, 1996). Each
-// client has a virtual time, which grows by the processor time of its turns. The client with the least virtual time is
+// client has a virtual time, which grows by the time that its turns use. The client with the least virtual time is
 // next. A client that has used little is thus served at once, however many turns others wait for. While blocks are made
 // or imported ([Scheduler.Reserve]), short work is limited to one core fewer than there are.
 package admission

@@ -20,7 +20,7 @@ type queue struct {
 	ready   flowHeap         // flows with waiting turns that may take another place
 	virtual time.Duration    // start of the latest turn
 	order   uint64           // number of the latest flow that became ready
-	used    time.Duration    // by all turns that have ended
+	used    time.Duration    // time used by all ended turns
 	spare   []*flow
 }
 

@@ -35,7 +35,7 @@ type Turn struct {
 	kind, class claim // kind limits work of one kind, class is short or long work
 	began       time.Time
 	at          time.Duration // thread clock at the start of the slice of long work
-	used        time.Duration // in all completed slices
+	used        time.Duration // time used in all completed slices
 }
 
 // TurnKey is the context key of a request's *Turn.

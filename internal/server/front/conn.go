@@ -49,7 +49,7 @@ func putBuffer(b []byte) {
 	}
 }
 
-// standing is a connection's place among the others.
+// standing is a connection's state in the server's lists.
 type standing struct {
 	state connState
 	since time.Time // start of the present idle or reading state

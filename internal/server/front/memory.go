@@ -153,7 +153,7 @@ func (m *memory) wait(ctx context.Context, p *placeMemory, n int64) bool {
 	return false
 }
 
-// take takes memory for a, unless a waiting ask has a total as small. The caller must hold the lock.
+// take takes memory for a, unless an ask with a smaller or equal total waits. The caller must hold the lock.
 func (m *memory) take(a *ask) bool {
 	return (len(m.asking.list) == 0 || a.total < m.asking.list[0].total) && m.fit(a)
 }

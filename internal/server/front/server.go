@@ -200,6 +200,6 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		_ = c.raw.Close() // its time is up
 	}
 	<-ended
-	_ = s.fallback.Close() // likewise
+	_ = s.fallback.Close() // its time is up too
 	return errors.Join(ctx.Err(), err)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/request"
 )
 
-// A request that takes more than this costs several calls, which are charged afterwards. An address with the default
-// rate thus has a fifth of a core, and 25 MiB of answers a second.
+// callTime and callBytes are the resources covered by one call. A request that takes more costs several calls, which
+// are charged afterwards. An address with the default rate thus has a fifth of a core, and 25 MiB of answers a second.
 const (
 	callTime  = time.Millisecond // processor time of one call
 	callBytes = 128 << 10        // answer bytes of one call

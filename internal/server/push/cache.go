@@ -67,8 +67,8 @@ func newCache(c Chain, limit int, kinds map[kind]renderer) *cache {
 	return &cache{chain: c, kinds: kinds, limit: limit, entries: make(map[cacheKey]*cacheEntry)}
 }
 
-// shared returns the shared content of a block, or [errGone] if there is no such block. It returns false if the block
-// is not among the newest that are kept: then the subscriber renders it in its own turn.
+// shared returns the shared content of a block, or [errGone] if there is no such block. It returns false if the
+// cache does not keep the block: then the subscriber renders it in its own turn.
 func shared[T any](c *cache, of kind, height types.Height) (value T, ok bool, err error) {
 	found, err := c.get(of, height)
 	if err != nil || found == nil {

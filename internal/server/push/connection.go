@@ -66,7 +66,7 @@ func newConnection(ctx context.Context, s *Server, r *request.Request) *connecti
 func (c *connection) serve(ws *websocket.Conn) {
 	c.ws = ws
 	close(c.opened)
-	ws.SetReadLimit(-1) // receive bounds messages itself: the library reads the rest of a too large one byte by byte
+	ws.SetReadLimit(-1) // receive has its own limit: the library reads the excess byte by byte
 	c.tasks.Go(c.ping)
 	c.read()
 	c.closing.Do(func() { // waits for close, if that has begun

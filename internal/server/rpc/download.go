@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
-// pieceTime bounds the wait for each piece after the first, which must arrive within the request's time.
+// pieceTime bounds the wait for a piece. The first piece is bounded by the request's own time instead.
 const pieceTime = 30 * time.Second
 
 // download is an io.ReadSeeker over a file, for http.ServeContent. It reads the next piece when the client has read the

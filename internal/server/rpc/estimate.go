@@ -24,8 +24,9 @@ const (
 	returned = 63
 )
 
-// room is the gas for work that a transaction may have in its block but not on the latest state, because other
-// transactions came first: to create an account that is gone by then, and to write a storage entry that existed.
+// room is the gas for work that a transaction may have in its block but not on the latest state, because earlier
+// transactions of the block changed the state: to create an account, or a storage entry, that the latest state still
+// has.
 var room = func(s *params.Schedule) types.Gas {
 	entry := s.StorageRead + s.StorageWrite + s.StorageNewKey +
 		roomKeyBytes*(s.StorageReadKeyByte+s.StorageWriteKeyByte) + roomValueBytes*s.StorageWriteValueByte

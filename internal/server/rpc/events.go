@@ -103,7 +103,7 @@ func (h *eventHandlers) eventPiece(
 	in, size := chain.EventRange{After: &after, Work: eventWork}, 0
 	end, err := h.chain.Events(ctx, filter, in, func(e chain.Event) bool {
 		event := newEvent(&e)
-		if f.Matches(&event) { // rows do not tell the number of topics
+		if f.Matches(&event) { // rows do not contain the number of topics
 			size += eventBytes + 2*len(e.Data)
 			events = append(events, event)
 		}

@@ -73,9 +73,9 @@ func counterOf(ctx context.Context) counter {
 	}
 }
 
-// answer serves the file that open returns, with ranges. If there is none, it answers 404 with the reason, if that is
-// public, or 503 if there is no time or no memory at present. Whole files are compressed as the client accepts. HEAD
-// and conditional requests are answered without reading the file.
+// answer serves the file that open returns, with ranges. If there is none, it answers 404 with the reason, 503 if there
+// is no time or no memory at present, or 500 after an internal error. Whole files are compressed as the client accepts.
+// HEAD and conditional requests are answered without reading the file.
 func (f *files) answer(w http.ResponseWriter, r *http.Request, open func(counter) (*file, error)) {
 	var opened *file
 	var err error
@@ -122,8 +122,8 @@ func (f *files) answer(w http.ResponseWriter, r *http.Request, open func(counter
 	}
 }
 
-// setCoding marks a file as compressed, and gives it an ETag of its own: a later range request must not combine compressed
-// with uncompressed bytes.
+// setCoding marks a file as compressed, and gives it an ETag of its own: a later range request must not combine
+// compressed with uncompressed bytes.
 func setCoding(h http.Header, coding string) {
 	h.Set("Content-Encoding", coding)
 	if etag := h.Get("ETag"); etag != "" {

@@ -39,10 +39,10 @@ type Config struct {
 	ViewGas types.Gas       // execution gas of a simulated call; 0: [DefaultViewGas]
 }
 
-// Engines execute contracts outside blocks, so that the engine for blocks keeps its caches.
+// Engines holds the engines for execution outside blocks, so that the engine for blocks keeps its caches.
 type Engines struct {
 	Views  vm.Engine
-	Trials vm.Engine // run the code of simulated deploys, and keep little of it
+	Trials vm.Engine // runs the code of simulated deploys, and keeps little of it
 	// Noting creates an engine that calls stopped with the place of each failed call, as [wasm.Options].Stopped. shut
 	// closes it.
 	Noting func(stopped func(types.CodeHash, []vm.Place)) (engine vm.Engine, shut func() error, err error)

@@ -102,7 +102,7 @@ type paymentStore interface {
 
 // Ledger is the chain's tip: a *ledger.Ledger.
 type Ledger interface {
-	// Latest returns the newest block. Once any method has shown part of a block, Latest is at least that block.
+	// Latest returns the tip at the store's head, so that all methods agree on the newest block.
 	Latest() (*ledger.Tip, error)
 	Machine() exec.Machine
 	Prove(key []byte) (ledger.MerkleProof, error)

@@ -15,8 +15,8 @@ type Metric[S any] struct {
 	read       func(state S, emit func(value float64, label string))
 }
 
-// Gauge returns a metric whose value goes up and down. The name has no prefix, and otherwise follows Prometheus'
-// conventions (https://prometheus.io/docs/practices/naming/).
+// Gauge returns a metric whose value goes up and down. The name must omit the namespace, and otherwise follow
+// Prometheus' conventions (https://prometheus.io/docs/practices/naming/).
 func Gauge[S any, N Number](name, help string, read func(S) N) Metric[S] {
 	return single(prometheus.GaugeValue, name, help, read)
 }

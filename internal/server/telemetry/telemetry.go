@@ -29,7 +29,7 @@ const UnknownMethod = "unknown"
 type Config struct {
 	Build   build.Info
 	Methods []string // names of the RPC methods; values of the label method
-	Codes   []int    // JSON-RPC error codes; counted from 0, so that a rate includes the first error
+	Codes   []int    // JSON-RPC error codes; exported as 0 from the start, so that a rate includes the first error
 	Phases  []string // names of the phases of making a block; values of the label phase
 	Traces  Traces
 	Log     *slog.Logger
@@ -163,7 +163,7 @@ type Block struct {
 	Transactions int
 	Gas          uint64
 	Start        time.Time
-	Late         time.Duration // delay of Start, beyond the block before plus the interval
+	Late         time.Duration // delay of Start after the previous block's start plus the interval
 	Phases       []Phase       // in order, without gaps
 }
 
