@@ -298,8 +298,8 @@ func AskMembers(ctx context.Context, self Identity, to Peer, own Hello) (h Hello
 	return h, members, err
 }
 
-// Bounds of the calls of one connection that are answered at a time: in total, and for those with long answers. Each
-// bound counts separately.
+// Bounds of the calls of one connection that are answered concurrently: calls with short answers, and calls with long
+// ones.
 const (
 	maxCalls = 256
 	maxLong  = 2

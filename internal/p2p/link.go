@@ -19,11 +19,11 @@ import (
 
 // Timeouts of the link.
 const (
-	helloTime   = 5 * time.Second // for the handshake and both Hellos
+	helloTime   = 5 * time.Second // limit for the handshake and both Hellos
 	firstPause  = 50 * time.Millisecond
 	longestWait = time.Second // maximum backoff between dials: a cluster must reconnect soon after a partition
 	writeTime   = 20 * time.Second
-	deadTime    = 3 * time.Second // for which sent data may remain unacknowledged
+	deadTime    = 3 * time.Second // limit for unacknowledged data
 )
 
 // maxStrangers bounds the connections that have not sent a Hello. A further one displaces the oldest.
@@ -91,7 +91,7 @@ type Link struct {
 	end     context.CancelFunc
 	running sync.WaitGroup
 
-	mu        sync.Mutex // guards the fields below and the mutable fields of every peer
+	mu        sync.Mutex // guards the fields below and, in every peer, known and the fields from said on
 	peers     map[uint64]*peer
 	removed   map[uint64]string // names of former members
 	strangers []net.Conn

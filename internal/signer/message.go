@@ -61,8 +61,8 @@ var refusals = map[verdict]string{
 // Reasons returns the reasons for refusals that [Stats] counts.
 func Reasons() []string { return slices.Sorted(maps.Values(refusals)) }
 
-// answer is a signature or a refusal. On the wire it is the verdict and 64 bytes: the signature; or, for locked, the
-// height of the recorded block as 8 little-endian bytes, then its hash; or zeros. Unused bytes are zero.
+// answer is a signature or a refusal. On the wire it is the verdict and 64 bytes: the signature, or for locked the
+// height of the recorded block as 8 little-endian bytes and its hash, padded with zeros, or else zeros.
 type answer struct {
 	verdict   verdict
 	signature types.Signature

@@ -14,9 +14,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// First indexes of new logs. A cluster's log begins after the log of a member that is to be added, so a newcomer cannot
-// continue its log with the others' entries. It must receive a snapshot first, which names the blocks that its chain
-// needs.
+// First indexes of new logs. A cluster's log begins after the log of a member that is to be added, so it never reaches
+// back to the end of a newcomer's log. A newcomer must therefore receive a snapshot first, which names the blocks that
+// its chain needs.
 const (
 	firstIndex  = 2
 	beforeIndex = 1

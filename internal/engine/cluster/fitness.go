@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// standTime is the delay before a member that cannot make blocks stands for election. It gives the others
-	// precedence, yet such a member must stand eventually: a member whose log is behind its log cannot be elected.
+	// standTime is the delay before a member that cannot make blocks stands for election, so that others may stand
+	// first. It must stand eventually: members whose logs are behind its own cannot be elected.
 	standTime = 2 * electionTicks * TickTime
 	// failTime is the time for which a member that does not lead counts as unable to sign after a failure to sign.
 	failTime = 10 * time.Second

@@ -50,10 +50,10 @@ func (c *Clock) Now() time.Time { return time.UnixMilli(int64(c.milliseconds.Loa
 // advance sets the clock to a time in Unix milliseconds, if that is later.
 func (c *Clock) advance(to uint64) { c.milliseconds.Store(max(to, c.milliseconds.Load())) }
 
-// maxAhead is how far a leader's clock may be ahead of the median of all before its blocks no longer use it.
+// maxAhead is how far the times of a leader's blocks may be ahead of the median of all members' clocks.
 const maxAhead = time.Second
 
-// fairTime returns the wall clock's time, limited to maxAhead beyond the median of all members' clocks. A leader that
+// fairTime returns the wall clock's time, but at most maxAhead beyond the median of all members' clocks. A leader that
 // does not know the clocks of a majority returns the log's time: a wrong clock would otherwise expire all pending
 // transactions.
 func (m *Member) fairTime() time.Time {

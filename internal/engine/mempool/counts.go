@@ -29,7 +29,8 @@ var refusals = []struct {
 	{"fee_too_low", exec.ErrFeeTooLow},
 }
 
-// Reasons for errors that are not in refusals: a violation of another rule of the protocol, or a fault of the node.
+// Reasons for errors that are not in refusals: a violation of another rule of the protocol, or an error that is not the
+// transaction's fault.
 const (
 	refusedInvalid = "invalid"
 	refusedOther   = "other"

@@ -37,7 +37,7 @@ type PayError struct {
 	Balance  types.Amount // sender's balance after the newest block
 	Reserved types.Amount // part reserved by earlier transactions
 	Pending  uint64       // number of those transactions
-	Needed   types.Amount // highest cost of the transaction, or the highest amount if the cost overflows
+	Needed   types.Amount // maximum cost of the transaction; MaxUint64 if it overflows
 }
 
 // Error implements error.

@@ -49,9 +49,8 @@ func (f *fates) put(id types.TxID, fate Fate) {
 	f.of[id] = fate
 }
 
-// Fate returns the fate of a transaction that left the pool without being in a block, if the fate is remembered. A
-// replaced transaction has the fate of its replacement, or Replaced while the replacement is pending or if it is in a
-// block.
+// Fate returns the fate of a transaction that left the pool without being in a block, if the fate is remembered. The
+// fate of a replaced transaction is its replacement's, or Replaced if the replacement is pending or in a block.
 func (p *Pool) Fate(id types.TxID) (Fate, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -254,7 +254,7 @@ func (p *Pool) tellOfJournal(err error) {
 	}
 }
 
-// rewriteLoop rewrites the journal on request. After a failure it waits for a minute.
+// rewriteLoop rewrites the journal on request. After a failure it ignores requests for a minute.
 func (p *Pool) rewriteLoop() {
 	var retry time.Time
 	for {

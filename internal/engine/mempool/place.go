@@ -161,7 +161,7 @@ func (p *Pool) replace(s *sender, e, old *entry) {
 	p.publish(s)
 }
 
-// insert adds a verified candidate to the pool, and evicts others if it must.
+// insert adds a verified candidate to the pool, and evicts others if necessary.
 func (p *Pool) insert(s *sender, c *candidate) error {
 	p.judge(s) // a new sender has no transactions, but this marks it as judged
 	at, err := p.locate(s, c, reserve{})

@@ -137,7 +137,7 @@ func (p *Pool) put(b *batch) {
 		nonce := c.signed().Nonce
 		i, found := s.findHeld(nonce)
 		if found || nonce >= s.state.Nonce && nonce < s.next() {
-			return ErrKnown // or another one with its nonce
+			return ErrKnown // or another transaction has its nonce
 		}
 		if c.cost, err = c.signed().Cost(); err != nil {
 			return err
@@ -172,8 +172,7 @@ type history struct {
 }
 
 // readHistory reads a journal up to its last position in the pool's log. It returns nil if there is none. It ignores
-// positions after a damaged record, which may have held a transaction: the log has the later entries, and brings them
-// again.
+// positions after a damaged record, which may have held a transaction: the later entries of the log are applied again.
 func (p *Pool) readHistory(opts journal.Options) (h *history, err error) {
 	records, dropped := 0, make(map[types.TxID]int)
 	_, err = journal.ReadSound(opts.FS, opts.Path, func(payload []byte) error {
@@ -208,8 +207,8 @@ func (p *Pool) goTo(at Position) error {
 	return err
 }
 
-// resume adds the transactions that were pending at a journal's last position to the pool. It returns the number of the
-// others.
+// resume adds the transactions that were pending at a journal's last position to the pool, and returns the number of
+// the journal's other transactions.
 func (p *Pool) resume(opts journal.Options, h *history) (passed int, report journal.Report, err error) {
 	records := 0
 	b := new(batch)

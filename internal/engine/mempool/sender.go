@@ -67,7 +67,7 @@ type sender struct {
 	spent types.Amount // Σ cost of run, at most the balance
 	held  []*entry     // the others, ascending by nonce
 
-	rules    uint64 // parameter change up to which it was judged; older than the pool's while it waits to be judged
+	rules    uint64 // value of judging.rules when it was judged; behind it while it waits to be judged
 	runIndex int    // index in index.executable; −1 while run is empty; undefined while the sender waits to be judged
 	// For the eviction order: the index in each heap, −1 if not in it, and the number of planned evictions from the end
 	// of each part.

@@ -13,7 +13,7 @@ import (
 const (
 	// signatures per batch: twice as many would be a tenth cheaper each, but a bad one would cost twice as much
 	batchSize  = 1024
-	queueItems = 32_768   // about one core's work of a second
+	queueItems = 32_768   // about a second's work of one core
 	queueBytes = 64 << 20 // bytes of transactions in the queue
 
 	// lingerTime is the wait of a few first signatures for others to fill a group. It is short compared with the block

@@ -77,8 +77,8 @@ func (m *memory) Pages() uint32 { return uint32(m.size / wasmPage) }
 const (
 	// regionSize is the maximum size of a contract's memory, in bytes.
 	regionSize = (maxMemoryPages - 1) * wasmPage
-	// keptRegions is the number of free regions that an engine keeps: enough for one execution of maximum nesting. 32
-	// MiB.
+	// keptRegions is the number of free regions that an engine keeps, 32 MiB: enough for one execution of maximum
+	// nesting.
 	keptRegions = 32
 	// regionCalls is the number of calls after which a region is discarded. After each call, every resident page within
 	// the used size is cleared, so one large call makes later ones clear more; this bounds how many.

@@ -12,8 +12,8 @@ import (
 
 // record is the cache's content for a code: enough to run it without reading the code.
 type record struct {
-	// program is the hash of the program that wrote the record. Another program's rules or prices may differ. It uses
-	// only the machine code, and only if it rewrites the module to the same bytes.
+	// program is the hash of the program that wrote the record. Another program's rules or prices may differ. That
+	// program uses only the machine code, and only if it rewrites the module to the same bytes.
 	program   [32]byte
 	rewritten [32]byte // hash of the compiled bytes: see compilable
 	module    []byte   // vm.Module.Encode

@@ -16,8 +16,8 @@ const (
 	// lentStack is the size of a lent stack in bytes. Metering counts at least one slot per 8 bytes of machine stack,
 	// and ends a call at 65,536 slots. The extra 64 KiB are for wazero's entry code, host calls and the last frame.
 	lentStack = 8*65_536 + 64<<10
-	// keptStacks is the number of free stacks that an engine keeps: enough for one execution of maximum nesting. 18
-	// MiB.
+	// keptStacks is the number of free stacks that an engine keeps, 18 MiB: enough for one execution of maximum
+	// nesting.
 	keptStacks = 32
 )
 

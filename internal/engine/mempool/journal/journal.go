@@ -92,8 +92,8 @@ func Create(opts Options, payloads iter.Seq[[]byte]) (*Journal, error) {
 }
 
 // Append writes all payloads as records, or none. When it returns nil they are in the file, and durable with
-// Options.Sync. After a failed write the journal remains usable. After a failed sync it refuses appends until
-// [Journal.Rewrite] succeeds, because the content of the file is unknown.
+// Options.Sync. After a failed write the journal remains usable if it could cut off the partial record. After a failed
+// sync it refuses appends until [Journal.Rewrite] succeeds, because the content of the file is unknown.
 func (j *Journal) Append(payloads ...[]byte) error {
 	size := 0
 	for _, p := range payloads {
@@ -222,8 +222,8 @@ func (j *Journal) Err() error {
 
 // Rewrite replaces the file by one with payloads, followed by all records after the first mark bytes of the old file.
 // The caller takes mark from [Journal.Size] first, and then collects payloads, which must include all that is worth
-// keeping of the records before mark. Appends go on meanwhile, except during the exchange. After an error the old file
-// remains in use.
+// keeping of the records before mark. Appends go on meanwhile, except during the exchange. After an error before the
+// exchange, the old file remains in use. If the exchange cannot be made durable, the new file refuses appends.
 func (j *Journal) Rewrite(mark int64, payloads iter.Seq[[]byte]) error {
 	file, size, err := j.writeNew(payloads)
 	if err != nil {

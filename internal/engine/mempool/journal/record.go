@@ -94,7 +94,7 @@ func scan(file io.Reader, skip bool, each func(payload []byte) error) (report Re
 		return report, fmt.Errorf("read journal: %w", err)
 	}
 	if string(start) != magic {
-		report.Lost = int64(len(magic)) // not a lost record, unless more is damaged
+		report.Lost = int64(len(magic)) // counted as bytes, not as a damaged place
 	}
 	known := different(start) <= 1
 	_, _ = r.Discard(len(magic)) // it is in the buffer
