@@ -20,7 +20,7 @@ import (
 // received the call.
 var ErrAway = errors.New("the member is not reached")
 
-// FailedError is returned when a member answers that it cannot do what was asked.
+// FailedError is the error of a call that the other member could not carry out.
 type FailedError struct{ Reason string }
 
 func (e *FailedError) Error() string { return "the member answers: " + e.Reason }

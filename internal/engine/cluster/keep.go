@@ -14,7 +14,7 @@ import (
 // signatures at once costs little more than half as much per signature as verifying a few.
 const (
 	holdTime  = TickTime
-	holdBytes = 256 << 10 // of all batches: some 1,000 transfers
+	holdBytes = 256 << 10 // for all batches: some 1,000 transfers
 )
 
 // add queues a message of decided entries.

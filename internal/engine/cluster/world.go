@@ -50,7 +50,7 @@ func (c *Clock) Now() time.Time { return time.UnixMilli(int64(c.milliseconds.Loa
 // advance sets the clock to a time in Unix milliseconds, if that is later.
 func (c *Clock) advance(to uint64) { c.milliseconds.Store(max(to, c.milliseconds.Load())) }
 
-// maxAhead is how far the times of a leader's blocks may be ahead of the median of all members' clocks.
+// maxAhead is the maximum by which a leader's block times may be ahead of the median of all members' clocks.
 const maxAhead = time.Second
 
 // fairTime returns the wall clock's time, but at most maxAhead beyond the median of all members' clocks. A leader that

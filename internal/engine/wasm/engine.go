@@ -28,7 +28,7 @@ type Options struct {
 
 	// Bounds of memory use beside running instances. The least recently used items are evicted first.
 	Codes       int // modules: 65,536
-	Idle        int // instances, without memory: 4,096, more than the codes that a block of the default gas limit can load
+	Idle        int // instances, without memory: 4,096, more than a block of the default gas limit can load codes
 	IdlePerCode int // instances of one module: 64
 	Bytes       int // approximate size of modules, machine code and instances: DefaultBytes
 
