@@ -54,8 +54,8 @@ func (p *producing) Unlock() {
 	p.mu.Unlock()
 }
 
-// begin initialises an empty store from the genesis. A nil genesis requires a store that holds a chain; otherwise a
-// store that holds a chain must have been begun from the same genesis.
+// begin initialises an empty store from the genesis. A store that holds a chain must have the same genesis. A nil
+// genesis accepts any chain, but no empty store.
 func (c *core) begin(g *types.Genesis) error {
 	if c.override != nil {
 		if err := params.Check(c.override.Parameters); err != nil {

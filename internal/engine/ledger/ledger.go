@@ -29,7 +29,7 @@ type Ledger struct {
 	memory    // state after treeHead
 	treeHead  types.Header
 	treeMoved chan struct{} // closed when the tree moves to another block
-	treeLost  error         // nil unless the tree's head failed to reach the disk; never reset. Guarded by producing
+	treeLost  error         // why the tree's head is not on disk; set once, under producing and treeLock
 }
 
 // Tip is the head of the chain, with the values needed to judge the next block.

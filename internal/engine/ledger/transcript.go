@@ -24,7 +24,7 @@ type note struct {
 	sum  uint64
 }
 
-// mostNotes bounds a transcript to 16 MiB. Transcripts that agree so far do not single out a code.
+// mostNotes bounds a transcript to 16 MiB. Transcripts that agree up to there do not single out a code.
 const mostNotes = 1 << 20
 
 var noteSeed = maphash.MakeSeed()

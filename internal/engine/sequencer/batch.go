@@ -60,7 +60,7 @@ type source interface {
 //
 // Contracts may run far longer than their gas suggests. So once they have taken half of the block's time, transactions
 // that run no contract come first, then calls of contracts that keep pace, then calls of unknown contracts, then the
-// rest. Until all others are done, contracts are stopped at three quarters. So transfers always have at least a quarter
+// rest. Until nothing else waits, contracts are stopped at three quarters. So transfers always have at least a quarter
 // of each block's time.
 type batch struct {
 	source

@@ -152,8 +152,8 @@ var atOnce = func() <-chan struct{} {
 	return c
 }()
 
-// NextTick returns the last tick's time as of now, keeping the rhythm of the interval. Ticks missed because of a slow
-// block or a suspended machine are skipped.
+// NextTick returns the nominal time of the tick that fired at now: one interval after the last tick, which keeps the
+// rhythm, or now if ticks were missed. Ticks missed because of a slow block or a suspended machine are not made up for.
 func NextTick(last, now time.Time, interval time.Duration) time.Time {
 	if next := last.Add(interval); now.Sub(next) < interval {
 		return next
