@@ -6,26 +6,26 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 )
 
-// Rows walks over what rows hold, in the order of their keys. It reads ahead on a goroutine of its own, so that reading
-// and what is done with the rows share a start's time.
+// Rows iterates over decoded rows in key order. It reads ahead on its own goroutine, so that at startup reading
+// overlaps with the processing of the rows.
 type Rows[T any] struct {
 	ready  []T
-	ahead  chan rowsRead[T] // closed after the last
+	ahead  chan rowsRead[T] // closed after the last rows
 	stop   chan struct{}
-	closed chan error // what closing the iterator gave
+	closed chan error // gets the error of closing the iterator
 }
 
-// rowsRead are the next rows, or why there are none.
+// rowsRead holds the next rows, or the error of reading them.
 type rowsRead[T any] struct {
 	rows []T
 	err  error
 }
 
-// rowsAtOnce is how many rows the reader hands over at once.
+// rowsAtOnce is the number of rows in a batch from the reader.
 const rowsAtOnce = 4096
 
-// readAhead begins a walk over a table of the state, which must be that of the head at the time it was made. The caller
-// closes it before the state.
+// readAhead begins to read a table of the state, which must be the head's state when st was made. The caller must close
+// the Rows before the state.
 func readAhead[T any](st *State, of table, decode func(key, row []byte) (T, error)) (*Rows[T], error) {
 	if err := st.atHead(); err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func readAhead[T any](st *State, of table, decode func(key, row []byte) (T, erro
 	return r, nil
 }
 
-// readAll reads until the end, an error or Close.
+// readAll reads rows until the end, an error or Close.
 func (r *Rows[T]) readAll(it *kv.Iter, decode func(key, row []byte) (T, error)) {
 	defer close(r.ahead)
 	for more := it.First(); more; {
@@ -54,7 +54,7 @@ func (r *Rows[T]) readAll(it *kv.Iter, decode func(key, row []byte) (T, error)) 
 			}
 		}
 		more = more && read.err == nil
-		read.err = errors.Join(it.Err(), read.err) // a value that could not be read is not one that is damaged
+		read.err = errors.Join(it.Err(), read.err) // a value that could not be read is not damaged
 		select {
 		case r.ahead <- read:
 		case <-r.stop:
@@ -69,7 +69,7 @@ func (r *Rows[T]) readAll(it *kv.Iter, decode func(key, row []byte) (T, error)) 
 	}
 }
 
-// NextRows returns some of the next rows, none after the last one. After an error it is not called again.
+// NextRows returns the next rows, or none after the last one. It must not be called again after an error.
 func (r *Rows[T]) NextRows() ([]T, error) {
 	if len(r.ready) > 0 {
 		rows := r.ready
@@ -83,8 +83,8 @@ func (r *Rows[T]) NextRows() ([]T, error) {
 	return read.rows, nil
 }
 
-// Next returns the next row, and false after the last one: of leaves, what tree.Load takes. After an error it is not
-// called again.
+// Next returns the next row, and false after the last one. For leaves it has the signature that tree.Load takes. It
+// must not be called again after an error.
 func (r *Rows[T]) Next() (row T, ok bool, err error) {
 	if len(r.ready) == 0 {
 		if r.ready, err = r.NextRows(); err != nil || len(r.ready) == 0 {
@@ -96,7 +96,7 @@ func (r *Rows[T]) Next() (row T, ok bool, err error) {
 	return row, true, nil
 }
 
-// Close ends the walk.
+// Close ends the iteration.
 func (r *Rows[T]) Close() error {
 	close(r.stop)
 	return <-r.closed

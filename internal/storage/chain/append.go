@@ -11,24 +11,24 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Entry is a block: what its execution gave, and what the ledger made of that.
+// Entry is a block with the results of its execution and the ledger's additions.
 type Entry struct {
-	// Result has the state root in its header. Codes of a stateless store are also those that the block called. Known
-	// codes may be among them.
+	// Result has the state root in its header. For a stateless store, its codes include those that the block called.
+	// They may include codes that the store already has.
 	exec.Result
-	Signature types.Signature   // the producer's, of the header; zero for block 0
-	Leaves    []tree.LeafChange // of the accesses that are writes, ascending by path
-	Witness   []byte            // of the accesses in the state before, for the block's proof; empty: none is kept
-	Proof     []byte            // that the caller has verified, if the block came with one
+	Signature types.Signature   // the producer's signature of the header; zero for block 0
+	Leaves    []tree.LeafChange // leaf changes for the accesses that are writes, ascending by path
+	Witness   []byte            // witness of the accesses in the state before, for the proof; empty to keep none
+	Proof     []byte            // the block's proof, verified by the caller, if it came with one
 }
 
-// Signed is the block's header with its signature.
+// Signed returns the block's header with its signature.
 func (e Entry) Signed() types.SignedHeader {
 	return types.SignedHeader{Header: e.Header, Signature: e.Signature}
 }
 
-// Init begins the chain with block 0. For a store that already holds the chain of this genesis it does nothing; for
-// another's it returns [ErrOtherGenesis].
+// Init begins the chain with block 0. It does nothing if the store already holds the chain of this genesis, and returns
+// [ErrOtherGenesis] if it holds another.
 func (s *Store) Init(g types.Genesis, e Entry) error {
 	s.lock()
 	defer s.writing.Unlock()
@@ -60,7 +60,7 @@ func (s *Store) Init(g types.Genesis, e Entry) error {
 	if err := begun.putBlock(b, e); err != nil {
 		return errors.Join(err, b.Discard())
 	}
-	s.genesis.Store(&g) // before the view that says there is one
+	s.genesis.Store(&g) // set before the view shows a chain
 	if err := s.commit(b, true); err != nil {
 		s.genesis.Store(nil)
 		return err
@@ -68,10 +68,9 @@ func (s *Store) Init(g types.Genesis, e Entry) error {
 	return nil
 }
 
-// Append adds the next block with everything that belongs to it, in one batch. When it returns nil the block is on disk
-// and the head; after an error or a crash the store has all of it or nothing. An entry that does not fit is
-// [ErrBadEntry] and changes nothing. After a failure to write, every further write fails until the store is opened
-// anew.
+// Append adds the next block with all its rows in one batch. When it returns nil, the block is on disk and is the head.
+// After an error or a crash, the store has all of it or nothing. [ErrBadEntry] means that the entry does not fit;
+// nothing has changed. After a failed write, all further writes fail until the store is reopened.
 func (s *Store) Append(e Entry) error {
 	r, err := s.Begin()
 	if err != nil {
@@ -84,9 +83,9 @@ func (s *Store) Append(e Entry) error {
 	return err
 }
 
-// size estimates the bytes of a block's batch, which is copied when it turns out longer. What grows with a block is its
-// transactions, with their receipts and the rows of the indices, and its accesses. Each access is in the block's list,
-// and a write is in the rows of state, history and leaves as well.
+// size estimates the size in bytes of a block's batch; the batch is copied if it grows larger. It grows with the
+// block's transactions, including their receipts and index rows, and with its accesses. Each access is in the block's
+// list, and a write is also in the rows of state, history and leaves.
 func (e *Entry) size() int {
 	const (
 		head        = 4 << 10
@@ -101,8 +100,8 @@ func (e *Entry) size() int {
 	return size
 }
 
-// putBlock writes all rows of a block and makes it the head. Rows go into the batch in the order of their keys, table
-// by table: the database sorts a large batch, and finds one in order at once.
+// putBlock writes all rows of a block and makes it the head. It adds rows to the batch in key order, table by table:
+// the database sorts a large batch, which is immediate if it is already in order.
 func (v *view) putBlock(b *kv.Batch, e Entry) error {
 	if err := checkLists(e); err != nil {
 		return err
@@ -162,7 +161,7 @@ func (v *view) putBlock(b *kv.Batch, e Entry) error {
 	if err := index.ids(set); err != nil {
 		return err
 	}
-	if h > 0 { // nothing comes before block 0
+	if h > 0 { // block 0 has no earlier state
 		for _, w := range writes {
 			key = appendHistoryRow(key[:0], w.Key, h)
 			b.Set(key, w.Old)
@@ -172,7 +171,7 @@ func (v *view) putBlock(b *kv.Batch, e Entry) error {
 	return nil
 }
 
-// putCodes writes the codes that the store does not have, and returns the sizes that are to be written.
+// putCodes writes the codes that the store does not have, and returns the code sizes to be written.
 func (v *view) putCodes(b *kv.Batch, h types.Height,
 	codes map[types.CodeHash][]byte) (map[types.CodeHash]codeSize, error) {
 	sizes := make(map[types.CodeHash]codeSize, len(codes))
@@ -191,14 +190,14 @@ func (v *view) putCodes(b *kv.Batch, h types.Height,
 	return sizes, nil
 }
 
-// putSizes writes what putCodes returned.
+// putSizes writes the sizes returned by putCodes.
 func putSizes(b *kv.Batch, sizes map[types.CodeHash]codeSize) {
 	for hash, size := range sizes {
 		b.Set(tableCodeSizes.key(hash[:]), size.encode())
 	}
 }
 
-// putFailures writes why transactions failed.
+// putFailures writes the failure reasons of transactions.
 func putFailures(b *kv.Batch, h types.Height, reasons []exec.Reason) {
 	for i, reason := range reasons {
 		if reason != exec.Success {
@@ -207,7 +206,7 @@ func putFailures(b *kv.Batch, h types.Height, reasons []exec.Reason) {
 	}
 }
 
-// checkLists refuses lists that do not belong together.
+// checkLists rejects lists that do not match.
 func checkLists(e Entry) error {
 	n := len(e.Transactions)
 	if len(e.Receipts) != n || len(e.Reasons) != n {
@@ -224,8 +223,8 @@ func checkLists(e Entry) error {
 	return nil
 }
 
-// checkLeaves refuses leaves that are not of the written keys, which are in another order: it compares sums of hashes
-// that nobody outside can foresee.
+// checkLeaves rejects leaves that do not match the written keys. The two lists have different orders, so it compares
+// sums of seeded hashes, which nobody can predict.
 func checkLeaves(writes []types.Access, leaves []tree.LeafChange) error {
 	if len(writes) != len(leaves) {
 		return fmt.Errorf("%w: %d writes, %d leaves", ErrBadEntry, len(writes), len(leaves))
@@ -240,7 +239,7 @@ func checkLeaves(writes []types.Access, leaves []tree.LeafChange) error {
 	return nil
 }
 
-// putLeaves writes the leaves of the state tree that change.
+// putLeaves writes the changed leaves of the state tree.
 func putLeaves(b *kv.Batch, leaves []tree.LeafChange) {
 	var key, row []byte
 	for i := range leaves {
@@ -255,7 +254,7 @@ func putLeaves(b *kv.Batch, leaves []tree.LeafChange) {
 	}
 }
 
-// setOrDelete writes a row of state, where an empty value is absence.
+// setOrDelete writes a row of state. An empty value deletes it.
 func setOrDelete(b *kv.Batch, key, value []byte) {
 	if len(value) == 0 {
 		b.Delete(key)

@@ -8,16 +8,17 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Appender appends blocks one after the other, which are synced together. Until [Appender.End] nobody else is told of
-// them: what the store says is on disk. A crash before it leaves the first of them, or none. It is for one goroutine.
+// Appender appends blocks in order and syncs them together. They become visible only at [Appender.End]: everything
+// visible in the store is on disk. A crash before End leaves the first blocks, or none. It is not safe for concurrent
+// use.
 type Appender struct {
 	store  *Store
-	view   *view // after the last block; the store's newest while there is none
+	view   *view // after the last block; initially the store's newest
 	locked bool  // whether it holds store.writing: from the first block on
 	synced bool  // whether the last block is on disk
 }
 
-// Begin begins to append at the head. [Appender.End] ends it.
+// Begin returns an Appender at the head. The caller must call [Appender.End].
 func (s *Store) Begin() (*Appender, error) {
 	v, err := s.acquire()
 	if err != nil {
@@ -26,19 +27,19 @@ func (s *Store) Begin() (*Appender, error) {
 	return &Appender{store: s, view: v, synced: true}, nil
 }
 
-// State is the state after the last block that was appended, at first the head's. The caller closes it.
+// State returns the state after the last appended block, initially the head's. The caller must close it.
 func (a *Appender) State() *State {
-	a.view.refs.Add(1) // the appender has one, too
+	a.view.refs.Add(1) // in addition to the appender's own reference
 	return &State{view: a.view, height: a.view.head.Header.Height}
 }
 
-// Code is that of [Store.Code], with the codes of the appended blocks.
+// Code is like [Store.Code], including the codes of appended blocks.
 func (a *Appender) Code(hash types.CodeHash) ([]byte, error) { return a.view.code(hash) }
 
-// CodeSize is that of [Store.CodeSize], with the codes of the appended blocks.
+// CodeSize is like [Store.CodeSize], including the codes of appended blocks.
 func (a *Appender) CodeSize(hash types.CodeHash) (int, error) { return a.view.codeSize(hash) }
 
-// KeepsWitnesses reports whether a witness that is appended is kept unless it is long.
+// KeepsWitnesses reports whether the store would keep an appended witness, provided that it is not too long.
 func (a *Appender) KeepsWitnesses() (bool, error) {
 	most := a.store.options.WitnessBytes
 	if most == 0 {
@@ -48,9 +49,9 @@ func (a *Appender) KeepsWitnesses() (bool, error) {
 	return kept < most, err
 }
 
-// Append adds the next block with everything that belongs to it, in one batch, with sync on disk when it returns. An
-// entry that does not fit is [ErrBadEntry] and changes nothing. After a failure to write, every further write fails
-// until the store is opened anew, and the appender ends without its blocks.
+// Append adds the next block with all its rows in one batch. With sync, the block is on disk when it returns.
+// [ErrBadEntry] means that the entry does not fit; nothing has changed. After a failed write, all further writes fail
+// until the store is reopened, and the appender ends without its blocks.
 func (a *Appender) Append(e Entry, sync bool) error {
 	s := a.store
 	if err := a.lock(); err != nil {
@@ -82,16 +83,16 @@ func (a *Appender) Append(e Entry, sync bool) error {
 	return before.release()
 }
 
-// Logged says that what was appended is on this disk already, in a log from which a start makes it again. So End does
-// not wait until it is there as blocks, too.
+// Logged declares that the appended blocks are already on disk in a log from which a restart derives them again. End
+// then does not wait for a sync.
 func (a *Appender) Logged() { a.synced = true }
 
-// Fail has the appender end without its blocks, which may be on disk. Nobody is told of them, and every further write
-// fails with err until the store is opened anew.
+// Fail makes the appender end without its blocks, which may be on disk but stay invisible. All further writes fail with
+// err until the store is reopened.
 func (a *Appender) Fail(err error) { a.store.failed = err }
 
-// lock keeps other writers away until the appender ends: what they wrote would show its blocks. It is not held before
-// there is one, which may take long to be made.
+// lock excludes other writers until the appender ends, since their writes would make its blocks visible. It is first
+// taken when there is a block to append, because making one may take long.
 func (a *Appender) lock() error {
 	s := a.store
 	if !a.locked {
@@ -102,19 +103,18 @@ func (a *Appender) lock() error {
 	if err != nil || a.view.number >= newest.number {
 		return err
 	}
-	// Something else was written since Begin: blocks pruned, or a proof.
-	newest.refs.Add(1) // under s.writing the store keeps it
+	// The store was written to since Begin: blocks were pruned, or a proof was added.
+	newest.refs.Add(1) // the store holds a reference while s.writing is held
 	before := a.view
 	a.view = newest
 	return before.release()
 }
 
-// Awaited reports whether somebody waits for the end to write something else, except for the last batch of
-// [Store.Prune].
+// Awaited reports whether another write waits for the appender to end, other than the last batch of [Store.Prune].
 func (a *Appender) Awaited() bool { return a.store.waiting.Load() > 0 }
 
-// End puts the blocks on disk, unless they are, and makes the last one the head. After an error none of them is there
-// for anybody, and every further write fails until the store is opened anew.
+// End syncs the blocks to disk if necessary, and makes the last one the head. After an error none of them is visible,
+// and all further writes fail until the store is reopened.
 func (a *Appender) End() error {
 	s := a.store
 	if !a.locked {
@@ -137,7 +137,7 @@ func (a *Appender) End() error {
 	return s.publish(a.view)
 }
 
-// write writes a batch and returns the view after it and one before. The caller holds s.writing.
+// write writes a batch on top of the view before, and returns the resulting view. The caller must hold s.writing.
 func (s *Store) write(b *kv.Batch, before *view, sync bool) (*view, error) {
 	err := s.db.Commit(b, sync)
 	if err == nil {

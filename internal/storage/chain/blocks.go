@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// has returns nil for a height whose block the view has, else [ErrNotFound] or [ErrPruned].
+// has returns nil if the view has the block at a height, else [ErrNotFound] or [ErrPruned].
 func (v *view) has(h types.Height) error {
 	switch {
 	case v.empty || h > v.head.Header.Height:
@@ -22,7 +22,7 @@ func (v *view) has(h types.Height) error {
 	}
 }
 
-// ofBlock reads something of a block that the newest view has.
+// ofBlock reads from the newest view if that has the block.
 func ofBlock[T any](s *Store, h types.Height, f func(r kv.Reader) (T, error)) (T, error) {
 	return read(s, func(v *view) (T, error) {
 		if err := v.has(h); err != nil {
@@ -32,8 +32,8 @@ func ofBlock[T any](s *Store, h types.Height, f func(r kv.Reader) (T, error)) (T
 	})
 }
 
-// Header returns the header of a block: [ErrPruned] below the oldest height except of block 0, [ErrNotFound] above
-// the head.
+// Header returns the header of a block. The error is [ErrPruned] below the oldest height except for block 0,
+// [ErrNotFound] above the head.
 func (s *Store) Header(h types.Height) (types.SignedHeader, error) {
 	return read(s, func(v *view) (types.SignedHeader, error) {
 		if err := v.has(h); err != nil && (h > 0 || v.empty) {
@@ -46,7 +46,7 @@ func (s *Store) Header(h types.Height) (types.SignedHeader, error) {
 	})
 }
 
-// Block returns a block: [ErrPruned] below the oldest height, [ErrNotFound] above the head.
+// Block returns a block. The error is [ErrPruned] below the oldest height, [ErrNotFound] above the head.
 func (s *Store) Block(h types.Height) (types.Block, error) {
 	return ofBlock(s, h, func(r kv.Reader) (types.Block, error) {
 		header, err := readHeader(r, h)
@@ -58,14 +58,14 @@ func (s *Store) Block(h types.Height) (types.Block, error) {
 	})
 }
 
-// EncodedBlock is a block in its encoding, whose transactions were not decoded.
+// EncodedBlock is an encoded block. Its transactions have not been decoded.
 type EncodedBlock struct {
 	Header types.SignedHeader
-	Count  int    // of transactions
+	Count  int    // number of transactions
 	Bytes  []byte // bincode(Block)
 }
 
-// EncodedBlock returns a block as it is stored, with [Store.Block]'s errors.
+// EncodedBlock returns a block as it is stored, with the errors of [Store.Block].
 func (s *Store) EncodedBlock(h types.Height) (EncodedBlock, error) {
 	return ofBlock(s, h, func(r kv.Reader) (b EncodedBlock, err error) {
 		if b.Header, err = readHeader(r, h); err != nil {
@@ -77,15 +77,16 @@ func (s *Store) EncodedBlock(h types.Height) (EncodedBlock, error) {
 	})
 }
 
-// Outline is a block with nothing of its transactions but their number and IDs.
+// Outline is a block with only the number and the IDs of its transactions.
 type Outline struct {
 	Header types.SignedHeader
-	Count  int          // of transactions
-	Size   int          // of bincode(Block)
-	IDs    []types.TxID // nil unless they were asked for
+	Count  int          // number of transactions
+	Size   int          // size of bincode(Block)
+	IDs    []types.TxID // nil unless requested
 }
 
-// Outline returns the outline of a block, with [Store.Block]'s errors. It decodes neither transactions nor receipts.
+// Outline returns the outline of a block, with the errors of [Store.Block]. It decodes neither transactions nor
+// receipts.
 func (s *Store) Outline(h types.Height, ids bool) (Outline, error) {
 	return ofBlock(s, h, func(r kv.Reader) (o Outline, err error) {
 		if o.Header, err = readHeader(r, h); err != nil {
@@ -109,7 +110,7 @@ func (s *Store) Outline(h types.Height, ids bool) (Outline, error) {
 	})
 }
 
-// readReceiptIDs reads which transactions the receipts of a block are of, which has so many.
+// readReceiptIDs reads the transaction IDs in the receipts of a block with count transactions.
 func readReceiptIDs(r kv.Reader, h types.Height, count int) ([]types.TxID, error) {
 	ids := make([]types.TxID, 0, count)
 	lower, upper := tableReceipts.heightBounds(h)
@@ -119,7 +120,7 @@ func readReceiptIDs(r kv.Reader, h types.Height, count int) ([]types.TxID, error
 			if len(receipt) < len(types.TxID{}) {
 				return fmt.Errorf("%w: a receipt of %d bytes", ErrCorrupt, len(receipt))
 			}
-			ids = append(ids, types.TxID(receipt[:len(types.TxID{})])) // bincode(Receipt) begins with it
+			ids = append(ids, types.TxID(receipt[:len(types.TxID{})])) // bincode(Receipt) begins with the ID
 		}
 		return err
 	})
@@ -129,7 +130,8 @@ func readReceiptIDs(r kv.Reader, h types.Height, count int) ([]types.TxID, error
 	return ids, err
 }
 
-// TransactionCount is how many transactions a block has, with [Store.Block]'s errors. It reads one row.
+// TransactionCount returns the number of transactions in a block, with the errors of [Store.Block]. It reads a single
+// row.
 func (s *Store) TransactionCount(h types.Height) (int, error) {
 	return ofBlock(s, h, func(r kv.Reader) (int, error) {
 		txs, err := newItemReader(r, tableTransactions)
@@ -141,7 +143,7 @@ func (s *Store) TransactionCount(h types.Height) (int, error) {
 	})
 }
 
-// HeightOf returns the height of a block that is kept, else [ErrNotFound].
+// HeightOf returns the height of a stored block, or [ErrNotFound].
 func (s *Store) HeightOf(hash types.BlockHash) (types.Height, error) {
 	return read(s, func(v *view) (types.Height, error) {
 		row, err := v.snapshot.Get(tableHashes.key(hash[:]))
@@ -149,26 +151,26 @@ func (s *Store) HeightOf(hash types.BlockHash) (types.Height, error) {
 			return 0, fmt.Errorf("block %s: %w", hash, notFound(err))
 		}
 		h, err := decodeHeight(row)
-		if err == nil && h > 0 && h < v.oldest { // its row is about to go
+		if err == nil && h > 0 && h < v.oldest { // its row is about to be pruned
 			err = fmt.Errorf("block %s: %w", hash, ErrNotFound)
 		}
 		return h, err
 	})
 }
 
-// Receipts returns the receipts of a block in its transactions' order, with [Store.Block]'s errors.
+// Receipts returns the receipts of a block in the order of its transactions, with the errors of [Store.Block].
 func (s *Store) Receipts(h types.Height) ([]types.Receipt, error) {
 	return ofBlock(s, h, func(r kv.Reader) ([]types.Receipt, error) { return readReceipts(r, h) })
 }
 
-// Accesses returns the state keys that a block read or wrote, ascending, with [Store.Block]'s errors. Those of block
-// 0 are the genesis' writes.
+// Accesses returns the state keys that a block read or wrote, ascending, with the errors of [Store.Block]. For block 0
+// they are the writes of the genesis.
 func (s *Store) Accesses(h types.Height) ([]types.Access, error) {
 	return ofBlock(s, h, func(r kv.Reader) ([]types.Access, error) { return readAccesses(r, h) })
 }
 
-// Code returns a contract's code, or [ErrNotFound]. Code stays when its block is pruned, but for that in a stateless
-// store, which has the codes that the blocks which it keeps created and called.
+// Code returns a contract's code, or [ErrNotFound]. Code is kept when its block is pruned. A stateless store, however,
+// only has the codes that its stored blocks created or called.
 func (s *Store) Code(hash types.CodeHash) ([]byte, error) {
 	return read(s, func(v *view) ([]byte, error) { return v.code(hash) })
 }
@@ -181,7 +183,7 @@ func (v *view) code(hash types.CodeHash) ([]byte, error) {
 	return row, nil
 }
 
-// CodeSize is the length of a contract's code in bytes, or [ErrNotFound]. The code is not read.
+// CodeSize returns the length of a contract's code in bytes, or [ErrNotFound]. It does not read the code.
 func (s *Store) CodeSize(hash types.CodeHash) (int, error) {
 	return read(s, func(v *view) (int, error) { return v.codeSize(hash) })
 }
@@ -195,8 +197,8 @@ func (v *view) codeSize(hash types.CodeHash) (int, error) {
 	return int(known.size), err
 }
 
-// Reasons returns why transactions of a block failed, in their order, empty for those that did not, with
-// [Store.Block]'s errors.
+// Reasons returns the failure reasons of a block's transactions in order, empty for successful ones, with the errors of
+// [Store.Block].
 func (s *Store) Reasons(h types.Height) ([]exec.Reason, error) {
 	return ofBlock(s, h, func(r kv.Reader) ([]exec.Reason, error) {
 		receipts, err := readReceipts(r, h)
@@ -213,7 +215,7 @@ func (s *Store) Reasons(h types.Height) ([]exec.Reason, error) {
 	})
 }
 
-// readReason reads why a transaction failed; of one that did not it is empty.
+// readReason reads the failure reason of a transaction. It is empty for a successful one.
 func readReason(r kv.Reader, p Position, receipt types.Receipt) (exec.Reason, error) {
 	if receipt.Status == types.StatusSuccess {
 		return exec.Success, nil
@@ -231,7 +233,7 @@ var failureReasons = []exec.Reason{
 	exec.NoSuchFunction,
 }
 
-// FailureReason reports whether a transaction may be said to have failed for the reason.
+// FailureReason reports whether reason is a valid failure reason.
 func FailureReason(reason exec.Reason) bool { return slices.Contains(failureReasons, reason) }
 
 func decodeReason(row []byte) (exec.Reason, error) {
@@ -265,7 +267,7 @@ func readAccesses(r kv.Reader, h types.Height) ([]types.Access, error) {
 	return readRuns(r, tableAccesses, h, decodeRunOfAccesses)
 }
 
-// notFound is the store's error for a missing row that may be missing.
+// notFound converts the error for a row that may be absent.
 func notFound(err error) error {
 	if errors.Is(err, kv.ErrNotFound) {
 		return ErrNotFound
@@ -273,7 +275,7 @@ func notFound(err error) error {
 	return err
 }
 
-// missing is the store's error for a missing row that others call for.
+// missing converts the error for a row that must be present because other rows refer to it.
 func missing(err error) error {
 	if errors.Is(err, kv.ErrNotFound) {
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)

@@ -10,40 +10,44 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// MaxProblems is how many problems a [Report] names.
+// MaxProblems is the maximum number of problems that a [Report] names.
 const MaxProblems = 100
 
-// Problem is something in a store that is not as what else is stored says.
+// Problem is an inconsistency in a store.
 type Problem struct {
 	Where string // "block 12", "transaction IDs", …
 	What  string
 }
 
-// Report is what [Check] looked at and what it found.
+// Report is the result of [Check].
 type Report struct {
 	Oldest, Head types.Height
-	Blocks       uint64 // kept ones
+	Blocks       uint64 // number of stored blocks
 	Transactions uint64
 	Accesses     uint64
 	StateKeys    uint64
 	Codes        uint64
-	Problems     []Problem // the first [MaxProblems]
-	Found        uint64    // problems in all
+	Problems     []Problem // the first [MaxProblems] problems
+	Found        uint64    // total number of problems
 }
 
 // OK reports whether the store is sound.
 func (r Report) OK() bool { return r.Found == 0 }
 
-// Check recomputes from what is stored all that depends on it, as the store is when it begins. Of blocks it checks the
-// headers' links, signatures, roots and digests, and every index row, in both directions. It compares the replaced
-// values with the accesses of every kept block, which is a replay backwards. Of the state it checks the leaves, and the
-// root of their tree against the head's. It checks code by its hash, and the list of contracts. Token holders are
-// compared with each other, and with all Transfer events if no block was pruned. Balances and burned coins must add up
-// to the supply. Appending may go on meanwhile.
+// Check recomputes all derived data from the stored data, in the state that the store has when Check begins. It checks:
 //
-// progress, unless nil, is called now and then with the blocks and state keys done and all there are. Beside the state
-// tree's nodes the memory needed is one block, 4 bytes for every kept block, the codes' hashes and the tokens' IDs.
-// What is wrong is in the report; an error says that the check itself could not go on.
+//   - of blocks, the links between headers, signatures, roots and digests, and every index row, in both directions;
+//   - the replaced values against the accesses of every stored block, which amounts to a backward replay;
+//   - of the state, the leaves, and the root of their tree against the head's;
+//   - codes by their hashes, and the list of contracts;
+//   - token holders against each other, and against all Transfer events if no block was pruned;
+//   - that balances and burned coins add up to the supply.
+//
+// Blocks may be appended meanwhile.
+//
+// progress, unless nil, is called from time to time with the number of blocks and state keys done and the total. The
+// memory needed is the state tree's nodes, one block, 4 bytes for every stored block, the codes' hashes and the tokens'
+// IDs. Problems are returned in the report. An error means that the check itself could not continue.
 func Check(ctx context.Context, s *Store, progress func(done, total uint64)) (Report, error) {
 	if progress == nil {
 		progress = func(uint64, uint64) {}
@@ -75,12 +79,12 @@ type checker struct {
 	progress func(done, total uint64)
 	done     uint64
 	report   Report
-	rows     []int32 // by kept block: its index and history rows, less those found to belong there
+	rows     []int32 // per stored block: its index and history rows, minus those found to belong to it
 	codes    map[types.CodeHash]*codeUse
 	tokens   tokenCheck
-	// contracts is the state's contracts less those that are listed.
+	// contracts is the difference between the state's contracts and the listed ones.
 	contracts contractList
-	counted   Counts // what the head's state has
+	counted   Counts // counts of the head's state
 }
 
 func (c *checker) run() error {
@@ -101,7 +105,7 @@ func (c *checker) run() error {
 	return nil
 }
 
-// add notes a problem.
+// add records a problem.
 func (c *checker) add(where, format string, args ...any) {
 	c.report.Found++
 	if len(c.report.Problems) < MaxProblems {
@@ -109,7 +113,7 @@ func (c *checker) add(where, format string, args ...any) {
 	}
 }
 
-// note makes a problem of an error that says the store is damaged, and returns every other.
+// note records an error that means damage as a problem, and returns any other error.
 func (c *checker) note(where string, err error) error {
 	if errors.Is(err, ErrCorrupt) {
 		c.add(where, "%v", err)
@@ -118,7 +122,7 @@ func (c *checker) note(where string, err error) error {
 	return err
 }
 
-// step reports progress and the context's end.
+// step reports progress and returns the context's error.
 func (c *checker) step(n int) error {
 	c.done += uint64(n)
 	c.progress(c.done, c.report.Blocks+c.report.StateKeys)
@@ -127,8 +131,7 @@ func (c *checker) step(n int) error {
 
 func inBlock(h types.Height) string { return fmt.Sprintf("block %d", h) }
 
-// strayRows looks for rows where there should be none: outside all tables and, of what is kept by height, outside
-// the kept heights.
+// strayRows looks for rows outside all tables, and in tables by height for rows outside the stored heights.
 func (c *checker) strayRows() error {
 	stray := func(where string) func(key, _ []byte) error {
 		return func(key, _ []byte) error {
@@ -136,7 +139,7 @@ func (c *checker) strayRows() error {
 			return c.ctx.Err()
 		}
 	}
-	var end []byte // of the table before
+	var end []byte // end of the previous table
 	for _, t := range append([]table{tableLog}, tablesInOrder()...) {
 		lower, upper := t.bounds()
 		if err := kv.Scan(c.view.snapshot, end, lower, stray("outside all tables")); err != nil {
@@ -153,7 +156,7 @@ func (c *checker) strayRows() error {
 	} {
 		lower, upper := t.bounds()
 		if t == tableHeaders {
-			lower = append(t.atHeight(0), 0) // that of block 0 stays
+			lower = append(t.atHeight(0), 0) // keep block 0's header
 		}
 		if oldest := c.report.Oldest; oldest > 0 {
 			if c.view.halfPruned {
@@ -173,7 +176,7 @@ func (c *checker) strayRows() error {
 	return c.metaRows()
 }
 
-// witnesses checks their count in bytes. What a witness or a proof says shows itself when it is used.
+// witnesses checks the total size of the witnesses. Witnesses and proofs themselves are verified when they are used.
 func (c *checker) witnesses() error {
 	var kept uint64
 	for _, t := range []table{tableWitnesses, tableSpent} {
@@ -196,7 +199,7 @@ func (c *checker) witnesses() error {
 	return nil
 }
 
-// metaRows checks what Open did not.
+// metaRows checks for unknown meta rows. Open has checked the known ones.
 func (c *checker) metaRows() error {
 	known := map[string]bool{
 		string(keyFormat): true, string(keySchedule): true, string(keyGenesis): true, string(keyHead): true,

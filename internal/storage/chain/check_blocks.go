@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// blocks checks every kept block and all rows that follow from it.
+// blocks checks every stored block and all rows derived from it.
 func (c *checker) blocks() error {
 	var before *types.Header
 	if c.report.Oldest > 0 {
@@ -29,7 +29,7 @@ func (c *checker) blocks() error {
 		header, err := readHeader(c.view.snapshot, h)
 		if err != nil {
 			before = nil
-			c.rows[h-c.report.Oldest] = 0 // what it calls for is not known
+			c.rows[h-c.report.Oldest] = 0 // the rows to expect are unknown
 			if err := c.note(inBlock(h), err); err != nil {
 				return err
 			}
@@ -58,7 +58,7 @@ func (c *checker) genesisHeader(signed types.SignedHeader) {
 	}
 }
 
-// header checks a header by itself and against the one before, nil where that is not known.
+// header checks a header by itself and against the previous one, which is nil if unknown.
 func (c *checker) header(h types.Height, signed types.SignedHeader, before *types.Header) {
 	header := signed.Header
 	if header.Height != h {
@@ -82,7 +82,7 @@ func (c *checker) header(h types.Height, signed types.SignedHeader, before *type
 	}
 }
 
-// body checks what the header commits to, and the rows that follow from it.
+// body checks the data that the header commits to, and the rows derived from it.
 func (c *checker) body(h types.Height, header types.Header) error {
 	index, err := readIndexed(c.view.snapshot, h)
 	if err == nil {
@@ -118,7 +118,7 @@ func (c *checker) body(h types.Height, header types.Header) error {
 		accessesErr = c.sizes(h, index, accesses)
 	}
 	if err != nil || accessesErr != nil {
-		c.rows[h-c.report.Oldest] = 0 // what it calls for is not known
+		c.rows[h-c.report.Oldest] = 0 // the rows to expect are unknown
 	}
 	if err := c.note(inBlock(h), err); err != nil {
 		return err
@@ -126,7 +126,7 @@ func (c *checker) body(h types.Height, header types.Header) error {
 	return c.note(inBlock(h), accessesErr)
 }
 
-// sizes checks what is said of a block's lists.
+// sizes checks the row with the sizes of a block's lists.
 func (c *checker) sizes(h types.Height, index indexed, accesses []types.Access) error {
 	entry := Entry{Result: exec.Result{Transactions: index.txs, Accesses: accesses}}
 	said, err := readSizes(c.view.snapshot, h)
@@ -158,7 +158,8 @@ func (c *checker) lists(h types.Height, header types.Header, index indexed) {
 	}
 }
 
-// history checks that the state as it is read at a block and before it has the values of the block's accesses.
+// history checks that reading the state at a block gives the values in its accesses, and that its history rows hold the
+// values before it.
 func (c *checker) history(h types.Height, accesses []types.Access) error {
 	after := State{view: c.view, height: h}
 	for _, a := range c.view.kept(accesses) {

@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// contractList compares two lists of contracts by the sums of their hashes, which nobody outside can foresee.
+// contractList compares two lists of contracts by the sums of their seeded hashes, which nobody can predict.
 type contractList struct {
 	seed       maphash.Seed
 	difference uint64
@@ -46,7 +46,7 @@ func (c *checker) deployments() error {
 	})
 }
 
-// allListed says whether every contract is listed once.
+// allListed checks that every contract is listed once.
 func (c *checker) allListed() error {
 	if c.contracts.difference != 0 {
 		c.add(allTables[tableDeploys], "it does not list every contract once")
@@ -54,7 +54,7 @@ func (c *checker) allListed() error {
 	return nil
 }
 
-// deployed checks that the contracts which a kept block made are listed under it.
+// deployed checks that the contracts created by a stored block are listed under it.
 func (c *checker) deployed(index indexed) error {
 	return index.deploys(func(key, value []byte) error {
 		row, err := c.view.snapshot.Get(key)
@@ -69,7 +69,7 @@ func (c *checker) deployed(index indexed) error {
 	})
 }
 
-// failures checks that a block has a reason for each transaction that failed, and no other.
+// failures checks that a block has a reason for each failed transaction, and no other.
 func (c *checker) failures(index indexed) error {
 	failed := 0
 	for i, receipt := range index.receipts {
@@ -91,7 +91,7 @@ func (c *checker) failures(index indexed) error {
 	return err
 }
 
-// codeSizes checks the rows about codes, and notes the blocks that brought them.
+// codeSizes checks the size rows of codes, and records the blocks that brought the codes.
 func (c *checker) codeSizes() error {
 	where := allTables[tableCodeSizes]
 	lower, upper := tableCodeSizes.bounds()
@@ -120,8 +120,8 @@ func (c *checker) codeSizes() error {
 	})
 }
 
-// tokenCheck adds the sums of one token up, each times a hash of its account that nobody outside can foresee. It does
-// so modulo the prime 2^61 − 1: what its events add up to, less what is stored.
+// tokenCheck sums up each token's holdings, each multiplied by a seeded hash of its token and account, which nobody can
+// predict. The sums are modulo the prime 2^61 − 1: the total of the events minus the stored holdings.
 type tokenCheck struct {
 	seed   maphash.Seed
 	tokens map[types.ContractID]uint64
@@ -145,7 +145,7 @@ func (t *tokenCheck) add(of *holding, sum tokenSum) {
 	t.tokens[token] = (t.tokens[token] + product) % checkPrime
 }
 
-// holders checks the sums against their ranks and, where all blocks are kept, against all Transfer events.
+// holders checks the sums against their ranks and, if no block was pruned, against all Transfer events.
 func (c *checker) holders() error {
 	where, count := allTables[tableHolders], 0
 	lower, upper := tableHolders.bounds()
@@ -192,7 +192,7 @@ func (c *checker) holders() error {
 	return nil
 }
 
-// moved adds the Transfer events of a block up.
+// moved adds up the Transfer events of a block.
 func (c *checker) moved(index indexed) {
 	if c.report.Oldest > 0 {
 		return

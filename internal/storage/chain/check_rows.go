@@ -11,19 +11,19 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Index and history rows are checked in both directions. Each row that a block calls for is looked up. All rows are
-// counted by the height that they name, so that a block with more rows than it calls for shows. Only then are the
-// tables searched for those rows.
+// Index and history rows are checked in both directions. Each row that a block should have is looked up. All rows are
+// counted by the height that they name, which reveals blocks with surplus rows. Only then are the tables searched for
+// those rows.
 
-// maxSearched is how many blocks with surplus rows are searched for at once.
+// maxSearched bounds the number of blocks whose surplus rows are searched for.
 const maxSearched = 16
 
 func tablesInOrder() []table { return slices.Sorted(maps.Keys(allTables)) }
 
-// indexTables are those whose rows name a height.
+// indexTables are the tables whose rows name a height.
 var indexTables = []table{tableHashes, tableIDs, tableAccounts, tableEvents, tableHistory}
 
-// heightOfRow is the height that an index or history row names.
+// heightOfRow returns the height that an index or history row names.
 func heightOfRow(key, value []byte) (types.Height, error) {
 	switch t := table(key[0]); t {
 	case tableAccounts, tableEvents, tableHistory:
@@ -36,7 +36,7 @@ func heightOfRow(key, value []byte) (types.Height, error) {
 	}
 }
 
-// countRows counts the index and history rows of every kept block.
+// countRows counts the index and history rows of every stored block.
 func (c *checker) countRows() error {
 	for _, t := range indexTables {
 		lower, upper := t.bounds()
@@ -50,8 +50,8 @@ func (c *checker) countRows() error {
 				return c.note(allTables[t], err)
 			case c.kept(h):
 				c.rows[h-c.report.Oldest]++
-			case c.view.halfPruned && h+1 == c.report.Oldest: // is going away
-			case t == tableHashes && h == 0: // of block 0, which stays
+			case c.view.halfPruned && h+1 == c.report.Oldest: // being pruned
+			case t == tableHashes && h == 0: // block 0's, which is kept
 				return c.rowOfGenesis(key)
 			default:
 				c.add(allTables[t], "a row of block %d, which is not kept, under %x", h, key)
@@ -65,7 +65,7 @@ func (c *checker) countRows() error {
 	return nil
 }
 
-// keyLengths are those that heightOfRow does not check.
+// keyLengths holds the lengths of keys that heightOfRow does not check.
 var keyLengths = map[table]int{tableHashes: 33, tableIDs: 33}
 
 func (c *checker) kept(h types.Height) bool { return h >= c.report.Oldest && h <= c.report.Head }
@@ -81,7 +81,7 @@ func (c *checker) rowOfGenesis(key []byte) error {
 	return nil
 }
 
-// expect looks a row up that block h calls for.
+// expect looks up a row that block h should have.
 func (c *checker) expect(h types.Height, key, value []byte) error {
 	row, err := c.view.snapshot.Get(key)
 	if errors.Is(err, kv.ErrNotFound) {
@@ -100,7 +100,7 @@ func (c *checker) expect(h types.Height, key, value []byte) error {
 	return nil
 }
 
-// surplusRows names the rows of blocks that have more of them than they call for.
+// surplusRows reports the surplus rows of blocks.
 func (c *checker) surplusRows() error {
 	expected := make(map[types.Height]map[string]bool)
 	for i, surplus := range c.rows {
@@ -132,7 +132,7 @@ func (c *checker) surplusRows() error {
 	return nil
 }
 
-// keysOfRows are the keys of the index and history rows that a block calls for.
+// keysOfRows returns the keys of the index and history rows that a block should have.
 func (c *checker) keysOfRows(h types.Height) (map[string]bool, error) {
 	keys := make(map[string]bool)
 	index, err := readIndexed(c.view.snapshot, h)

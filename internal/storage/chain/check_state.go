@@ -13,10 +13,10 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// checkBatch is how many state keys are hashed side by side.
+// checkBatch is the number of state keys that are hashed together.
 const checkBatch = 1024
 
-// codeUse is a stored code: the block that brought it and the first contract that has it.
+// codeUse records for a stored code the block that brought it and the first contract that uses it.
 type codeUse struct {
 	since, first types.Height
 	used, sized  bool
@@ -71,7 +71,7 @@ func (c *checker) flatState() error {
 	return nil
 }
 
-// flat adds the records of a state up.
+// flat adds up the records of a state.
 type flat struct {
 	*checker
 	supply   state.Supply
@@ -139,7 +139,7 @@ func (f *flat) contract(contract state.Contract) error {
 	return nil
 }
 
-// leaves checks the leaves' rows against the state and the root of their tree against the head's.
+// leaves checks the leaves' rows against the state, and the root of their tree against the head's.
 func (c *checker) leaves() error {
 	it, err := c.view.snapshot.NewIter(tableLeaves.bounds())
 	if err != nil {
@@ -164,16 +164,16 @@ func (c *checker) leaves() error {
 	return c.keysWithoutLeaf()
 }
 
-// leafChecker reads leaves' rows in batches and computes the leaves anew.
+// leafChecker reads the leaves' rows in batches and recomputes the leaves.
 type leafChecker struct {
 	*checker
 	it      *kv.Iter
 	started bool
 	ready   []tree.Leaf
-	matched uint64 // rows at the path of their key, which has a value
+	matched uint64 // rows at the path of their key that has a value
 }
 
-// next gives the leaves to tree.Load.
+// next yields the leaves to tree.Load.
 func (l *leafChecker) next() (tree.Leaf, bool, error) {
 	for len(l.ready) == 0 {
 		more, err := l.fill()
@@ -238,7 +238,7 @@ func (l *leafChecker) advance() bool {
 	return l.it.Next()
 }
 
-// keysWithoutLeaf names the state keys that have no leaf.
+// keysWithoutLeaf reports the state keys that have no leaf.
 func (c *checker) keysWithoutLeaf() error {
 	lower, upper := tableState.bounds()
 	return kv.Scan(c.view.snapshot, lower, upper, func(key, _ []byte) error {

@@ -7,7 +7,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// deploys gives the rows that list the contracts which the block made, ascending. They stay when the block is pruned.
+// deploys passes to put the rows that list the contracts created by the block, ascending. These rows are kept when the
+// block is pruned.
 func (b indexed) deploys(put func(key, value []byte) error) error {
 	for i := range b.receipts {
 		if id := b.receipts[i].Contract; id != nil {
@@ -19,14 +20,14 @@ func (b indexed) deploys(put func(key, value []byte) error) error {
 	return nil
 }
 
-// Deployment says which transaction deployed a contract.
+// Deployment is a contract with the position of the transaction that deployed it.
 type Deployment struct {
 	Position
 	Contract types.ContractID
 }
 
-// Contracts returns the contracts that there are in the state, in the order of their deployment, at most limit: those
-// after a position, which is zero for all.
+// Contracts returns at most limit contracts of the state in order of deployment, starting after a position. The zero
+// position is before all.
 func (st *State) Contracts(after Position, limit int) ([]Deployment, error) {
 	if st.view.stateless {
 		return nil, ErrNoState
@@ -47,7 +48,7 @@ func (st *State) Contracts(after Position, limit int) ([]Deployment, error) {
 			found = append(found, d)
 		}
 	}
-	if closeErr := it.Close(); closeErr != nil { // what was read is not what is stored
+	if closeErr := it.Close(); closeErr != nil { // the values read may differ from the stored ones
 		err = closeErr
 	}
 	return found, err

@@ -10,12 +10,12 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Counts says how many records of each kind a state has.
+// Counts holds the number of records of each kind in a state.
 type Counts struct {
 	Accounts, Contracts, StorageEntries uint64
 }
 
-// of is the count of a state key's kind, nil of the chain's own records.
+// of returns the counter for a state key's kind, or nil for the chain's own records.
 func (c *Counts) of(key []byte) *uint64 {
 	switch state.Domain(key[0]) {
 	case state.DomainAccount:
@@ -29,7 +29,8 @@ func (c *Counts) of(key []byte) *uint64 {
 	}
 }
 
-// write counts what a write adds or removes. Unsigned numbers wrap, so a sum is right whatever the order.
+// write counts a write that adds or removes a record. Unsigned counters wrap around, so the order of writes does not
+// matter.
 func (c *Counts) write(w types.Access) {
 	count := c.of(w.Key)
 	switch {
@@ -41,7 +42,7 @@ func (c *Counts) write(w types.Access) {
 	}
 }
 
-// after are the counts after a block's writes.
+// after returns the counts after a block's writes.
 func (c Counts) after(writes []types.Access) Counts {
 	for _, w := range writes {
 		c.write(w)
@@ -74,12 +75,12 @@ func readCounts(r kv.Reader, h types.Height) (Counts, error) {
 	return decodeCounts(row)
 }
 
-// putCounts writes what the state after the next block has.
+// putCounts writes the counts of the state after the next block.
 func (v *view) putCounts(b *kv.Batch, h types.Height, writes []types.Access) error {
 	if v.stateless {
 		return nil
 	}
-	var before Counts // nothing comes before block 0
+	var before Counts // block 0 has no earlier state
 	if h > 0 {
 		var err error
 		if before, err = readCounts(v.snapshot, h-1); err != nil {
@@ -90,8 +91,8 @@ func (v *view) putCounts(b *kv.Batch, h types.Height, writes []types.Access) err
 	return nil
 }
 
-// Summary returns the header of the block after which the state is, and what the state has. It is [ErrNoState] of a
-// store without state.
+// Summary returns the header of the state's block, and the counts of its records. For a stateless store it returns
+// [ErrNoState].
 func (st *State) Summary() (types.SignedHeader, Counts, error) {
 	if st.view.stateless {
 		return types.SignedHeader{}, Counts{}, ErrNoState
@@ -101,7 +102,7 @@ func (st *State) Summary() (types.SignedHeader, Counts, error) {
 	return header, counts, errors.Join(err, countsErr)
 }
 
-// counts checks the counts of every kept block: of the head against its state, of the others against the writes of the
+// counts checks the counts of every stored block: the head's against its state, the others' against the writes of the
 // blocks above them.
 func (c *checker) counts() error {
 	want := c.counted
@@ -117,7 +118,7 @@ func (c *checker) counts() error {
 			return c.ctx.Err()
 		}
 		accesses, err := readAccesses(c.view.snapshot, h)
-		if err != nil { // which the block's own check has noted
+		if err != nil { // already recorded by the block's own check
 			return c.note(allTables[tableCounts], err)
 		}
 		for _, w := range types.Writes(accesses) {

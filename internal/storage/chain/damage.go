@@ -10,11 +10,10 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// A proof, or a witness, can be made again, by others too: one that the disk has damaged is dropped, and the node goes
-// on.
+// A proof or a witness can be made again, also by other nodes. So a damaged one is dropped, and the node continues.
 
-// spare is the row of a block, or of a span by its number, in a table of what can be done without. Where it is damaged
-// it is dropped, and it is [ErrNotFound].
+// spare returns a row from a table of dispensable data, by height or by span number. A damaged row is dropped, and the
+// error is [ErrNotFound].
 func (s *Store) spare(h types.Height, t table, what string, allowed func(*view) error) ([]byte, error) {
 	if _, damaged := s.damaged.Load(string(t.atHeight(h))); damaged {
 		return nil, fmt.Errorf("%s: %w: it was damaged", named(t, h, what), ErrNotFound)
@@ -31,7 +30,7 @@ func (s *Store) spare(h types.Height, t table, what string, allowed func(*view) 
 	if dropped := s.drop(t, h); dropped != nil {
 		return nil, errors.Join(err, dropped)
 	}
-	s.damaged.Store(string(t.atHeight(h)), struct{}{}) // reading past what deletes it finds it again
+	s.damaged.Store(string(t.atHeight(h)), struct{}{}) // reading past the deletion would find the damage again
 	s.dropped.Add(1)
 	if s.options.OnDropped != nil {
 		of := h
@@ -43,7 +42,7 @@ func (s *Store) spare(h types.Height, t table, what string, allowed func(*view) 
 	return nil, fmt.Errorf("%s: %w: it was damaged", named(t, h, what), ErrNotFound)
 }
 
-// named says what a row of a table is of.
+// named describes a row of a table.
 func named(t table, h types.Height, what string) string {
 	if t == tableRanges {
 		span := blockproof.Span(h)
@@ -52,10 +51,10 @@ func named(t table, h types.Height, what string) string {
 	return fmt.Sprintf("%s of block %d", what, h)
 }
 
-// Dropped is how many proofs and witnesses were dropped since the start because they were damaged.
+// Dropped returns the number of damaged proofs and witnesses dropped since the start.
 func (s *Store) Dropped() uint64 { return s.dropped.Load() }
 
-// drop deletes a row, which is not read for that.
+// drop deletes a row without reading it.
 func (s *Store) drop(t table, h types.Height) error {
 	s.lock()
 	defer s.writing.Unlock()
@@ -72,8 +71,8 @@ func (s *Store) drop(t table, h types.Height) error {
 	return s.commit(b, false)
 }
 
-// edges are the first and the last height from one on that has a row in a table which can be done without. If the rows
-// at the edges of the table are damaged, they are dropped, one by one.
+// edges returns the first and the last height, from a height on, with a row in a table of dispensable data. It drops
+// damaged rows at the edges one by one.
 func (s *Store) edges(t table, from types.Height) (ProofRange, error) {
 	there := func(h types.Height) (bool, error) {
 		_, err := s.spare(h, t, allTables[t], func(*view) error { return nil })
@@ -85,7 +84,8 @@ func (s *Store) edges(t table, from types.Height) (ProofRange, error) {
 	return search(from, s.Head().Header.Height, there)
 }
 
-// search finds the first and the last height in [from, head] that is there. One that was there need not stay.
+// search returns the first and the last height in [from, head] for which there returns true. An earlier answer may
+// become outdated during the search.
 func search(from, head types.Height, there func(types.Height) (bool, error)) (r ProofRange, err error) {
 	found := false
 	for r.Oldest = from; !found && err == nil && r.Oldest <= head; {
@@ -107,7 +107,7 @@ func search(from, head types.Height, there func(types.Height) (bool, error)) (r 
 	return r, err
 }
 
-// recount counts the bytes of the witnesses anew, without those that one table has of the blocks in [from, to).
+// recount recomputes the total size of the witnesses, excluding those in the table without of the blocks in [from, to).
 func (s *Store) recount(b *kv.Batch, without table, from, to types.Height) error {
 	var kept uint64
 	count := func(_, value []byte) error {

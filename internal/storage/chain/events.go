@@ -11,8 +11,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Events are found under names of several kinds. A row holds where a block's events of one name are, ascending, so that
-// events with several names are found by walking along the rows of each together.
+// Events are indexed under names of several kinds. A row lists the places of a block's events of one name, ascending,
+// so that events with several names are found by walking along the rows of all names together.
 
 // eventKind is a kind of names.
 type eventKind byte
@@ -22,12 +22,12 @@ const (
 	eventOfID                       // the contract that emitted it
 	eventOfName                     // SHA-256 of its name
 	eventOfIDName                   // SHA-256 of the contract and the SHA-256 of its name
-	eventOfTopic                    // its first own topic; the further ones follow
+	eventOfTopic                    // its first own topic; the kinds of the further topics follow
 	eventKinds     = eventOfTopic + types.MaxLogTopics
 	eventPlaceSize = 4 + 4 + 2
 )
 
-// eventPlace is where in its block an event is.
+// eventPlace is the place of an event in its block.
 type eventPlace struct {
 	transaction uint32
 	index       uint32 // within the block
@@ -39,9 +39,8 @@ func (p eventPlace) appendTo(row []byte) []byte {
 	return binary.BigEndian.AppendUint16(row, p.log)
 }
 
-// FirstLog returns the index, within its block, of the first log of the transaction at a position, which has logs. It
-// looks it up in the row of all the block's events, and decodes no other receipt. Its errors are those of
-// [Store.Transaction].
+// FirstLog returns the index, within its block, of the first log of a transaction, which must have logs. It looks it up
+// in the row of all the block's events, without decoding other receipts. It returns the errors of [Store.Transaction].
 func (s *Store) FirstLog(p Position) (uint32, error) {
 	return ofBlock(s, p.Height, func(r kv.Reader) (first uint32, err error) {
 		key := appendEventRow(nil, anyEvent, &noName, p.Height)
@@ -49,7 +48,7 @@ func (s *Store) FirstLog(p Position) (uint32, error) {
 		if err != nil {
 			return 0, err
 		}
-		var row []byte // not copied: that of a full block has a megabyte
+		var row []byte // not copied: a full block's row has a megabyte
 		if it.First() {
 			row = it.Value()
 		}
@@ -60,7 +59,7 @@ func (s *Store) FirstLog(p Position) (uint32, error) {
 		} else {
 			err = fmt.Errorf("%w: the events of block %d, transaction %d are in no row", ErrCorrupt, p.Height, p.Index)
 		}
-		if closeErr := it.Close(); closeErr != nil { // what was read is not what is stored
+		if closeErr := it.Close(); closeErr != nil { // the values read may differ from the stored ones
 			return 0, closeErr
 		}
 		return first, err
@@ -82,7 +81,7 @@ func decodeEventPlaces(row []byte) ([]eventPlace, error) {
 	return places, nil
 }
 
-// eventPrefix begins the rows of a name.
+// eventPrefix returns the key prefix of a name's rows.
 func eventPrefix(kind eventKind, name *[32]byte) []byte {
 	return append([]byte{byte(tableEvents), byte(kind)}, name[:]...)
 }
@@ -92,7 +91,7 @@ func appendEventRow(dst []byte, kind eventKind, name *[32]byte, h types.Height) 
 	return binary.BigEndian.AppendUint64(dst, uint64(h))
 }
 
-// eventIDName is the name of the events of a contract that have a name with this hash.
+// eventIDName returns the name for the events of a contract with the given hash of an event name.
 func eventIDName(contract types.ContractID, nameHash [32]byte) [32]byte {
 	return sha256.Sum256(append(contract[:], nameHash[:]...))
 }
@@ -110,7 +109,7 @@ type contractEvent struct {
 
 var noName [32]byte
 
-// of is an event's name of a kind, nil where it has none.
+// of returns an event's name of a kind, or nil if it has none.
 func (n eventNames) of(kind eventKind, log *types.Log) *[32]byte {
 	switch kind {
 	case anyEvent:
@@ -142,7 +141,7 @@ func (n eventNames) of(kind eventKind, log *types.Log) *[32]byte {
 	}
 }
 
-// events gives the rows that find the block's events, ascending.
+// events passes to put the index rows of the block's events, ascending.
 func (b indexed) events(put func(key, value []byte) error) error {
 	var logs []*types.Log
 	var places []eventPlace
@@ -181,27 +180,27 @@ func (b indexed) events(put func(key, value []byte) error) error {
 	return nil
 }
 
-// EventFilter says which events are asked. A nil member asks for nothing.
+// EventFilter selects events. A nil field matches any event.
 type EventFilter struct {
 	Contract *types.ContractID
 	NameHash *[32]byte                     // SHA-256 of the event's name
-	Topics   [types.MaxLogTopics]*[32]byte // the event's own
+	Topics   [types.MaxLogTopics]*[32]byte // the event's own topics
 }
 
-// EventRange says where events are looked for.
+// EventRange is the range of a search for events.
 type EventRange struct {
-	From, To *types.Height // both included; nil: the oldest that is kept, the head
-	// After leaves out the events up to this one, which is given by its index within the block; [EndOfEvents] is all of
-	// the block's.
+	From, To *types.Height // inclusive; nil for the oldest stored block and the head
+	// After, unless nil, skips the events up to a position, whose index is the event's within its block. [EndOfEvents]
+	// skips all events of a block.
 	After *Position
-	// Work bounds what is read, in rows and events; at least a block is got over. 0 is no bound.
+	// Work bounds the rows and events that are read; 0 means no bound. At least one block is always processed.
 	Work int
 }
 
-// EndOfEvents is the position after all events of a block.
+// EndOfEvents returns the position after all events of a block.
 func EndOfEvents(h types.Height) Position { return Position{h, lastPlace} }
 
-// NextEvent is the first height of which there may be events after the one at a position.
+// NextEvent returns the first height that may have events after the position.
 func (p Position) NextEvent() types.Height {
 	if p.Index == lastPlace && p.Height < math.MaxUint64 {
 		return p.Height + 1
@@ -209,23 +208,23 @@ func (p Position) NextEvent() types.Height {
 	return p.Height
 }
 
-// EventsEnd says how far a list of events came.
+// EventsEnd says how far a search for events got.
 type EventsEnd struct {
-	Reached  Position // all events up to it that match were given
-	Complete bool     // there is nothing more in the range at present
+	Reached  Position // all matching events up to it were yielded
+	Complete bool     // there are currently no more in the range
 }
 
 // Event is a log of an included transaction.
 type Event struct {
 	types.Log
-	Position               // of its transaction
-	Transaction types.TxID // that emitted it
-	LogIndex    uint32     // among the block's events
+	Position               // position of its transaction
+	Transaction types.TxID // transaction that emitted it
+	LogIndex    uint32     // index among the block's events
 	Block       types.BlockHash
-	Timestamp   uint64 // of the block
+	Timestamp   uint64 // timestamp of the block
 }
 
-// lists are the prefixes of rows whose common events match the filter.
+// lists returns the prefixes of the rows whose common events match the filter.
 func (f *EventFilter) lists() (prefixes [][]byte) {
 	list := func(kind eventKind, name *[32]byte) { prefixes = append(prefixes, eventPrefix(kind, name)) }
 	switch {

@@ -13,10 +13,10 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Events calls yield for the kept events of a range that match a filter, in the chain's order, until it returns false.
-// When an error stops it, [EventsEnd.Reached] says how far it came. It returns [ErrPruned] for a range or position that
-// begins or ends below the oldest height. What it takes grows with the blocks that hold events of every member of the
-// filter, not with the chain.
+// Events calls yield for the stored events of a range that match a filter, in chain order, until yield returns false.
+// If it stops with an error, [EventsEnd.Reached] says how far it got. The error is [ErrPruned] if the range or position
+// begins or ends below the oldest height. The time grows with the number of blocks that have events for every field of
+// the filter, not with the chain.
 func (s *Store) Events(ctx context.Context, f EventFilter, in EventRange, yield func(Event) bool) (EventsEnd, error) {
 	return read(s, func(v *view) (EventsEnd, error) {
 		from, to, err := in.bounds(v)
@@ -31,7 +31,7 @@ func (s *Store) Events(ctx context.Context, f EventFilter, in EventRange, yield 
 	})
 }
 
-// bounds are the heights of the range in a view.
+// bounds returns the heights of the range in a view.
 func (in *EventRange) bounds(v *view) (from, to types.Height, err error) {
 	if v.empty {
 		return 0, 0, fmt.Errorf("events: %w: there is no chain", ErrPruned)
@@ -57,18 +57,18 @@ type eventWalk struct {
 	rows     kv.Reader
 	after    *Position
 	from, to types.Height
-	work     int // that is left
+	work     int // remaining work
 	yield    func(Event) bool
 	lists    []eventList
 	key      []byte
 	receipts *itemReader
-	receipt  *types.Receipt // at position, unless it is nil
+	receipt  *types.Receipt // receipt at position; may be nil
 	position Position
-	of       Event // what the events of a block have in common
+	of       Event // common fields of a block's events
 	end      EventsEnd
 }
 
-// eventList is the rows with a prefix.
+// eventList holds the rows with a prefix.
 type eventList struct {
 	prefix []byte
 	rows   *kv.Iter
@@ -94,7 +94,7 @@ func (w *eventWalk) close() error {
 	return errors.Join(append(errs, w.receipts.close())...)
 }
 
-// run gives the events of one common block after another.
+// run yields the events of one common block after another.
 func (w *eventWalk) run(ctx context.Context) error {
 	switch {
 	case w.after != nil:
@@ -125,8 +125,8 @@ func (w *eventWalk) run(ctx context.Context) error {
 	return nil
 }
 
-// align moves all lists to the first block from h on that each of them has, and returns its height. It reports false
-// where there is none in the range, and where the work is done: then none before the height is one.
+// align moves all lists to the first block from h on that each of them has, and returns its height. It reports false if
+// the range has no such block, or if the work limit is reached; then no block before the returned height is one.
 func (w *eventWalk) align(ctx context.Context, h types.Height) (types.Height, bool, error) {
 	begun := h
 	for i := 0; i < len(w.lists); {
@@ -150,7 +150,7 @@ func (w *eventWalk) align(ctx context.Context, h types.Height) (types.Height, bo
 			return w.to + 1, false, nil
 		}
 		if at > h && i > 0 {
-			h, i = at, 0 // those before must come along
+			h, i = at, 0 // align the earlier lists again
 			continue
 		}
 		h = at
@@ -159,12 +159,13 @@ func (w *eventWalk) align(ctx context.Context, h types.Height) (types.Height, bo
 	return h, true, nil
 }
 
-// placesOfWork is how many places of a row are decoded in the time in which another row is looked for.
+// placesOfWork is the number of places in a row that are decoded in the time of one row lookup.
 const placesOfWork = 256
 
-// block gives the events of a block that are in every list, and reports whether to go on; all lists are at it.
+// block yields the events of a block that are in every list, and reports whether to continue. All lists must be at the
+// block.
 func (w *eventWalk) block(h types.Height) (more bool, err error) {
-	// The shortest first: where it has nothing in common with the next, the long ones are not decoded.
+	// Start with the shortest: if it has nothing in common with the next one, the long ones need not be decoded.
 	slices.SortFunc(w.lists, func(a, b eventList) int { return cmp.Compare(len(a.rows.Value()), len(b.rows.Value())) })
 	var common []eventPlace
 	for i, list := range w.lists {
@@ -201,7 +202,7 @@ func (w *eventWalk) block(h types.Height) (more bool, err error) {
 	return true, nil
 }
 
-// intersect keeps the places that are in both lists, which ascend.
+// intersect returns the places in both lists, which are ascending. It overwrites a.
 func intersect(a, b []eventPlace) []eventPlace {
 	common := a[:0]
 	for len(a) > 0 && len(b) > 0 {
@@ -218,7 +219,7 @@ func intersect(a, b []eventPlace) []eventPlace {
 	return common
 }
 
-// event reads an event out of its receipt.
+// event reads an event from its receipt.
 func (w *eventWalk) event(h types.Height, place eventPlace) (Event, error) {
 	p := Position{h, place.transaction}
 	if w.receipt == nil || w.position != p {

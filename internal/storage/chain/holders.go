@@ -12,11 +12,11 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Who holds a token is found from the Transfer events of NEP-20 (docs/protocol.md, "Conventions above consensus"): what
-// went to an account less what went from it. It is what an honest token's balances are; what any other contract says
-// about itself is only its own.
+// Token holders are derived from the Transfer events of NEP-20 (docs/protocol.md, "Conventions above consensus"): an
+// account's sum is the amount received minus the amount sent. For an honest token, the sums are the balances. Any other
+// contract can only misreport its own.
 
-// tokenSum is a signed integer of 128 bits, in two's complement: no number of transfers goes beyond it.
+// tokenSum is a signed 128-bit integer in two's complement. No number of transfers can overflow it.
 type tokenSum struct{ high, low uint64 }
 
 func (s tokenSum) plus(o tokenSum) tokenSum {
@@ -33,7 +33,7 @@ func (s tokenSum) negative() tokenSum {
 
 const tokenSumBytes = 16
 
-// appendTo appends the sum so that it sorts: big-endian, the sign's bit flipped.
+// appendTo appends the sum in a sortable encoding: big-endian with the sign bit flipped.
 func (s tokenSum) appendTo(dst []byte) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(dst, s.high^1<<63), s.low)
 }
@@ -52,7 +52,7 @@ func decodeTokenSum(row []byte) (tokenSum, error) {
 // holding is a token and an account.
 type holding [64]byte
 
-// transfers is by how much Transfer events change holdings.
+// transfers holds the changes of holdings by Transfer events.
 type transfers map[holding]tokenSum
 
 func transfersOf(receipts []types.Receipt) transfers {
@@ -61,7 +61,7 @@ func transfersOf(receipts []types.Receipt) transfers {
 	return t
 }
 
-// addAll adds the Transfer events of receipts, or takes them back.
+// addAll adds the Transfer events of receipts, or, with back, subtracts them.
 func (t transfers) addAll(receipts []types.Receipt, back bool) {
 	for i := range receipts {
 		for j := range receipts[i].Logs {
@@ -70,11 +70,11 @@ func (t transfers) addAll(receipts []types.Receipt, back bool) {
 	}
 }
 
-// amountZeros are the leading bytes of an amount as a topic.
+// amountZeros are the leading bytes of an amount in a topic.
 var amountZeros [24]byte
 
-// add adds an event that has the shape of NEP-20's Transfer: as topics from, to and the amount. The zero account is
-// where tokens come from and go to, and holds none.
+// add adds an event that has the form of NEP-20's Transfer, with the topics from, to and amount. The zero account is
+// the source of minted and the destination of burned tokens, and holds none.
 func (t transfers) add(log *types.Log, back bool) {
 	if log.Name != "Transfer" || len(log.Topics) != 3 || !bytes.HasPrefix(log.Topics[2][:], amountZeros[:]) {
 		return
@@ -97,13 +97,13 @@ func (t transfers) move(token *types.ContractID, account *[32]byte, amount token
 	t[of] = t[of].plus(amount)
 }
 
-// holderChange is a holding before and after.
+// holderChange is a holding before and after a change.
 type holderChange struct {
 	of       holding
 	old, new tokenSum
 }
 
-// holderChanges adds transfers to what is stored, ascending by holding.
+// holderChanges adds transfers to the stored sums. It returns the changes in order of their holdings.
 func (v *view) holderChanges(t transfers) ([]holderChange, error) {
 	changes := make([]holderChange, 0, len(t))
 	for of, by := range t {
@@ -131,7 +131,7 @@ func (v *view) holderChanges(t transfers) ([]holderChange, error) {
 	return changes, nil
 }
 
-// putHolders writes the sums that change.
+// putHolders writes the changed sums.
 func putHolders(b *kv.Batch, changes []holderChange) {
 	var key, row []byte
 	for i := range changes {
@@ -163,7 +163,7 @@ func putRanks(b *kv.Batch, changes []holderChange) {
 
 const rankBytes = 1 + 32 + tokenSumBytes + 32
 
-// appendRank appends the key of a holder's rank: the larger the sum, the lower.
+// appendRank appends the key of a holder's rank: the larger the sum, the lower the key.
 func appendRank(dst []byte, of *holding, sum tokenSum) []byte {
 	dst = append(append(dst, byte(tableRanks)), of[:32]...)
 	from := len(dst)
@@ -174,17 +174,17 @@ func appendRank(dst []byte, of *holding, sum tokenSum) []byte {
 	return append(dst, of[32:]...)
 }
 
-// Rank is the place of a holder among those of a token. The zero Rank is before all.
+// Rank is a holder's rank among the holders of a token. The zero Rank is before all.
 type Rank [tokenSumBytes + 32]byte
 
-// Holder is an account to which Transfer events of a token sent more than from it, or less.
+// Holder is an account with a nonzero sum of a token's Transfer events.
 type Holder struct {
 	Account types.Account
 	Rank    Rank
 }
 
-// Holders returns holders of a token, the largest sum of its Transfer events first, then by account, at most limit:
-// those after a rank, which is zero for all. The state must be that of the head at the time it was made.
+// Holders returns at most limit holders of a token after a rank, ordered by descending sum of its Transfer events, then
+// by account. The zero Rank is before all. The state must be the head's state when it was made.
 func (st *State) Holders(token types.ContractID, after Rank, limit int) ([]Holder, error) {
 	if err := st.atHead(); err != nil {
 		return nil, err

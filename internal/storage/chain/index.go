@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// FindTransaction returns where a transaction of a kept block is, else [ErrNotFound].
+// FindTransaction returns the position of a transaction in a stored block, or [ErrNotFound].
 func (s *Store) FindTransaction(id types.TxID) (Position, error) {
 	return read(s, func(v *view) (Position, error) {
 		row, err := v.snapshot.Get(tableIDs.key(id[:]))
@@ -22,22 +22,22 @@ func (s *Store) FindTransaction(id types.TxID) (Position, error) {
 			return Position{}, fmt.Errorf("transaction %s: %w", id, notFound(err))
 		}
 		p, err := decodePosition(row)
-		if err == nil && p.Height < v.oldest { // its row is about to go
+		if err == nil && p.Height < v.oldest { // its row is about to be pruned
 			err = fmt.Errorf("transaction %s: %w", id, ErrNotFound)
 		}
 		return p, err
 	})
 }
 
-// Included is a transaction of a kept block with what became of it.
+// Included is a transaction of a stored block with its outcome.
 type Included struct {
 	Transaction types.SignedTransaction
 	Receipt     types.Receipt
-	Reason      exec.Reason // why it failed, empty where it did not
+	Reason      exec.Reason // failure reason; empty on success
 }
 
-// Transaction returns the transaction at a position: [ErrNotFound] where there is none, [ErrPruned] below the oldest
-// height.
+// Transaction returns the transaction at a position. The error is [ErrNotFound] if there is none, [ErrPruned] below the
+// oldest height.
 func (s *Store) Transaction(p Position) (Included, error) {
 	return ofBlock(s, p.Height, func(r kv.Reader) (i Included, err error) {
 		if i.Transaction, err = decodeItem(r, tableTransactions, p, types.DecodeSignedTransaction); err != nil {
@@ -51,8 +51,8 @@ func (s *Store) Transaction(p Position) (Included, error) {
 	})
 }
 
-// TransactionsFrom calls yield for the transactions of a block from a position on, in their order, until it returns
-// false. Behind the last one there is none. Its errors are those of [Store.Block].
+// TransactionsFrom calls yield for the transactions of a block from a position on, in order, until yield returns false.
+// Beyond the last transaction it yields none. It returns the errors of [Store.Block].
 func (s *Store) TransactionsFrom(p Position, yield func(Included) bool) error {
 	_, err := ofBlock(s, p.Height, func(r kv.Reader) (_ struct{}, err error) {
 		var txs, receipts *itemReader
@@ -98,9 +98,9 @@ func decodeItem[T any](r kv.Reader, t table, p Position, decode func([]byte) (T,
 	return decoded, err
 }
 
-// ByAccount returns the kept transactions that concern an account, newest first. These are those it sent, those whose
-// recipient or called or created contract it is, and those in which code paid it or was paid from it. Those at before
-// and newer are left out, unless before is zero; at most limit are returned.
+// ByAccount returns the stored transactions that concern an account, newest first: those that it sent, those that name
+// it as recipient or as the called or created contract, and those in which code paid it or was paid from it. Unless
+// before is zero, only transactions older than before are returned. At most limit are returned.
 func (s *Store) ByAccount(account types.Account, before Position, limit int) ([]Position, error) {
 	return read(s, func(v *view) ([]Position, error) {
 		prefix := tableAccounts.key(account[:])
@@ -126,7 +126,7 @@ func (s *Store) ByAccount(account types.Account, before Position, limit int) ([]
 	})
 }
 
-// Recent returns the positions of the last kept transactions, at most limit, newest first.
+// Recent returns the positions of the last stored transactions, at most limit, newest first.
 func (s *Store) Recent(limit int) ([]Position, error) {
 	return read(s, func(v *view) ([]Position, error) {
 		_, upper := tableTransactions.bounds()
@@ -147,7 +147,8 @@ func (s *Store) Recent(limit int) ([]Position, error) {
 	})
 }
 
-// newestFirst walks backwards from where start leads and gathers the positions that rows hold in ascending order.
+// newestFirst walks backwards from the row that start moves to, and collects the positions in the rows, which hold them
+// in ascending order.
 func newestFirst(r kv.Reader, lower, upper []byte, limit int, start func(*kv.Iter) bool,
 	positions func(key, row []byte) ([]Position, error)) ([]Position, error) {
 	if limit <= 0 {
@@ -169,12 +170,12 @@ func newestFirst(r kv.Reader, lower, upper []byte, limit int, start func(*kv.Ite
 	return found, it.Close()
 }
 
-// Compare orders positions as they are in the chain: −1, 0 or 1.
+// Compare compares positions by their order in the chain. It returns −1, 0 or 1.
 func (p Position) Compare(other Position) int {
 	return cmp.Or(cmp.Compare(p.Height, other.Height), cmp.Compare(p.Index, other.Index))
 }
 
-// indexed is what of a block the index rows follow from.
+// indexed holds the parts of a block from which its index rows are derived.
 type indexed struct {
 	height   types.Height
 	hash     types.BlockHash
@@ -182,8 +183,8 @@ type indexed struct {
 	receipts []types.Receipt
 }
 
-// rows calls put for each index row of the block. Key and value are valid during the call only. It is the one place
-// that says which rows there are: they are written, deleted and checked by its parts.
+// rows calls put for each index row of the block. Key and value are only valid during the call. This is the single
+// definition of the index rows: writing, deleting and checking all use rows or its parts.
 func (b indexed) rows(put func(key, value []byte) error) error {
 	for _, part := range []func(put func(key, value []byte) error) error{b.accounts, b.events, b.ofHash, b.ids} {
 		if err := part(put); err != nil {
@@ -193,12 +194,12 @@ func (b indexed) rows(put func(key, value []byte) error) error {
 	return nil
 }
 
-// ofHash gives the row that finds the block by its hash.
+// ofHash passes to put the row that finds the block by its hash.
 func (b indexed) ofHash(put func(key, value []byte) error) error {
 	return put(tableHashes.key(b.hash[:]), encodeHeight(b.height))
 }
 
-// ids gives the rows that find transactions by their hashes, ascending.
+// ids passes to put the rows that find transactions by their IDs, ascending.
 func (b indexed) ids(put func(key, value []byte) error) error {
 	order := make([]concern, len(b.receipts))
 	for i := range b.receipts {
@@ -214,13 +215,13 @@ func (b indexed) ids(put func(key, value []byte) error) error {
 	return nil
 }
 
-// accounts gives the rows that find an account's transactions, ascending.
+// accounts passes to put the rows that find an account's transactions, ascending.
 func (b indexed) accounts(put func(key, value []byte) error) error {
 	concerned := b.concerned()
 	var key, row []byte
 	for i, c := range concerned {
 		last := i+1 == len(concerned) || *concerned[i+1].name != *c.name
-		if last || concerned[i+1].index != c.index { // once, if sender and recipient are one
+		if last || concerned[i+1].index != c.index { // only once, even if sender and recipient are the same
 			row = appendIndex(row, c.index)
 		}
 		if last {
@@ -234,9 +235,9 @@ func (b indexed) accounts(put func(key, value []byte) error) error {
 	return nil
 }
 
-// concern is a name and the index of a transaction that has or concerns it.
+// concern is a name and the index of a transaction or event that it belongs to.
 type concern struct {
-	prefix uint64 // of the name: comparing it decides nearly always
+	prefix uint64 // first bytes of the name; they nearly always decide a comparison
 	index  uint32
 	name   *[32]byte
 }
@@ -252,16 +253,16 @@ func (c concern) compare(other concern) int {
 	return cmp.Or(bytes.Compare(c.name[:], other.name[:]), cmp.Compare(c.index, other.index))
 }
 
-// sorted returns the concerns in ascending order, and may change theirs. Most names are hashes: their first bits say
-// nearly where each belongs, which a sort by comparisons takes three times as long to find out for a large block.
+// sorted returns the concerns in ascending order, and may reorder c. Most names are hashes, so their first bits nearly
+// determine their places. For a large block, a sort by comparisons alone takes three times as long.
 func sorted(c []concern) []concern {
 	const few = 128
 	if len(c) < few {
 		slices.SortFunc(c, concern.compare)
 		return c
 	}
-	shift := 64 - bits.Len(uint(len(c)/4)) // some four in each part
-	ends := make([]int, 1<<(64-shift))     // of the parts; at first where they begin
+	shift := 64 - bits.Len(uint(len(c)/4)) // about four in each part
+	ends := make([]int, 1<<(64-shift))     // ends of the parts; initially their beginnings
 	for i := range c {
 		ends[c[i].prefix>>shift]++
 	}
@@ -284,7 +285,7 @@ func sorted(c []concern) []concern {
 	return parts
 }
 
-// concerned lists which account is concerned by which transaction, ascending; a pair may come twice.
+// concerned returns pairs of accounts and the transactions that concern them, ascending. A pair may occur twice.
 func (b indexed) concerned() []concern {
 	pairs := make([]concern, 0, 2*len(b.txs))
 	for i := range b.txs {
@@ -304,7 +305,7 @@ func (b indexed) concerned() []concern {
 	return sorted(pairs)
 }
 
-// readIndexed reads what a kept block's index rows follow from.
+// readIndexed reads the parts of a stored block from which its index rows are derived.
 func readIndexed(r kv.Reader, h types.Height) (b indexed, err error) {
 	b.height = h
 	header, err := readHeader(r, h)

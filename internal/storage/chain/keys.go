@@ -12,7 +12,7 @@ import (
 // table is the first byte of a key.
 type table byte
 
-// tableLog is the log of a cluster's member, which package raftlog writes and checks.
+// tableLog is the raft log of a cluster's member, which package raftlog writes and checks.
 const tableLog table = 'R'
 
 const (
@@ -36,7 +36,7 @@ const (
 	tableRanks        table = 'o'
 	tableWitnesses    table = 'w'
 	tableProofs       table = 'q'
-	tableSpent        table = 'u' // witnesses of blocks that are proven
+	tableSpent        table = 'u' // witnesses of proven blocks
 	tableRanges       table = 'k' // proofs of spans of several blocks
 	tableCounts       table = 'g'
 	tableSizes        table = 'i'
@@ -77,69 +77,69 @@ var (
 	keyGenesis  = tableMeta.key([]byte("genesis"))
 	keyHead     = tableMeta.key([]byte("head"))
 	keyOldest   = tableMeta.key([]byte("oldest"))
-	// keyArchive has a row, an empty one, in an archive: a store that is not to be pruned.
+	// keyArchive has an empty row in an archive, a store that must not be pruned.
 	keyArchive = tableMeta.key([]byte("archive"))
-	// keyHalfPruned has a row, an empty one, while some rows of the block before the oldest are left.
+	// keyHalfPruned has an empty row while some rows of the block before the oldest are left.
 	keyHalfPruned = tableMeta.key([]byte("half pruned"))
 
-	// keyStateless is there in a store that keeps no state but the parameters.
+	// keyStateless has an empty row in a store that keeps no state except the parameters.
 	keyStateless = tableMeta.key([]byte("stateless"))
 
 	keyWitnessBytes = tableMeta.key([]byte("witness bytes"))
 )
 
-// key is the table's row with this name.
+// key returns the key of the table's row with this name.
 func (t table) key(name []byte) []byte { return t.appendKey(nil, name) }
 
-// appendKey appends what key gives to a buffer.
+// appendKey appends the result of key to a buffer.
 func (t table) appendKey(dst, name []byte) []byte { return append(append(dst, byte(t)), name...) }
 
-// atHeight is the row of a height.
+// atHeight returns the key of a height's row.
 func (t table) atHeight(h types.Height) []byte {
 	return binary.BigEndian.AppendUint64([]byte{byte(t)}, uint64(h))
 }
 
-// at is the row of a height that begins with an index.
+// at returns the key of a height's row that begins with an index.
 func (t table) at(h types.Height, index uint32) []byte {
 	return binary.BigEndian.AppendUint32(t.atHeight(h), index)
 }
 
-// bounds are those of a scan over the table.
+// bounds returns the bounds of a scan over the table.
 func (t table) bounds() (lower, upper []byte) { return []byte{byte(t)}, []byte{byte(t) + 1} }
 
-// heightBounds are those of a scan over a height's rows.
+// heightBounds returns the bounds of a scan over a height's rows.
 func (t table) heightBounds(h types.Height) (lower, upper []byte) {
 	lower = t.atHeight(h)
 	return lower, kv.PrefixEnd(lower)
 }
 
-// accountRow is the row of an account at a height.
+// accountRow returns the key of an account's row at a height.
 func accountRow(account types.Account, h types.Height) []byte {
 	return appendAccountRow(nil, &account, h)
 }
 
-// appendAccountRow appends what accountRow gives to a buffer.
+// appendAccountRow appends the result of accountRow to a buffer.
 func appendAccountRow(dst []byte, account *types.Account, h types.Height) []byte {
 	return binary.BigEndian.AppendUint64(tableAccounts.appendKey(dst, account[:]), uint64(h))
 }
 
-// historyPrefix begins the rows of a state key's history, and no others: its length comes before the key, as storage
-// keys are of any length.
+// historyPrefix returns the prefix of a state key's history rows. No other rows have it: since storage keys vary in
+// length, the length precedes the key.
 func historyPrefix(key []byte) []byte { return appendHistoryPrefix(nil, key) }
 
 func appendHistoryPrefix(dst, key []byte) []byte {
 	return append(binary.BigEndian.AppendUint16(append(dst, byte(tableHistory)), uint16(len(key))), key...)
 }
 
-// historyRow is the row of a state key at the height of a block that wrote it.
+// historyRow returns the key of the history row for a block at height h that wrote a state key.
 func historyRow(key []byte, h types.Height) []byte { return appendHistoryRow(nil, key, h) }
 
-// appendHistoryRow appends what historyRow gives to a buffer.
+// appendHistoryRow appends the result of historyRow to a buffer.
 func appendHistoryRow(dst, key []byte, h types.Height) []byte {
 	return binary.BigEndian.AppendUint64(appendHistoryPrefix(dst, key), uint64(h))
 }
 
-// heightAtEnd is the height that the key of an account's, an event's or a state key's row ends with.
+// heightAtEnd returns the height at the end of the key of an account, event or history row.
 func heightAtEnd(key []byte) (types.Height, error) {
 	long := 1 + 32 + 8
 	switch {
@@ -163,7 +163,7 @@ func decodeHeight(row []byte) (types.Height, error) {
 	return types.Height(binary.BigEndian.Uint64(row)), nil
 }
 
-// Position is the place of an included transaction.
+// Position is the position of an included transaction.
 type Position struct {
 	Height types.Height
 	Index  uint32
@@ -186,7 +186,7 @@ func decodePosition(row []byte) (Position, error) {
 	}, nil
 }
 
-// appendIndex appends an index to the value of an account's row, which ascends.
+// appendIndex appends an index to the value of an account's row. Indices must ascend.
 func appendIndex(row []byte, index uint32) []byte { return binary.BigEndian.AppendUint32(row, index) }
 
 func decodeIndices(row []byte) ([]uint32, error) {
@@ -203,7 +203,8 @@ func decodeIndices(row []byte) ([]uint32, error) {
 	return indices, nil
 }
 
-// leafRow is what the state tree needs of a state key, and what proofs show of it.
+// leafRow holds the leaf digest of a state key, for the state tree, and the key itself, for proofs that show another
+// key's leaf.
 type leafRow struct {
 	leaf poseidon.Digest
 	key  []byte
@@ -216,7 +217,7 @@ func (l leafRow) appendTo(dst []byte) []byte {
 	return append(append(dst, leaf[:]...), l.key...)
 }
 
-// decodeLeafRow decodes what encode gives; the key aliases row.
+// decodeLeafRow decodes the output of encode. The key aliases row.
 func decodeLeafRow(row []byte) (l leafRow, err error) {
 	if len(row) <= 32 {
 		return l, fmt.Errorf("%w: a leaf's row of %d bytes", ErrCorrupt, len(row))
@@ -237,8 +238,8 @@ func parseDigest(b []byte) (poseidon.Digest, error) {
 	return d, nil
 }
 
-// codeSize is what is known of a code without reading it. It has the block that brought the code, in a stateless store
-// the last one that used it, and the length in bytes.
+// codeSize holds the data about a code that can be read without the code: its length in bytes, and the block that
+// brought it, or in a stateless store the last block that used it.
 type codeSize struct {
 	since types.Height
 	size  uint32

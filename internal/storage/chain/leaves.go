@@ -5,8 +5,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Leaves returns a walk over the leaves of the state's tree, ascending by path. The state must be that of the head at
-// the time it was made. The caller closes the walk before the state.
+// Leaves iterates over the leaves of the state's tree, ascending by path. The state must be the head's state when it
+// was made. The caller must close the Rows before the state.
 func (st *State) Leaves() (*Rows[tree.Leaf], error) { return readAhead(st, tableLeaves, decodeLeaf) }
 
 func decodeLeaf(key, row []byte) (tree.Leaf, error) {
@@ -18,8 +18,8 @@ func decodeLeaf(key, row []byte) (tree.Leaf, error) {
 	return tree.Leaf{Path: path, Digest: leaf.leaf}, err
 }
 
-// Values returns a walk over the keys of the state, ascending, each as a write of its value, of which at most the first
-// most bytes are given. As of [State.Leaves].
+// Values iterates over the keys of the state, ascending. Each is returned as a write of the first most bytes of its
+// value. The conditions are those for [State.Leaves].
 func (st *State) Values(most int) (*Rows[types.Access], error) {
 	var buffer []byte
 	copied := func(b []byte) []byte {
@@ -35,5 +35,5 @@ func (st *State) Values(most int) (*Rows[types.Access], error) {
 	})
 }
 
-// valuesBuffer is how many bytes of keys and values are allocated at once.
+// valuesBuffer is the size of the buffers in which keys and values are allocated.
 const valuesBuffer = 64 << 10

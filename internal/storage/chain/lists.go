@@ -10,13 +10,13 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// A block's transactions, receipts and accesses are lists, kept in runs under the index of a run's first item. So there
-// are few rows, and one item is read without the rest of the block.
+// A block's transactions, receipts and accesses are lists. They are stored in runs, each under the index of its first
+// item. So there are few rows, and an item can be read without the rest of the block.
 
-// runBytes is the size at which a run ends; it is about that of the store's blocks.
+// runBytes is the size at which a run ends, about the block size of the database.
 const runBytes = 16 << 10
 
-// putTransactions writes a block's transactions, whose encodings are there.
+// putTransactions writes a block's transactions, which must be encoded.
 func putTransactions(b *kv.Batch, h types.Height, txs []*types.Tx) {
 	putItems(b, tableTransactions, h, len(txs), func(i int) []byte { return txs[i].Encoded() })
 }
@@ -31,7 +31,7 @@ func putReceipts(b *kv.Batch, h types.Height, receipts []types.Receipt) {
 	})
 }
 
-// putItems writes a list of n encoded items, each of which is valid until the next is asked for.
+// putItems writes a list of n encoded items. Each item need only be valid until the next call of item.
 func putItems(b *kv.Batch, t table, h types.Height, n int, item func(i int) []byte) {
 	run, from := codec.NewEncoder(runBytes+1<<10), 0
 	for i := range n {
@@ -56,7 +56,7 @@ func putAccesses(b *kv.Batch, h types.Height, accesses []types.Access) {
 	}
 }
 
-// splitItems takes a run of encoded items apart; they alias row.
+// splitItems splits a run into its encoded items. They alias row.
 func splitItems(row []byte) ([][]byte, error) {
 	var items [][]byte
 	d := codec.NewDecoder(row)
@@ -69,7 +69,7 @@ func splitItems(row []byte) ([][]byte, error) {
 	return items, nil
 }
 
-// readRuns decodes the runs of a height's list and joins them. decode may keep the row: it is a copy.
+// readRuns decodes and joins the runs of a height's list. decode may retain the row, which is a copy.
 func readRuns[T any](r kv.Reader, t table, h types.Height, decode func(row []byte) ([]T, error)) ([]T, error) {
 	var all []T
 	lower, upper := t.heightBounds(h)
@@ -90,7 +90,7 @@ func readRuns[T any](r kv.Reader, t table, h types.Height, decode func(row []byt
 	return all, err
 }
 
-// itemsDecoder decodes a run of items of one kind.
+// itemsDecoder returns a decoder for runs of items of one kind.
 func itemsDecoder[T any](decode func([]byte) (T, error)) func(row []byte) ([]T, error) {
 	return func(row []byte) ([]T, error) {
 		items, err := splitItems(row)
@@ -123,13 +123,13 @@ func readItem(r kv.Reader, t table, p Position) (item []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// The run that holds the item is the last that begins at or before it.
+	// The item is in the last run that begins at or before it.
 	if it.SeekLT(append(t.at(p.Height, p.Index), 0)) {
 		item, err = itemOfRun(it.Key(), it.Value(), p.Index)
 	} else {
 		err = ErrNotFound
 	}
-	if closeErr := it.Close(); closeErr != nil { // what was read is not what is stored
+	if closeErr := it.Close(); closeErr != nil { // the values read may differ from the stored ones
 		return nil, closeErr
 	}
 	return item, err
@@ -153,12 +153,12 @@ func itemOfRun(key, row []byte, index uint32) ([]byte, error) {
 	return item, nil
 }
 
-// itemReader reads items of a table's lists, by positions that are mostly near one another: a run is looked for once.
+// itemReader reads items of a table's lists by position. It looks up a run only once for consecutive positions in it.
 type itemReader struct {
 	table  table
-	rows   *kv.Iter // runs
-	begins Position // of the first item of the run that rows is at
-	items  [][]byte // of that run, empty before the first is read
+	rows   *kv.Iter // the runs
+	begins Position // position of the first item in the current run
+	items  [][]byte // items of the current run; empty before the first read
 }
 
 func newItemReader(r kv.Reader, t table) (*itemReader, error) {
@@ -173,7 +173,7 @@ func (r *itemReader) close() error {
 	return r.rows.Close()
 }
 
-// count is how many items the list of a height has.
+// count returns the number of items in the list of a height.
 func (r *itemReader) count(h types.Height) (uint32, error) {
 	r.items = nil
 	lower, upper := r.table.heightBounds(h)
@@ -188,7 +188,7 @@ func (r *itemReader) count(h types.Height) (uint32, error) {
 	return begins.Index + uint32(len(items)), err
 }
 
-// readNext decodes the item at a position, which must be there.
+// readNext decodes the item at a position, which must exist.
 func readNext[T any](r *itemReader, p Position, decode func([]byte) (T, error)) (T, error) {
 	item, err := r.item(p)
 	if err != nil {
@@ -201,7 +201,7 @@ func readNext[T any](r *itemReader, p Position, decode func([]byte) (T, error)) 
 	return decoded, err
 }
 
-// item is an encoded item, valid until the next call.
+// item returns an encoded item, valid until the next call.
 func (r *itemReader) item(p Position) (_ []byte, err error) {
 	if p.Height != r.begins.Height || p.Index < r.begins.Index || p.Index-r.begins.Index >= uint32(len(r.items)) {
 		r.items = nil

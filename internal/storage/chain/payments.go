@@ -12,46 +12,46 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Payments are no table: the rows of accounts name the transactions that concern each, and exec.Payments says what
-// those pay.
+// Payments have no table of their own: account rows name the transactions that concern each account, and exec.Payments
+// derives the payments of those.
 
 // Payment is a payment of an included transaction.
 type Payment struct {
 	exec.Payment
-	Position               // of its transaction
-	Transaction types.TxID // that made it
+	Position               // position of its transaction
+	Transaction types.TxID // ID of its transaction
 }
 
-// PaymentCursor is a place among the payments: that of one, or that before or after all of a transaction or block. It
-// knows its block, so that it is of no other chain.
+// PaymentCursor is a place among the payments: at a payment, or before or after all payments of a transaction or block.
+// It includes part of its block's hash, so that it does not fit another chain.
 type PaymentCursor struct {
 	Position
 	Place uint32
-	Block [4]byte // the beginning of the block's hash
+	Block [4]byte // first bytes of the block's hash
 }
 
-// Ends of a block, and of a transaction, as indices and places.
+// Indices and places before and after all others in a block or transaction.
 const (
 	firstPlace = 0
 	lastPlace  = math.MaxUint32
 )
 
-// EndOfBlock is the cursor after all payments of a block.
+// EndOfBlock returns the cursor after all payments of a block.
 func EndOfBlock(h types.Height, hash types.BlockHash) PaymentCursor {
 	return PaymentCursor{Position{h, lastPlace}, lastPlace, [4]byte(hash[:4])}
 }
 
-// Cursor is that of the payment, whose block has the hash.
+// Cursor returns the cursor at the payment. hash is the hash of its block.
 func (p *Payment) Cursor(hash types.BlockHash) PaymentCursor {
 	return PaymentCursor{p.Position, p.Place, [4]byte(hash[:4])}
 }
 
-// Compare orders cursors as payments are in the chain: −1, 0 or 1.
+// Compare compares cursors by the order of payments in the chain. It returns −1, 0 or 1.
 func (c PaymentCursor) Compare(other PaymentCursor) int {
 	return cmp.Or(c.Position.Compare(other.Position), cmp.Compare(c.Place, other.Place))
 }
 
-// Next is the first height of which there may be payments after the cursor.
+// Next returns the first height that may have payments after the cursor.
 func (c PaymentCursor) Next() types.Height {
 	if c.Index == lastPlace {
 		return c.Height + 1
@@ -59,18 +59,19 @@ func (c PaymentCursor) Next() types.Height {
 	return c.Height
 }
 
-// IsOf reports whether the cursor is of the block with the hash.
+// IsOf reports whether the cursor belongs to the block with the given hash.
 func (c PaymentCursor) IsOf(hash types.BlockHash) bool { return c.Block == [4]byte(hash[:4]) }
 
-// PaymentFilter says which payments are asked.
+// PaymentFilter selects payments.
 type PaymentFilter struct {
-	// Accounts are whose payments are asked; nil is everyone's. In are those that they get, Out those that they make.
+	// Accounts selects the payments of these accounts; nil means all accounts. In selects the payments that they
+	// receive, Out those that they make.
 	Accounts map[types.Account]struct{}
 	In, Out  bool
-	Kinds    []exec.PaymentKind // nil: all
+	Kinds    []exec.PaymentKind // nil for all
 }
 
-// Matches reports whether a payment is asked.
+// Matches reports whether the filter selects a payment.
 func (f *PaymentFilter) Matches(p *exec.Payment) bool {
 	if f.Kinds != nil && !slices.Contains(f.Kinds, p.Kind) {
 		return false
@@ -83,24 +84,24 @@ func (f *PaymentFilter) Matches(p *exec.Payment) bool {
 	return f.In && in || f.Out && out
 }
 
-// PaymentRange says where payments are looked for, and in which order.
+// PaymentRange is the range and order of a search for payments.
 type PaymentRange struct {
-	From, To   *types.Height  // both included; nil: the oldest that is kept, the head
+	From, To   *types.Height  // inclusive; nil for the oldest stored block and the head
 	Descending bool           // newest first
-	After      *PaymentCursor // leaves out what comes up to it in that order
-	Work       int            // at most so many transactions are read
+	After      *PaymentCursor // skips payments up to the cursor, in search order
+	Work       int            // maximum number of transactions read
 }
 
-// PaymentsEnd says how far a list of payments came.
+// PaymentsEnd says how far a search for payments got.
 type PaymentsEnd struct {
-	Cursor   PaymentCursor // where what comes next begins
-	Complete bool          // there is nothing more in the range at present
+	Cursor   PaymentCursor // where to continue
+	Complete bool          // there are currently no more in the range
 }
 
-// Payments calls yield for the kept payments that a filter asks for, with the header of their block and its hash, until
-// it returns false. When an error stops it, [PaymentsEnd.Cursor] says how far it came, unless it is zero. It returns
-// [ErrPruned] for a range or cursor that begins below the oldest height. [ErrAboveHead] is for one that begins more
-// than a block above the head, and [ErrReverted] for a cursor of a block that was taken back.
+// Payments calls yield for the stored payments that a filter selects, with their block's header and hash, until yield
+// returns false. If it stops with an error, a nonzero [PaymentsEnd.Cursor] says how far it got. The error is
+// [ErrPruned] for a range or cursor that begins below the oldest height, [ErrAboveHead] for one that begins more than
+// one block above the head, and [ErrReverted] for a cursor of a reverted block.
 func (s *Store) Payments(
 	ctx context.Context, f PaymentFilter, in PaymentRange, yield func(*Payment, *types.Header, types.BlockHash) bool,
 ) (PaymentsEnd, error) {
@@ -123,7 +124,7 @@ func paymentsOf(tx *types.Transaction, receipt *types.Receipt, p Position) []Pay
 	return payments
 }
 
-// BlockPayments are all payments of a block, and its header, with [Store.Block]'s errors.
+// BlockPayments returns all payments of a block, and its header, with the errors of [Store.Block].
 func (s *Store) BlockPayments(h types.Height) (header types.Header, payments []Payment, err error) {
 	payments, err = ofBlock(s, h, func(r kv.Reader) ([]Payment, error) {
 		signed, err := readHeader(r, h)

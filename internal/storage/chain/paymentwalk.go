@@ -22,14 +22,14 @@ type paymentWalk struct {
 	from  types.Height
 	to    types.Height
 
-	lists         []paymentList // a heap: what comes first in the order that is asked
-	rows          *kv.Iter      // of accounts, or of transactions if everyone's are asked
+	lists         []paymentList // a heap, ordered by search order
+	rows          *kv.Iter      // rows of accounts, or of transactions without an account filter
 	txs, receipts *itemReader
-	read          int // transactions
+	read          int // number of transactions read
 	end           PaymentsEnd
 }
 
-// paymentList is the rows of one account, or of all transactions, that are still to come.
+// paymentList is the remaining rows of one account, or of all transactions.
 type paymentList struct {
 	prefix []byte
 	next   types.Height
@@ -97,7 +97,7 @@ func (w *paymentWalk) begin() (err error) {
 	return nil
 }
 
-// bound finds the heights of the range.
+// bound determines the heights of the range.
 func (w *paymentWalk) bound() error {
 	v := w.view
 	if v.empty {
@@ -130,7 +130,7 @@ func (w *paymentWalk) bound() error {
 	return nil
 }
 
-// hasCursor reports as an error that the chain has no such block as the cursor's.
+// hasCursor returns an error if the chain does not have the cursor's block.
 func (v *view) hasCursor(c PaymentCursor) error {
 	switch {
 	case c.Height > v.head.Header.Height:
@@ -145,14 +145,14 @@ func (v *view) hasCursor(c PaymentCursor) error {
 	return err
 }
 
-// seek moves a list to its first row from a height on, and reports whether there is one in the range.
+// seek moves a list to its first row from a height on, in search order. It reports whether the range has one.
 func (w *paymentWalk) seek(list *paymentList, h types.Height) (bool, error) {
 	if h < w.from || h > w.to {
 		return false, nil
 	}
 	key := binary.BigEndian.AppendUint64(slices.Clone(list.prefix), uint64(h))
 	move := w.rows.SeekGE
-	if w.Descending { // the last before what follows all of the height's
+	if w.Descending { // the last key before those above this height
 		key, move = kv.PrefixEnd(key), w.rows.SeekLT
 	}
 	if !move(key) {
@@ -177,7 +177,7 @@ func (w *paymentWalk) close() error {
 	return errors.Join(errs...)
 }
 
-// run gives the payments of one block after another.
+// run yields the payments of one block after another.
 func (w *paymentWalk) run(ctx context.Context) error {
 	for len(w.lists) > 0 {
 		h := w.lists[0].next
@@ -192,7 +192,7 @@ func (w *paymentWalk) run(ctx context.Context) error {
 	return w.finish()
 }
 
-// finish sets the end of a walk through all of the range.
+// finish sets the end of a walk through the whole range.
 func (w *paymentWalk) finish() error {
 	w.end.Complete = true
 	at := w.to
@@ -210,8 +210,8 @@ func (w *paymentWalk) finish() error {
 	return err
 }
 
-// indices are those of the transactions of a height that are in any list, in the order that is asked. The lists go on
-// to their next row.
+// indices returns the indices of the transactions at a height that are in any list, in search order. It moves the lists
+// to their next rows.
 func (w *paymentWalk) indices(h types.Height) (indices []uint32, err error) {
 	for len(w.lists) > 0 && w.lists[0].next == h {
 		list := &w.lists[0]
@@ -244,7 +244,7 @@ func (w *paymentWalk) indices(h types.Height) (indices []uint32, err error) {
 	return indices, nil
 }
 
-// row is what a list has of a height.
+// row returns the indices in a list's row at a height.
 func (w *paymentWalk) row(prefix []byte, h types.Height) ([]uint32, error) {
 	if w.filter.Accounts != nil {
 		row, err := w.view.snapshot.Get(binary.BigEndian.AppendUint64(slices.Clone(prefix), uint64(h)))
@@ -264,7 +264,7 @@ func (w *paymentWalk) row(prefix []byte, h types.Height) ([]uint32, error) {
 	return indices, err
 }
 
-// block gives the payments of some transactions of a block, and reports whether to go on.
+// block yields the payments of some transactions of a block, and reports whether to continue.
 func (w *paymentWalk) block(ctx context.Context, h types.Height, indices []uint32) (more bool, err error) {
 	signed, err := readHeader(w.view.snapshot, h)
 	if err != nil {
@@ -302,7 +302,7 @@ func (w *paymentWalk) block(ctx context.Context, h types.Height, indices []uint3
 	return true, nil
 }
 
-// lastOf is the last place of a transaction in the order that is asked.
+// lastOf returns the last place of a transaction in search order.
 func (w *paymentWalk) lastOf() uint32 {
 	if w.Descending {
 		return firstPlace
@@ -310,7 +310,7 @@ func (w *paymentWalk) lastOf() uint32 {
 	return lastPlace
 }
 
-// passed reports whether a place is one that the cursor asked for leaves out.
+// passed reports whether a place is at or before the After cursor in search order.
 func (w *paymentWalk) passed(at PaymentCursor) bool {
 	if w.After == nil {
 		return false
@@ -319,7 +319,7 @@ func (w *paymentWalk) passed(at PaymentCursor) bool {
 	return w.Descending && order >= 0 || !w.Descending && order <= 0
 }
 
-// payments are those of a transaction, in the order that is asked.
+// payments returns the payments of a transaction in search order.
 func (w *paymentWalk) payments(p Position) ([]Payment, error) {
 	tx, err := readNext(w.txs, p, types.DecodeSignedTransaction)
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// A block's lists may be read in pieces, each with a view of its own: whoever takes hours keeps no view from being
-// given up. How long the lists are is known before they are read.
+// A block's lists can be read in pieces, each from a view of its own, so that a reader that takes hours does not keep a
+// view alive. The sizes of the lists are known before they are read.
 
-// Sizes says how long a block's lists are.
+// Sizes holds the sizes of a block's lists.
 type Sizes struct {
 	Transactions     uint32
-	TransactionBytes uint32 // of their encodings together
+	TransactionBytes uint32 // total size of their encodings
 	Accesses         uint32
-	AccessBytes      uint64 // likewise
+	AccessBytes      uint64 // total size of their encodings
 }
 
 func (e *Entry) sizes() (s Sizes) {
@@ -29,7 +29,7 @@ func (e *Entry) sizes() (s Sizes) {
 	return s
 }
 
-// countBytes is the length of the count that a list's encoding begins with.
+// countBytes is the length of the count at the beginning of a list's encoding.
 const countBytes = 8
 
 func (s Sizes) encode() []byte {
@@ -55,13 +55,13 @@ func readSizes(r kv.Reader, h types.Height) (s Sizes, err error) {
 	}, nil
 }
 
-// MeasuredBlock is a block's header and how long its lists are.
+// MeasuredBlock is a block's header with the sizes of its lists.
 type MeasuredBlock struct {
 	Header types.SignedHeader
 	Sizes
 }
 
-// MeasuredBlock returns a block's header and sizes, with [Store.Block]'s errors. The lists are not read.
+// MeasuredBlock returns a block's header and sizes, with the errors of [Store.Block]. It does not read the lists.
 func (s *Store) MeasuredBlock(h types.Height) (MeasuredBlock, error) {
 	return ofBlock(s, h, func(r kv.Reader) (b MeasuredBlock, err error) {
 		if b.Header, err = readHeader(r, h); err == nil {
@@ -71,9 +71,9 @@ func (s *Store) MeasuredBlock(h types.Height) (MeasuredBlock, error) {
 	})
 }
 
-// TransactionPiece returns the encodings of a block's transactions, one behind the other, from an index on: as many
-// whole runs as fill so many bytes. The next piece begins at next. The error is [ErrReverted] if
-// the block of that height has another header by now, else [Store.Block]'s.
+// TransactionPiece returns the concatenated encodings of a block's transactions from an index on, in whole runs until
+// the piece has at least the given number of bytes. The next piece begins at next. The error is [ErrReverted] if the
+// block at that height now has another header, or one of [Store.Block].
 func (s *Store) TransactionPiece(of types.SignedHeader, index uint32, bytes int) (piece []byte, next uint32, err error) {
 	return s.pieceOf(of, tableTransactions, index, bytes, func(dst, row []byte) ([]byte, int, error) {
 		items, err := splitItems(row)
@@ -84,7 +84,7 @@ func (s *Store) TransactionPiece(of types.SignedHeader, index uint32, bytes int)
 	})
 }
 
-// AccessPiece is [Store.TransactionPiece] for a block's accesses.
+// AccessPiece is like [Store.TransactionPiece] for a block's accesses.
 func (s *Store) AccessPiece(of types.SignedHeader, index uint32, bytes int) (piece []byte, next uint32, err error) {
 	return s.pieceOf(of, tableAccesses, index, bytes, func(dst, row []byte) ([]byte, int, error) {
 		if len(row) < countBytes {
@@ -94,7 +94,7 @@ func (s *Store) AccessPiece(of types.SignedHeader, index uint32, bytes int) (pie
 	})
 }
 
-// pieceOf joins runs of a block's list. add appends what a row has and returns how many items that are.
+// pieceOf joins runs of a block's list. add appends the items of a row and returns their number.
 func (s *Store) pieceOf(
 	of types.SignedHeader, t table, index uint32, bytes int, add func(dst, row []byte) ([]byte, int, error),
 ) (piece []byte, next uint32, err error) {

@@ -10,13 +10,13 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// A block's witness is kept until its proof is there. Witnesses are counted in bytes, so that a prover that cannot keep
-// up does not fill the disk.
+// A block's witness is kept until the block has its proof. The total size of the witnesses is bounded, so that a prover
+// that cannot keep up does not fill the disk.
 
-// ProofRange are the first and the last block that have something; not all between need have it.
+// ProofRange holds the first and the last block that have a proof or witness. Blocks in between may have none.
 type ProofRange struct{ Oldest, Newest types.Height }
 
-// putWitness writes the witness of a block, unless the store then kept more bytes of witnesses than its options allow.
+// putWitness writes the witness of a block, unless the total would exceed the options' limit.
 func (s *Store) putWitness(b *kv.Batch, v *view, h types.Height, witness []byte) error {
 	if len(witness) == 0 {
 		return nil
@@ -30,7 +30,7 @@ func (s *Store) putWitness(b *kv.Batch, v *view, h types.Height, witness []byte)
 	return nil
 }
 
-// deleteWitnesses deletes the witnesses of blocks in [from, to) from tables, if there are any.
+// deleteWitnesses deletes any witnesses of blocks in [from, to) from the tables.
 func deleteWitnesses(b *kv.Batch, r kv.Reader, from, to types.Height, tables ...table) error {
 	var freed uint64
 	for _, t := range tables {
@@ -57,7 +57,7 @@ func deleteWitnesses(b *kv.Batch, r kv.Reader, from, to types.Height, tables ...
 	return nil
 }
 
-// witnessBytes is how many bytes of witnesses there are.
+// witnessBytes returns the total size of the stored witnesses.
 func witnessBytes(r kv.Reader) (uint64, error) {
 	row, err := r.Get(keyWitnessBytes)
 	switch {
@@ -71,27 +71,27 @@ func witnessBytes(r kv.Reader) (uint64, error) {
 	return binary.BigEndian.Uint64(row), nil
 }
 
-// ProofRetention is how many blocks have their proofs kept, 0 for all that are.
+// ProofRetention returns the number of blocks whose proofs are kept, 0 for all.
 func (s *Store) ProofRetention() types.Height { return types.Height(s.options.ProofRetention) }
 
-// WitnessBytes is how many bytes of witnesses of blocks that wait for a proof, alone or together, there are.
+// WitnessBytes returns the total size of the witnesses that are kept for proofs of blocks or spans.
 func (s *Store) WitnessBytes() (uint64, error) {
 	return read(s, func(v *view) (uint64, error) { return witnessBytes(v.snapshot) })
 }
 
-// Witness returns the witness that was appended with a block, [ErrNotFound] when it has none (any more), and
-// [Store.Block]'s errors.
+// Witness returns the witness that was appended with a block. It returns [ErrNotFound] if there is none, or no longer,
+// and the errors of [Store.Block].
 func (s *Store) Witness(h types.Height) ([]byte, error) {
 	return s.spare(h, tableWitnesses, "witness", func(v *view) error { return v.has(h) })
 }
 
-// Proof returns the proof of a block, [ErrNotFound] when it has none, [ErrPruned] below [Store.OldestProvable], and
-// [Store.Block]'s errors.
+// Proof returns the proof of a block. It returns [ErrNotFound] if there is none, [ErrPruned] below
+// [Store.OldestProvable], and the errors of [Store.Block].
 func (s *Store) Proof(h types.Height) ([]byte, error) {
 	return s.spare(h, tableProofs, "proof", func(v *view) error { return v.hasProvable(h) })
 }
 
-// HasProof tells whether [Store.Proof] has one of a block. It does not read it.
+// HasProof reports whether [Store.Proof] has a proof of a block. It does not read the proof.
 func (s *Store) HasProof(h types.Height) (bool, error) {
 	return read(s, func(v *view) (bool, error) {
 		if v.hasProvable(h) != nil {
@@ -105,8 +105,8 @@ func (s *Store) HasProof(h types.Height) (bool, error) {
 	})
 }
 
-// OldestProvable is the oldest block whose parent's header is here, too: without it a proof shows nothing. That of the
-// oldest block's parent is not, once blocks were pruned or a snapshot was restored, unless the parent is block 0.
+// OldestProvable returns the oldest block whose parent's header is stored, too: a proof shows nothing without it. After
+// pruning or restoring a snapshot, the parent's header of the oldest block is gone, unless the parent is block 0.
 func (s *Store) OldestProvable() types.Height {
 	v := s.view.Load()
 	if v == nil {
@@ -122,7 +122,7 @@ func (v *view) oldestProvable() types.Height {
 	return v.oldest + 1
 }
 
-// hasProvable is has, with [ErrPruned] also of a block whose parent's header is gone.
+// hasProvable is like has, but also returns [ErrPruned] for a block whose parent's header is gone.
 func (v *view) hasProvable(h types.Height) error {
 	if err := v.has(h); err != nil {
 		return err
@@ -153,7 +153,8 @@ func (s *Store) Unproven(from types.Height) (types.Height, error) {
 	})
 }
 
-// WithoutProof returns the first block from a height on, which is kept, that has no proof, or [ErrNotFound].
+// WithoutProof returns the first block from a height on that has no proof, or [ErrNotFound]. The block at that height
+// must be stored.
 func (s *Store) WithoutProof(from types.Height) (types.Height, error) {
 	return read(s, func(v *view) (h types.Height, err error) {
 		if h = from; v.has(h) != nil {
@@ -178,15 +179,15 @@ func (s *Store) WithoutProof(from types.Height) (types.Height, error) {
 	})
 }
 
-// Witnesses returns which blocks wait for a proof, or [ErrNotFound].
+// Witnesses returns the range of the blocks that wait for a proof, or [ErrNotFound].
 func (s *Store) Witnesses() (ProofRange, error) {
 	return s.heightsOf(tableWitnesses, func(*view) types.Height { return 0 })
 }
 
-// Proofs returns which blocks have a proof that [Store.Proof] gives, or [ErrNotFound].
+// Proofs returns the range of the blocks whose proofs [Store.Proof] returns, or [ErrNotFound].
 func (s *Store) Proofs() (ProofRange, error) { return s.heightsOf(tableProofs, (*view).oldestProvable) }
 
-// heightsOf are the first and the last height from one on that have a row in a table.
+// heightsOf returns the first and the last height, from a height on, that have a row in a table.
 func (s *Store) heightsOf(t table, from func(*view) types.Height) (ProofRange, error) {
 	var first types.Height
 	r, err := read(s, func(v *view) (r ProofRange, err error) {
@@ -205,7 +206,7 @@ func (s *Store) heightsOf(t table, from func(*view) types.Height) (ProofRange, e
 	return r, err
 }
 
-// heightAtEdge is the height in the key of the first or last row of a range, or [ErrNotFound].
+// heightAtEdge returns the height in the key of the first or last row of a range, or [ErrNotFound].
 func heightAtEdge(r kv.Reader, lower, upper []byte, edge func(*kv.Iter) bool) (h types.Height, err error) {
 	it, err := r.NewIter(lower, upper)
 	if err != nil {
@@ -218,10 +219,10 @@ func heightAtEdge(r kv.Reader, lower, upper []byte, edge func(*kv.Iter) bool) (h
 	return decodeHeight(it.Key()[1:])
 }
 
-// PutProof keeps the proof of a block, which the caller has verified, in place of its witness, which is gone or spent.
-// It forgets the proofs of blocks that are further behind it than the options' retention. It is not waited for until it
-// is on disk: a proof that a crash takes is made again, as its witness is then there again. Errors as of [Store.Proof]
-// tell of no such block.
+// PutProof stores a block's proof, which the caller must have verified. The block's witness is deleted or becomes
+// spent. PutProof deletes the proofs of blocks that are behind it by the options' retention or more. It does not wait
+// for the disk: if a crash loses the proof, the witness is back, too, and the proof is made again. For a block that is
+// not stored it returns the errors of [Store.Proof].
 func (s *Store) PutProof(h types.Height, proof []byte) error {
 	s.lock()
 	defer s.writing.Unlock()
@@ -240,7 +241,7 @@ func (s *Store) PutProof(h types.Height, proof []byte) error {
 	return s.commit(b, false)
 }
 
-// putProof writes the proof of a block, unless it is empty, and deletes those that the options do not keep beside it.
+// putProof writes the proof of a block, unless it is empty, and deletes the proofs beyond the options' retention.
 func (s *Store) putProof(b *kv.Batch, h types.Height, proof []byte) {
 	if len(proof) == 0 {
 		return

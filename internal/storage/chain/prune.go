@@ -9,11 +9,13 @@ import (
 )
 
 // Prune deletes the blocks that are further behind the head than the options' retention: bodies, receipts, accesses,
-// indices, and what only states before the oldest kept one need. The header of block 0, code, the lists of contracts
-// and of token holders, and the head's state stay; of a stateless store's codes those that a kept block used. It stops
-// with the context's error when that ends; what is left of a block then goes first the next time. It is for a loop
-// beside the one that appends. It goes in batches of about [pruneRows] rows that are not waited for, and holds that one
-// up for no longer than such a batch. A run is cut short only for a batch that is not the last: the last waits until
+// indices, and the data needed only for states before the oldest stored one. It keeps the header of block 0, codes, the
+// lists of contracts and token holders, and the head's state. In a stateless store it only keeps the codes that a
+// stored block used.
+//
+// Prune stops with ctx's error when ctx ends; the rest of a half-pruned block is deleted first the next time. It is
+// meant for a loop next to the appending one. It deletes in unsynced batches of about [pruneRows] rows, and delays
+// appends by at most one such batch. A batch interrupts a run of appends, except for the last batch, which waits until
 // the run ends.
 func (s *Store) Prune(ctx context.Context) error {
 	s.pruning.Lock()
@@ -26,13 +28,13 @@ func (s *Store) Prune(ctx context.Context) error {
 	}
 }
 
-// pruneRows is how many rows one batch of pruning deletes: a few milliseconds. It may have the rows of several blocks,
-// and a block may take several.
+// pruneRows is the number of rows that one batch of pruning deletes, which takes a few milliseconds. A batch may have
+// the rows of several blocks, and a block may take several batches.
 const pruneRows = 4096
 
-// pruneOldest deletes what a stopped pruning left and the oldest blocks of the view, as many as fill a batch, and
-// reports whether there was anything to do. From its first batch on a block counts as pruned; its body, which says
-// which rows there are, goes with the last. The caller holds s.pruning: nothing else changes a block.
+// pruneOldest deletes the rest of a half-pruned block and the view's oldest blocks, up to about one batch. It reports
+// whether there was anything to do. A block counts as pruned from its first batch on. Its body, from which its rows are
+// derived, is deleted in the last one. The caller must hold s.pruning, so that nothing else changes a block.
 func (s *Store) pruneOldest(ctx context.Context, v *view) (bool, error) {
 	if v.empty {
 		return false, nil
@@ -58,7 +60,7 @@ func (s *Store) pruneOldest(ctx context.Context, v *view) (bool, error) {
 	if h < kept {
 		s.lock()
 	} else {
-		s.writing.Lock() // a run need not hurry: nothing is left to do
+		s.writing.Lock() // a run of appends need not be interrupted, since nothing is left to do
 	}
 	return true, p.commit()
 }
@@ -67,20 +69,20 @@ func (s *Store) pruneOldest(ctx context.Context, v *view) (bool, error) {
 type pruner struct {
 	store   *Store
 	ctx     context.Context
-	from    types.Height // of the first block with rows in the batch
-	next    types.Height // after that of the last one
+	from    types.Height // first block with rows in the batch
+	next    types.Height // height after the last one
 	batch   *kv.Batch
 	rows    int
-	publish bool             // whether the batch changes what readers are told
-	codes   []types.CodeHash // in a stateless store, those that these blocks may have used
+	publish bool             // whether the batch changes data that readers see
+	codes   []types.CodeHash // in a stateless store, codes that these blocks may have used
 }
 
-// open begins a batch, with rows of a block first.
+// open begins a batch whose first rows belong to a block.
 func (p *pruner) open(h types.Height) {
 	p.batch, p.from, p.rows, p.publish = p.store.db.NewBatch(1<<16), h, 0, false
 }
 
-// block deletes all of a block. With its first row it counts as pruned.
+// block deletes all data of a block. The block counts as pruned from its first row on.
 func (p *pruner) block(v *view, h types.Height) error {
 	if v.stateless {
 		accesses, err := readAccesses(v.snapshot, h)
@@ -108,7 +110,7 @@ func (p *pruner) block(v *view, h types.Height) error {
 	return nil
 }
 
-// remove deletes a row of the newest block in the batch, which goes to the database first where it is full.
+// remove deletes a row of the batch's last block. If the batch is full, remove commits it first.
 func (p *pruner) remove(key, _ []byte) error {
 	if p.rows >= p.store.pruneRows {
 		p.batch.Set(keyHalfPruned, nil)
@@ -124,11 +126,11 @@ func (p *pruner) remove(key, _ []byte) error {
 	return nil
 }
 
-// commit writes the batch, and ends the turn to write, which the caller has.
+// commit writes the batch and unlocks s.writing, which the caller must hold.
 func (p *pruner) commit() error {
 	s := p.store
 	defer s.writing.Unlock()
-	v, err := s.writable() // a block may have come, and used a code again
+	v, err := s.writable() // a new block may have used a code again
 	if err == nil && p.publish {
 		err = errors.Join(
 			deleteWitnesses(p.batch, v.snapshot, p.from, p.next, tableWitnesses, tableSpent),
@@ -148,14 +150,14 @@ func (p *pruner) commit() error {
 	return nil
 }
 
-// deleteBlock deletes the rows that a block has of its own. Of block 0 the header and its hash stay.
+// deleteBlock deletes a block's own rows. For block 0 it keeps the header and the hash.
 func (v *view) deleteBlock(b *kv.Batch, h types.Height) error {
 	err := v.eachRow(h, func(key, _ []byte) error { b.Delete(key); return nil })
 	deleteBody(b, h)
 	return err
 }
 
-// eachRow gives the index and history rows of a block, but for the hash of block 0.
+// eachRow calls do for the index and history rows of a block. For block 0 it does nothing.
 func (v *view) eachRow(h types.Height, do func(key, _ []byte) error) error {
 	if h == 0 {
 		return nil
@@ -181,7 +183,7 @@ func (v *view) eachRow(h types.Height, do func(key, _ []byte) error) error {
 	return nil
 }
 
-// deleteBody deletes what eachRow reads of a block, and why its transactions failed.
+// deleteBody deletes the rows that eachRow reads, and the block's failure reasons, counts, sizes and proof.
 func deleteBody(b *kv.Batch, h types.Height) {
 	if h > 0 {
 		b.Delete(tableHeaders.atHeight(h))

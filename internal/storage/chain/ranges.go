@@ -10,18 +10,18 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// The blocks of a span may have one proof together. It is made of their lists and witnesses. So a witness is not gone
-// once its block is proven: it is spent, and goes when no span needs it any more.
+// The blocks of a span may have a joint proof, made from their lists and witnesses. So the witness of a proven block is
+// not deleted at once: it is spent, and deleted when no span needs it any more.
 
-// rangeRow is the row of a span's proof.
+// rangeRow returns the key of a span's proof.
 func rangeRow(s blockproof.Span) []byte { return tableRanges.atHeight(types.Height(s)) }
 
-// rangeRows are the bounds of the rows of spans of 2^log blocks.
+// rangeRows returns the bounds of the rows of spans of 2^log blocks.
 func rangeRows(log int) (lower, upper []byte) {
 	return rangeRow(blockproof.NewSpan(0, log)), rangeRow(blockproof.NewSpan(0, log+1))
 }
 
-// hasSpan returns nil if the span's blocks and the header before them are here, else errors as [Store.Proof] does.
+// hasSpan returns nil if the span's blocks and the header before them are stored, else an error like [Store.Proof].
 func (v *view) hasSpan(span blockproof.Span) error {
 	if !span.Valid() {
 		return fmt.Errorf("%x is no span: %w", uint64(span), ErrNotFound)
@@ -32,12 +32,12 @@ func (v *view) hasSpan(span blockproof.Span) error {
 	return v.hasProvable(span.First())
 }
 
-// RangeProof returns the proof of a span, of several blocks. Errors are as those of [Store.Proof].
+// RangeProof returns the proof of a span of several blocks, with the errors of [Store.Proof].
 func (s *Store) RangeProof(span blockproof.Span) ([]byte, error) {
 	return s.spare(types.Height(span), tableRanges, "proof", func(v *view) error { return v.hasSpan(span) })
 }
 
-// HasRangeProof tells whether there is a proof of a span. It does not read it.
+// HasRangeProof reports whether there is a proof of a span. It does not read the proof.
 func (s *Store) HasRangeProof(span blockproof.Span) (bool, error) {
 	return read(s, func(v *view) (bool, error) {
 		if v.hasSpan(span) != nil {
@@ -51,10 +51,9 @@ func (s *Store) HasRangeProof(span blockproof.Span) (bool, error) {
 	})
 }
 
-// PutRangeProof keeps the proof of a span, which the caller has verified. It forgets the proofs of spans of this length
-// that are further behind it than the options' retention, which counts proofs. It is not waited for until it is on
-// disk.
-// Errors as of [Store.RangeProof] tell of no such blocks.
+// PutRangeProof stores the proof of a span, which the caller must have verified. It deletes the proofs of earlier spans
+// of this length beyond the options' retention, which counts proofs. It does not wait for the disk. If the blocks are
+// not stored, it returns the errors of [Store.RangeProof].
 func (s *Store) PutRangeProof(span blockproof.Span, proof []byte) error {
 	s.lock()
 	defer s.writing.Unlock()
@@ -79,14 +78,15 @@ func (s *Store) putRangeProof(b *kv.Batch, span blockproof.Span, proof []byte) {
 	}
 }
 
-// Ranges says which spans of a length have a proof: the first block of the oldest, and the last of the newest. Not all
-// between need have it.
+// Ranges describes the proofs for spans of one length: the first block of the oldest span and the last block of the
+// newest. Spans in between may have none.
 type Ranges struct {
-	Blocks types.Height // of a span
+	Blocks types.Height // length of a span
 	ProofRange
 }
 
-// Ranges returns which spans have a proof that [Store.RangeProof] gives, by length, ascending; none for no length.
+// Ranges returns the ranges of spans whose proofs [Store.RangeProof] returns, ascending by length. It omits lengths
+// without proofs.
 func (s *Store) Ranges() (all []Ranges, err error) {
 	for log := 1; log <= blockproof.MaxSpanLog; log++ {
 		r, err := s.rangesOf(log)
@@ -106,7 +106,7 @@ func (s *Store) Ranges() (all []Ranges, err error) {
 	return all, nil
 }
 
-// rangesOf is Ranges of spans of 2^log blocks, or [ErrNotFound].
+// rangesOf returns the range for spans of 2^log blocks, or [ErrNotFound].
 func (s *Store) rangesOf(log int) (Ranges, error) {
 	return read(s, func(v *view) (Ranges, error) {
 		lower, upper := rangeRows(log)
@@ -120,7 +120,7 @@ func (s *Store) rangesOf(log int) (Ranges, error) {
 	})
 }
 
-// dropDamagedRanges reads all proofs of spans of 2^log blocks: those that are damaged are dropped.
+// dropDamagedRanges reads all proofs of spans of 2^log blocks, which drops the damaged ones.
 func (s *Store) dropDamagedRanges(log int) error {
 	blocks := types.Height(1) << log
 	for last := s.OldestProvable() / blocks * blocks; last <= s.Head().Header.Height; last += blocks {
@@ -132,8 +132,8 @@ func (s *Store) dropDamagedRanges(log int) error {
 	return nil
 }
 
-// spendWitness takes a block off those that wait for a proof. Its witness stays for the proofs of spans, if the options
-// say so and witnesses take no more than half of what they may.
+// spendWitness removes a block from those that wait for a proof. It keeps the witness for proofs of spans if the
+// options say so and all witnesses take no more than half of the limit.
 func (s *Store) spendWitness(b *kv.Batch, v *view, h types.Height) error {
 	if err := s.deleteWitness(b, v, h); err != nil || !s.options.SpentWitnesses {
 		return err
@@ -150,12 +150,11 @@ func (s *Store) spendWitness(b *kv.Batch, v *view, h types.Height) error {
 		return err
 	}
 	b.Set(tableSpent.atHeight(h), row)
-	b.Set(keyWitnessBytes, binary.BigEndian.AppendUint64(nil, kept)) // in place of what deleteWitness counted
+	b.Set(keyWitnessBytes, binary.BigEndian.AppendUint64(nil, kept)) // overrides the total that deleteWitness set
 	return nil
 }
 
-// AnyWitness returns the witness of a block, whether it waits for a proof or is proven; errors are those of
-// [Store.Witness].
+// AnyWitness returns the witness of a block, whether or not the block is proven, with the errors of [Store.Witness].
 func (s *Store) AnyWitness(h types.Height) ([]byte, error) {
 	w, err := s.Witness(h)
 	if !errors.Is(err, ErrNotFound) {
@@ -164,13 +163,13 @@ func (s *Store) AnyWitness(h types.Height) ([]byte, error) {
 	return s.spare(h, tableSpent, "witness", func(v *view) error { return v.has(h) })
 }
 
-// OldestSpent is the oldest block that is proven and whose witness is kept, or [ErrNotFound].
+// OldestSpent returns the oldest proven block whose witness is kept, or [ErrNotFound].
 func (s *Store) OldestSpent() (types.Height, error) {
 	r, err := s.heightsOf(tableSpent, func(*view) types.Height { return 0 })
 	return r.Oldest, err
 }
 
-// DropSpent deletes the witnesses of proven blocks up to one.
+// DropSpent deletes the witnesses of the proven blocks up to a height.
 func (s *Store) DropSpent(to types.Height) error {
 	s.lock()
 	defer s.writing.Unlock()
@@ -180,7 +179,7 @@ func (s *Store) DropSpent(to types.Height) error {
 	}
 	b := s.db.NewBatch(1 << 10)
 	err = deleteWitnesses(b, v.snapshot, 0, to+1, tableSpent)
-	if errors.Is(err, kv.ErrDamaged) { // what is damaged is dropped as it is read
+	if errors.Is(err, kv.ErrDamaged) { // damaged rows are deleted unread
 		err = s.recount(b, tableSpent, 0, to+1)
 		b.DeleteRange(tableSpent.atHeight(0), tableSpent.atHeight(to+1))
 	}
@@ -190,7 +189,7 @@ func (s *Store) DropSpent(to types.Height) error {
 	return s.commit(b, false)
 }
 
-// pruneRanges deletes the proofs of the spans that lose block h, or the header before their first, to pruning.
+// pruneRanges deletes the proofs of the spans for which pruning block h removes a block or the header before the first.
 func pruneRanges(b *kv.Batch, h types.Height) {
 	for log := 1; log <= blockproof.MaxSpanLog; log++ {
 		blocks := types.Height(1) << log
@@ -211,7 +210,7 @@ func rewindRanges(b *kv.Batch, h types.Height) {
 	}
 }
 
-// ranges checks that proofs are of spans whose blocks are here.
+// ranges checks that the blocks of all proven spans are stored.
 func (c *checker) ranges() error {
 	lower, upper := tableRanges.bounds()
 	return kv.Scan(c.view.snapshot, lower, upper, func(key, _ []byte) error {
@@ -224,9 +223,8 @@ func (c *checker) ranges() error {
 	})
 }
 
-// AppendTogether adds the blocks of a span to a store without state, with the proof of the span, in one batch. The root
-// of the last is all that the proof shows, so the store has all of the blocks or none. The rest is as of
-// [Store.Append].
+// AppendTogether appends the blocks of a span to a stateless store, with the span's proof, in one batch. The proof only
+// shows the last block's root, so the store has all of the blocks or none. Otherwise it is like [Store.Append].
 func (s *Store) AppendTogether(entries []Entry, span blockproof.Span, proof []byte) error {
 	s.lock()
 	defer s.writing.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Account returns an account's record after block h, the zero one where there is none: what [Store.StateAt] shows, for
-// one account. Its errors are those of StateAt. A record at the head that was read lately is in memory.
+// Account returns an account's record after block h, or the zero record if there is none. It is like [Store.StateAt]
+// for a single account, with the same errors. Records at the head that were read recently are cached.
 func (s *Store) Account(h types.Height, account types.Account) (state.Account, error) {
 	key := state.AccountKey(account)
 	if v := s.view.Load(); v != nil && h == v.head.Header.Height {
@@ -29,22 +29,22 @@ func (s *Store) Account(h types.Height, account types.Account) (state.Account, e
 	return state.DecodeAccount(row)
 }
 
-// A recentValues holds at most recentSlots values, 5 MB with their keys. Neither a key nor a value of it is longer than
+// A recentValues holds at most recentSlots values, 5 MB including their keys. Neither keys nor values are longer than
 // recentBytes: a contract's record with the longest name has 144.
 const (
 	recentSlots = 1 << 14
 	recentBytes = 144
 )
 
-// A recentValues has some of the short values that were read at a head, absence too. Each says of which view it is and
-// is of no use for another, so that no write has to undo any. A key has one slot; another one may take it.
+// recentValues caches short values, and absences, that were read at a head. An entry is only valid for its view, so
+// writes need not invalidate entries. Each key has one slot, which other keys may take over.
 type recentValues struct {
 	seed  maphash.Seed
 	slots [recentSlots]atomic.Pointer[recentValue]
 }
 
 type recentValue struct {
-	view  uint64 // its number
+	view  uint64 // number of the view
 	key   string
 	value []byte
 }
@@ -53,7 +53,7 @@ func (r *recentValues) slot(key []byte) *atomic.Pointer[recentValue] {
 	return &r.slots[maphash.Bytes(r.seed, key)%recentSlots]
 }
 
-// find returns the value under a key in a view, which nobody may change, and whether it is known.
+// find returns the cached value of a key in a view, which must not be changed, and whether there is one.
 func (r *recentValues) find(view uint64, key []byte) (value []byte, known bool) {
 	if v := r.slot(key).Load(); v != nil && v.view == view && v.key == string(key) {
 		return v.value, true
@@ -61,7 +61,7 @@ func (r *recentValues) find(view uint64, key []byte) (value []byte, known bool) 
 	return nil, false
 }
 
-// keep remembers a value, which nobody changes from now on, unless it or its key is long.
+// keep caches a value, which must not be changed afterwards, unless it or its key is too long.
 func (r *recentValues) keep(view uint64, key, value []byte) {
 	if len(key) <= recentBytes && len(value) <= recentBytes {
 		r.slot(key).Store(&recentValue{view, string(key), value})

@@ -9,12 +9,12 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// restoreBatch is the size in bytes at which a restore writes what it was given.
+// restoreBatch is the size in bytes at which a restore writes its batch.
 const restoreBatch = 8 << 20
 
-// Restore fills an empty store with the state after one block, in any order of its parts; [Restore.Finish] makes it the
-// chain's head. Until then the database is no store: opening it fails. That the parts are whole and belong together is
-// the caller's to see to. A restore is for one goroutine.
+// Restore fills an empty store with the state after one block, in any order of its parts. [Restore.Finish] makes that
+// block the chain's head; before that, the database cannot be opened as a store. The caller must ensure that the parts
+// are complete and belong together. A Restore is not safe for concurrent use.
 type Restore struct {
 	store *Store
 	batch *kv.Batch
@@ -22,7 +22,7 @@ type Restore struct {
 	has   Counts
 }
 
-// Restore begins to fill the store, which must be empty. Nothing else may be done with it until the restore is
+// Restore begins to fill the store, which must be empty. The store must not be used otherwise until the restore is
 // finished.
 func (s *Store) Restore() (*Restore, error) {
 	if !s.Empty() {
@@ -40,12 +40,12 @@ func (r *Restore) PutState(e StateEntry) error {
 	)
 }
 
-// PutParameters adds the encoded parameters, which are all that a stateless store has of a state.
+// PutParameters adds the encoded parameters, the only part of the state in a stateless store.
 func (r *Restore) PutParameters(encoded []byte) error {
 	return r.put(tableState.key(parametersKey), encoded)
 }
 
-// PutCode adds the code of contracts, of which the first was deployed by block since.
+// PutCode adds a code. since is the block that deployed the first contract with it.
 func (r *Restore) PutCode(hash types.CodeHash, code []byte, since types.Height) error {
 	return errors.Join(r.put(tableCodes.key(hash[:]), code),
 		r.put(tableCodeSizes.key(hash[:]), codeSize{since, uint32(len(code))}.encode()))
@@ -65,7 +65,7 @@ func (r *Restore) PutHolder(h TokenSum) error {
 	return errors.Join(r.put(tableHolders.key(of[:]), sum.appendTo(nil)), r.put(appendRank(nil, &of, sum), nil))
 }
 
-// put writes a row, with others at a time.
+// put adds a row to the batch, and writes the batch if it is full.
 func (r *Restore) put(key, value []byte) error {
 	r.batch.Set(key, value)
 	if r.held += len(key) + len(value); r.held < restoreBatch {
@@ -80,9 +80,9 @@ func (r *Restore) flush() error {
 	return err
 }
 
-// Finish adds block 0's header and the block after which the state is, and makes it the head and the oldest block.
-// Leaves and witness of the entry are not asked for, nor its codes unless the store is a stateless one. The restore has
-// ended, whatever it returns.
+// Finish adds block 0's header and the block of the state, and makes that block the head and the oldest block. It
+// ignores the entry's leaves and witness and, unless the store is stateless, its codes. It ends the restore, even if it
+// returns an error.
 func (r *Restore) Finish(g types.Genesis, zero types.SignedHeader, e Entry) error {
 	if err := checkLists(e); err != nil {
 		return errors.Join(err, r.Discard())
@@ -96,11 +96,11 @@ func (r *Restore) Finish(g types.Genesis, zero types.SignedHeader, e Entry) erro
 	if err := r.putHead(v, g, zero, e); err != nil {
 		return errors.Join(err, r.Discard())
 	}
-	r.store.genesis.Store(&g) // before the view that says there is one
+	r.store.genesis.Store(&g) // set before the view shows a chain
 	return r.store.commit(r.batch, true)
 }
 
-// putHead writes the rows of the block, and those that make a store of the database; v is the empty view.
+// putHead writes the rows of the block, and those that turn the database into a store. v is the empty view.
 func (r *Restore) putHead(v *view, g types.Genesis, zero types.SignedHeader, e Entry) error {
 	b, h := r.batch, e.Header.Height
 	set := func(key, value []byte) error { b.Set(key, value); return nil }
@@ -139,10 +139,10 @@ func (r *Restore) putHead(v *view, g types.Genesis, zero types.SignedHeader, e E
 	return nil
 }
 
-// Discard gives the restore up. The database is of no use then.
+// Discard abandons the restore. The database is unusable afterwards.
 func (r *Restore) Discard() error { return r.batch.Discard() }
 
-// StateEntry is a state key with its place in the state tree.
+// StateEntry is a state key with its value, path and leaf digest.
 type StateEntry struct {
 	Path, Leaf poseidon.Digest
 	Key, Value []byte

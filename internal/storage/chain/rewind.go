@@ -11,10 +11,10 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Rewind makes block h the head again, in one synced batch, as if nothing had been appended after it: for
-// development chains, whose blocks nobody else has. It returns the writes that undo the blocks, ascending by key,
-// each with the value at the head before and at h, for the caller's tree. Its memory grows with what it undoes. It
-// returns [ErrAboveHead] or [ErrPruned] for a block that is not there.
+// Rewind makes block h the head again, in one synced batch, as if nothing had been appended after it. It is for
+// development chains, whose blocks no other node has. It returns the writes that undo the blocks, ascending by key,
+// each with the value at the previous head and the value at h, for the caller's tree. Its memory grows with the undone
+// writes. The error is [ErrAboveHead] or [ErrPruned] for a block that is not stored.
 func (s *Store) Rewind(h types.Height) ([]types.Access, error) {
 	s.pruning.Lock()
 	defer s.pruning.Unlock()
@@ -44,7 +44,7 @@ func (s *Store) Rewind(h types.Height) ([]types.Access, error) {
 	return undo, s.commit(b, true)
 }
 
-// undoBlocks deletes the blocks above h and gathers what undoes their writes.
+// undoBlocks deletes the blocks above h and collects the writes that undo theirs.
 func (v *view) undoBlocks(b *kv.Batch, h types.Height) ([]types.Access, error) {
 	merged, moved := make(undone), make(transfers)
 	for height := v.head.Header.Height; height > h; height-- {
@@ -79,7 +79,7 @@ func (v *view) undoBlocks(b *kv.Batch, h types.Height) ([]types.Access, error) {
 	return merged.accesses(), nil
 }
 
-// undoCode deletes the code that came with a block if the write made a contract of it.
+// undoCode deletes the code that a block brought, if w created a contract with it.
 func (v *view) undoCode(b *kv.Batch, height types.Height, w types.Access) error {
 	if len(w.Key) == 0 || state.Domain(w.Key[0]) != state.DomainContract {
 		return nil
@@ -127,7 +127,7 @@ func keysOf(accesses []types.Access) [][]byte {
 	return keys
 }
 
-// newLeaves hashes values under paths to leaves, whose keys it leaves open.
+// newLeaves hashes paths and values to leaves. It leaves their keys unset.
 func newLeaves(paths []poseidon.Digest, values [][]byte) []leafRow {
 	hashes := make([]poseidon.Digest, len(paths))
 	poseidon.HashMany(poseidon.TagValue, hashes, values)

@@ -10,16 +10,16 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// State is the state after one block, whatever is appended, pruned or rewound meanwhile. It implements state.Reader
-// and is safe for concurrent use, except for Close.
+// State is the state after one block, unaffected by later appends, pruning or rewinds. It implements state.Reader and
+// is safe for concurrent use, except for Close.
 type State struct {
 	view   *view
 	height types.Height
-	recent *recentValues // values that were read lately at the view's head; nil for none
+	recent *recentValues // cache of values at the view's head; may be nil
 }
 
-// StateAt returns the state after block h: [ErrAboveHead], or [ErrPruned] below the oldest height. The caller closes
-// it soon: as long as it is open the disk keeps what it shows.
+// StateAt returns the state after block h. The error is [ErrAboveHead], or [ErrPruned] below the oldest height. The
+// caller should close the state soon: while it is open, the disk keeps the data of its view.
 func (s *Store) StateAt(h types.Height) (*State, error) {
 	v, err := s.acquire()
 	if err != nil {
@@ -44,13 +44,13 @@ func (v *view) stateAt(h types.Height) (*State, error) {
 	}
 }
 
-// Height is the block's after which the state is.
+// Height returns the height of the state's block.
 func (st *State) Height() types.Height { return st.height }
 
-// Close gives the state up. It is called once.
+// Close releases the state. It must be called once.
 func (st *State) Close() error { return st.view.release() }
 
-// Get returns the value under a state key, nil where there is none.
+// Get returns the value of a state key, or nil if it has none.
 func (st *State) Get(key []byte) ([]byte, error) {
 	if st.view.stateless && !bytes.Equal(key, parametersKey) {
 		return nil, fmt.Errorf("state key %x: %w", key, ErrNoState)
@@ -75,7 +75,7 @@ func (st *State) Get(key []byte) ([]byte, error) {
 	return value, err
 }
 
-// stored returns the value under a key in the state of the view's head.
+// stored returns the value of a key in the state of the view's head.
 func (st *State) stored(key []byte) ([]byte, error) {
 	value, err := st.view.snapshot.Get(tableState.key(key))
 	if errors.Is(err, kv.ErrNotFound) {
@@ -84,8 +84,8 @@ func (st *State) stored(key []byte) ([]byte, error) {
 	return value, err
 }
 
-// replaced returns the value that the first block above the state's height to write the key replaced, and whether
-// there is such a block.
+// replaced returns the value of a key before the first block above the state's height that wrote it, and whether there
+// is such a block.
 func (st *State) replaced(key []byte) (value []byte, found bool, err error) {
 	it, err := st.view.snapshot.NewIter(historyRow(key, st.height+1), kv.PrefixEnd(historyPrefix(key)))
 	if err != nil {
@@ -101,7 +101,7 @@ func (st *State) replaced(key []byte) (value []byte, found bool, err error) {
 }
 
 // ValueHashAt returns the value hash of the leaf at a path, for a proof of absence that shows another key's leaf. The
-// state must be that of the head at the time it was made; [ErrNotFound] where the path has no leaf.
+// state must be the head's state when it was made. The error is [ErrNotFound] if the path has no leaf.
 func (st *State) ValueHashAt(path poseidon.Digest) (poseidon.Digest, error) {
 	if err := st.atHead(); err != nil {
 		return poseidon.Digest{}, err
@@ -122,7 +122,7 @@ func (st *State) ValueHashAt(path poseidon.Digest) (poseidon.Digest, error) {
 	return poseidon.Hash(poseidon.TagValue, value), nil
 }
 
-// atHead refuses a state below the head of its view, of which no leaves are kept.
+// atHead returns an error for a state below the head of its view, whose leaves are not kept.
 func (st *State) atHead() error {
 	if st.view.stateless {
 		return ErrNoState

@@ -10,21 +10,21 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// A stateless store has the rows of blocks, the codes that these created and called, and of the state the parameters
-// alone, which judge the next block. It has no lists of contracts and no token holders: what it keeps is bounded by the
-// retention.
+// A stateless store has the rows of blocks and the codes that those created or called. Of the state it has only the
+// parameters, which are needed to judge the next block. It has no lists of contracts and token holders, so its size is
+// bounded by the retention.
 
 // parametersKey is the state key that a stateless store keeps.
 var parametersKey = state.ParametersKey()
 
-// Stateless reports whether the store keeps no state but the parameters: every other key is [ErrNoState]. A store is
-// what it was begun as.
+// Stateless reports whether the store keeps no state except the parameters; every other key is [ErrNoState]. This is
+// fixed when the store is begun.
 func (s *Store) Stateless() bool {
 	v := s.view.Load()
 	return v != nil && v.stateless
 }
 
-// kept are the accesses whose keys have rows of state.
+// kept returns the accesses whose keys have rows of state.
 func (v *view) kept(accesses []types.Access) []types.Access {
 	if !v.stateless {
 		return accesses
@@ -37,7 +37,7 @@ func (v *view) kept(accesses []types.Access) []types.Access {
 	return nil
 }
 
-// listedCodes are the codes of the contracts in a block's list of accesses: all that the block used are among them.
+// listedCodes returns the codes of the contracts in a block's access list, which include all codes that the block used.
 func listedCodes(accesses []types.Access) ([]types.CodeHash, error) {
 	var codes []types.CodeHash
 	for _, a := range accesses {
@@ -57,11 +57,11 @@ func listedCodes(accesses []types.Access) ([]types.CodeHash, error) {
 	return codes, nil
 }
 
-// unusedCodes gives the keys of those of the codes that no block after h used, in a stateless store.
+// unusedCodes calls do for the keys of those codes that no block after h used, in a stateless store.
 func (v *view) unusedCodes(h types.Height, codes []types.CodeHash, do func(key []byte)) error {
 	for _, hash := range codes {
 		row, err := v.snapshot.Get(tableCodeSizes.key(hash[:]))
-		if errors.Is(err, kv.ErrNotFound) { // it was listed only
+		if errors.Is(err, kv.ErrNotFound) { // the code was listed but not used
 			continue
 		}
 		if err != nil {
@@ -79,7 +79,7 @@ func (v *view) unusedCodes(h types.Height, codes []types.CodeHash, do func(key [
 	return nil
 }
 
-// usedCodes notes which codes the block is the last to have used, in a stateless store.
+// usedCodes records the codes whose last use is in the block, in a stateless store.
 func (c *checker) usedCodes(h types.Height, accesses []types.Access) error {
 	codes, err := listedCodes(accesses)
 	for _, hash := range codes {
@@ -90,7 +90,7 @@ func (c *checker) usedCodes(h types.Height, accesses []types.Access) error {
 	return err
 }
 
-// codesOfBlocks checks that each code has a size and a block that is kept, in a stateless store.
+// codesOfBlocks checks that each code has a size and a stored block that used it, in a stateless store.
 func (c *checker) codesOfBlocks() error {
 	for hash, use := range c.codes {
 		switch {
@@ -103,7 +103,7 @@ func (c *checker) codesOfBlocks() error {
 	return nil
 }
 
-// noState checks that a stateless store has no rows of state but the parameters'.
+// noState checks that a stateless store has no rows of state except the parameters.
 func (c *checker) noState() error {
 	for _, t := range []table{tableState, tableLeaves, tableHistory, tableDeploys, tableHolders, tableRanks, tableCounts} {
 		lower, upper := t.bounds()

@@ -14,8 +14,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// What a store answers instead of a result. A block, transaction or code that was never there and one named by a hash
-// that was pruned with its block are both [ErrNotFound]. Only a height tells pruned from absent.
+// The errors of a store. [ErrNotFound] covers both blocks, transactions and codes that never existed, and those that
+// are named by a hash and were pruned with their block. Only a height distinguishes pruned from absent.
 var (
 	ErrNotFound      = errors.New("not found")
 	ErrPruned        = errors.New("pruned")
@@ -32,14 +32,14 @@ var (
 	ErrNoState       = errors.New("the store keeps no state")
 )
 
-// format is the version of the rows' layout, and oldestBlocks the oldest format whose genesis, blocks and head this
-// program reads: a store of it can be moved.
+// format is the version of the rows' layout. oldestBlocks is the oldest format whose genesis, blocks and head this
+// program can read; a store in such a format can be moved.
 const (
 	format       = 6
 	oldestBlocks = 6
 )
 
-// formats are the formats before this one, each with the first and the last version of the program that read it.
+// formats lists the earlier formats, each with the first and the last version of the program that read it.
 var formats = map[uint32]string{
 	1: "0.2.0-dev+594224fb to 0.2.0-dev+94f6f894",
 	2: "0.2.0-dev+5f337683 to 0.2.0-dev+826dab14",
@@ -48,11 +48,11 @@ var formats = map[uint32]string{
 	5: "0.2.0-dev+bea9033e to 0.2.0-dev+1d1f6e10",
 }
 
-// FormatError is [ErrOtherFormat] with what there is to say of both formats.
+// FormatError is an [ErrOtherFormat] with details of both formats.
 type FormatError struct {
 	Has, Reads uint32
-	Versions   string // of the program that read the format, the first and the last; empty if they are not known
-	Movable    bool   // [Options].OlderFormat opens it
+	Versions   string // first and last program version that read the format; empty if unknown
+	Movable    bool   // whether [Options].OlderFormat opens it
 }
 
 // Error implements error.
@@ -63,31 +63,32 @@ func (e *FormatError) Error() string {
 // Unwrap returns [ErrOtherFormat].
 func (e *FormatError) Unwrap() error { return ErrOtherFormat }
 
-// Options of a store.
+// Options configures a store.
 type Options struct {
 	Retention uint64       // blocks kept behind the head; 0 keeps all. Only [Store.Prune] deletes
-	Archive   bool         // the store is to be an archive from now on
-	Schedule  types.Digest // of the gas schedule that the program knows
+	Archive   bool         // makes the store an archive from now on
+	Schedule  types.Digest // digest of the program's gas schedule
 
-	// EndArchive makes an archive a store like any other. It goes before all else that the options say.
+	// EndArchive turns an archive into an ordinary store. It is applied before all other options.
 	EndArchive bool
 
-	WitnessBytes   uint64 // of witnesses of blocks that wait for a proof that are kept at most; 0 keeps none
-	SpentWitnesses bool   // those of proven blocks are kept, until [Store.DropSpent]
-	// ProofRetention is how many blocks have their proofs kept, and of how many spans of each length; 0: all that are.
+	WitnessBytes   uint64 // limit on the stored witnesses; 0 keeps none
+	SpentWitnesses bool   // keeps the witnesses of proven blocks until [Store.DropSpent]
+	// ProofRetention is the number of blocks whose proofs are kept, and of spans of each length; 0 keeps all.
 	ProofRetention uint64
 
-	// OnDropped, unless nil, is told of a proof or a witness that was dropped because reading it found it damaged.
+	// OnDropped, unless nil, is called for each proof or witness that is dropped because it was found damaged.
 	OnDropped func(what string, of types.Height, err error)
 
-	// OlderFormat opens a store of an older format, too, of which only the genesis, the head and the blocks can be read.
+	// OlderFormat also opens a store of an older format. Only its genesis, head and blocks can be read.
 	OlderFormat bool
 
-	// Stateless begins a store without state: [Store.Stateless]. It says nothing of one that has its genesis.
+	// Stateless makes a new store a stateless one (see [Store.Stateless]). It has no effect on a store that has its
+	// genesis.
 	Stateless bool
 }
 
-// Store is the chain on disk. It is safe for concurrent use: writers take turns, readers wait for nobody.
+// Store is the chain on disk. It is safe for concurrent use: writers take turns, and readers never wait.
 type Store struct {
 	db      *kv.DB
 	options Options
@@ -95,35 +96,35 @@ type Store struct {
 	genesis atomic.Pointer[types.Genesis]
 	view    atomic.Pointer[view] // nil once closed
 	recent  recentValues
-	pruning sync.Mutex   // held by Prune and Rewind as a whole; taken before writing
-	writing sync.Mutex   // held from a batch's making to its view's publication
-	waiting atomic.Int32 // writers that wait for their turn
-	failed  error        // of a batch whose fate is unknown; under writing
+	pruning sync.Mutex   // held by Prune and Rewind throughout; acquired before writing
+	writing sync.Mutex   // held from the making of a batch until its view is published
+	waiting atomic.Int32 // writers waiting for their turn
+	failed  error        // error of a batch that may or may not be on disk; guarded by writing
 
 	dropped atomic.Uint64 // damaged proofs and witnesses
 	damaged sync.Map      // their keys → struct{}
 
-	pruneRows int // rows that a batch of pruning deletes at most
+	pruneRows int // maximum rows in a batch of pruning
 }
 
-// view is the store at one head: what every read sees from its first row to its last.
+// view is the store at one head. A read sees a single view throughout.
 type view struct {
 	snapshot   *kv.Snapshot
-	number     uint64 // of all views of the store, in their order
-	empty      bool   // nothing below is set
+	number     uint64 // counts the store's views
+	empty      bool   // the fields below are unset
 	stateless  bool
 	head       types.SignedHeader
 	hash       types.BlockHash
 	oldest     types.Height
 	halfPruned bool          // some rows of the block before the oldest are left
-	refs       atomic.Int64  // readers, and the store while the view is its newest
-	superseded chan struct{} // closed when the next view is there
+	refs       atomic.Int64  // readers, plus one for the store while the view is its newest
+	superseded chan struct{} // closed when the next view is published
 }
 
-// Open opens the store in a database, which stays the caller's to close, after [Store.Close]. It returns
-// [ErrOtherSchedule] for a store that was made under another gas schedule than the options', and [ErrOtherFormat] for
-// one of another layout. [ErrArchive] is for an archive that the options would prune, and [ErrNoArchive] for a store
-// without all blocks that should be an archive.
+// Open opens the store in a database. The caller must close the database, after [Store.Close]. The error is
+// [ErrOtherSchedule] for a store made under another gas schedule than the options', [ErrOtherFormat] for one with
+// another layout, [ErrArchive] for an archive that the options would prune, and [ErrNoArchive] for a store that should
+// be an archive but lacks blocks.
 func Open(db *kv.DB, options Options) (*Store, error) {
 	s := &Store{db: db, options: options, pruneRows: pruneRows}
 	s.recent.seed = maphash.MakeSeed()
@@ -145,7 +146,7 @@ func Open(db *kv.DB, options Options) (*Store, error) {
 	return s, nil
 }
 
-// openArchive holds the store and the options to what each says of an archive. An empty store becomes one in Init.
+// openArchive reconciles the store with the options about archives. An empty store becomes an archive in Init.
 func (s *Store) openArchive() error {
 	v := s.view.Load()
 	if v.empty {
@@ -172,7 +173,7 @@ func (s *Store) openArchive() error {
 	return s.db.Commit(b, true)
 }
 
-// Archive tells whether the store is to keep every block.
+// Archive reports whether the store is an archive, which keeps every block.
 func (s *Store) Archive() (bool, error) {
 	v, err := s.acquire()
 	if err != nil {
@@ -182,8 +183,8 @@ func (s *Store) Archive() (bool, error) {
 	return archive, errors.Join(err, v.release())
 }
 
-// OlderFormat tells whether the store is of an older format than this program's: only what [Options].OlderFormat says
-// can be read.
+// OlderFormat reports whether the store has an older format than this program's. If so, only the data named at
+// [Options].OlderFormat can be read.
 func (s *Store) OlderFormat() (bool, error) {
 	v, err := s.acquire()
 	if err != nil {
@@ -193,7 +194,7 @@ func (s *Store) OlderFormat() (bool, error) {
 	return !bytes.Equal(row, encodeFormat()), errors.Join(err, v.release())
 }
 
-// readMeta checks what the store says of itself and returns its genesis.
+// readMeta checks the store's gas schedule and returns its genesis.
 func (s *Store) readMeta(v *view) (types.Genesis, error) {
 	schedule, err := v.snapshot.Get(keySchedule)
 	if err != nil {
@@ -214,7 +215,7 @@ func (s *Store) readMeta(v *view) (types.Genesis, error) {
 	return genesis, nil
 }
 
-// newView looks at the database as it is now.
+// newView returns a view of the database as it is now.
 func newView(db *kv.DB, olderFormat bool) (*view, error) {
 	v := &view{snapshot: db.Snapshot(), superseded: make(chan struct{})}
 	v.refs.Store(1)
@@ -269,7 +270,7 @@ func (v *view) load(olderFormat bool) error {
 	return nil
 }
 
-// has tells whether a row is there.
+// has reports whether a row exists.
 func has(r kv.Reader, key []byte) (bool, error) {
 	_, err := r.Get(key)
 	if errors.Is(err, kv.ErrNotFound) {
@@ -286,7 +287,7 @@ func (v *view) metaHeight(key []byte) (types.Height, error) {
 	return decodeHeight(row)
 }
 
-// checkEmpty keeps a store from being made in a database that has rows but no format.
+// checkEmpty prevents a store from being begun in a database that has rows but no format.
 func (v *view) checkEmpty() error {
 	return kv.Scan(v.snapshot, nil, nil, func(key, _ []byte) error {
 		return fmt.Errorf("%w: there are rows, the first under %x, but no format", ErrCorrupt, key)
@@ -295,14 +296,14 @@ func (v *view) checkEmpty() error {
 
 func encodeFormat() []byte { return binary.BigEndian.AppendUint32(nil, format) }
 
-// acquire returns the newest view for reading; release gives it back.
+// acquire returns the newest view for reading. The caller must release it.
 func (s *Store) acquire() (*view, error) {
 	for {
 		v := s.view.Load()
 		if v == nil {
 			return nil, ErrClosed
 		}
-		// A view without readers was replaced meanwhile and is gone.
+		// A view without references has been replaced and released meanwhile.
 		if n := v.refs.Load(); n > 0 && v.refs.CompareAndSwap(n, n+1) {
 			return v, nil
 		}
@@ -329,7 +330,7 @@ func read[T any](s *Store, f func(v *view) (T, error)) (T, error) {
 	return result, err
 }
 
-// commit writes a batch and publishes the view after it. The caller holds s.writing.
+// commit writes a batch and publishes the resulting view. The caller must hold s.writing.
 func (s *Store) commit(b *kv.Batch, sync bool) error {
 	v, err := s.write(b, s.view.Load(), sync)
 	if err != nil {
@@ -338,7 +339,7 @@ func (s *Store) commit(b *kv.Batch, sync bool) error {
 	return s.publish(v)
 }
 
-// publish makes v, or nil for none, the newest view and wakes who waits for one.
+// publish makes v, which may be nil, the newest view and wakes the goroutines that wait for it.
 func (s *Store) publish(v *view) error {
 	before := s.view.Swap(v)
 	if before == nil {
@@ -348,14 +349,14 @@ func (s *Store) publish(v *view) error {
 	return before.release()
 }
 
-// lock waits for the turn to write, which ends with s.writing.Unlock.
+// lock waits for the caller's turn to write. s.writing.Unlock ends the turn.
 func (s *Store) lock() {
 	s.waiting.Add(1)
 	s.writing.Lock()
 	s.waiting.Add(-1)
 }
 
-// writable returns the view that the next batch builds on. The caller holds s.writing, under which it stays the
+// writable returns the view that the next batch builds on. The caller must hold s.writing, which keeps that view the
 // newest.
 func (s *Store) writable() (*view, error) {
 	if s.failed != nil {
@@ -368,7 +369,7 @@ func (s *Store) writable() (*view, error) {
 	return v, nil
 }
 
-// Close ends reading and writing. States in use stay readable until they are closed, which must be before the
+// Close ends reading and writing. States in use stay readable until they are closed. They must be closed before the
 // database is.
 func (s *Store) Close() error {
 	s.pruning.Lock()
@@ -384,7 +385,8 @@ func (s *Store) Empty() bool {
 	return v == nil || v.empty
 }
 
-// Head is the header of the last block, kept in memory; the zero header of an empty store. What it names is on disk.
+// Head returns the header of the last block, which is on disk. It does not read the disk. For an empty store it returns
+// the zero header.
 func (s *Store) Head() types.SignedHeader {
 	if v := s.view.Load(); v != nil {
 		return v.head
@@ -392,7 +394,7 @@ func (s *Store) Head() types.SignedHeader {
 	return types.SignedHeader{}
 }
 
-// HeadHash is the block hash of the last block; zero of an empty store.
+// HeadHash returns the hash of the last block, or zero for an empty store.
 func (s *Store) HeadHash() types.BlockHash {
 	if v := s.view.Load(); v != nil {
 		return v.hash
@@ -400,7 +402,7 @@ func (s *Store) HeadHash() types.BlockHash {
 	return types.BlockHash{}
 }
 
-// Genesis is the chain's beginning; the zero value of an empty store.
+// Genesis returns the chain's genesis, or the zero value for an empty store.
 func (s *Store) Genesis() types.Genesis {
 	if g := s.genesis.Load(); g != nil {
 		return *g
@@ -408,7 +410,7 @@ func (s *Store) Genesis() types.Genesis {
 	return types.Genesis{}
 }
 
-// OldestHeight is the first height whose block and state are kept.
+// OldestHeight returns the first height whose block and state are stored.
 func (s *Store) OldestHeight() types.Height {
 	if v := s.view.Load(); v != nil {
 		return v.oldest
@@ -416,7 +418,7 @@ func (s *Store) OldestHeight() types.Height {
 	return 0
 }
 
-// WaitHeight returns when the head has reached h, or with the context's error, or [ErrClosed].
+// WaitHeight returns once the head has reached h. It returns ctx's error or [ErrClosed] if that comes first.
 func (s *Store) WaitHeight(ctx context.Context, h types.Height) error {
 	for {
 		v := s.view.Load()
@@ -434,8 +436,8 @@ func (s *Store) WaitHeight(ctx context.Context, h types.Height) error {
 	}
 }
 
-// WaitHead returns when the head is another block than the one with the hash seen, or with the context's error, or
-// [ErrClosed]. Unlike [Store.WaitHeight] it also tells of a head that was taken back.
+// WaitHead returns once the head is a block other than the one with the hash seen. It returns ctx's error or
+// [ErrClosed] if that comes first. Unlike [Store.WaitHeight] it also returns after a rewind.
 func (s *Store) WaitHead(ctx context.Context, seen types.BlockHash) error {
 	for {
 		v := s.view.Load()

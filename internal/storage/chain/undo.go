@@ -9,11 +9,11 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// undone are the writes that undo consecutive blocks: by key, with the value after the last of them and the value
+// undone holds the writes that undo consecutive blocks, by key. Each has the value after the last block and the value
 // before the first.
 type undone map[string]types.Access
 
-// earlier adds the block before those that are undone.
+// earlier adds the block before those already undone.
 func (u undone) earlier(accesses []types.Access) {
 	for _, w := range types.Writes(accesses) {
 		undo, later := u[string(w.Key)]
@@ -25,7 +25,7 @@ func (u undone) earlier(accesses []types.Access) {
 	}
 }
 
-// later adds the block after those that are undone.
+// later adds the block after those already undone.
 func (u undone) later(accesses []types.Access) {
 	for _, w := range types.Writes(accesses) {
 		undo, earlier := u[string(w.Key)]
@@ -37,7 +37,7 @@ func (u undone) later(accesses []types.Access) {
 	}
 }
 
-// accesses are the writes that change something, ascending by key.
+// accesses returns the writes that change a value, ascending by key.
 func (u undone) accesses() []types.Access {
 	undo := make([]types.Access, 0, len(u))
 	for _, a := range u {
@@ -49,25 +49,26 @@ func (u undone) accesses() []types.Access {
 	return undo
 }
 
-// What undoing costs toward the limit of an [Undo], beside the bytes of keys and values.
+// The costs that count towards the limit of an [Undo], in addition to the bytes of keys and values.
 const (
 	undoBlockCost  = 4 << 10
 	undoAccessCost = 256
 )
 
-// Undo is what takes the state after one block back to that after an earlier one, without changing the store.
+// Undo holds the writes that lead from the state after one block back to the state after an earlier one. It does not
+// change the store.
 type Undo struct {
-	height types.Height // to which
-	head   types.Height // from which
+	height types.Height // block to go back to
+	head   types.Height // block to start from
 	hash   types.BlockHash
 	writes undone
-	limit  int // what is left of it
+	limit  int // remaining limit
 }
 
-// UndoError says that undoing the blocks above a height takes more than the limit. It is an [ErrPruned].
+// UndoError is returned if undoing the blocks above a height exceeds the limit. It is an [ErrPruned].
 type UndoError struct {
 	Height types.Height
-	Oldest types.Height // down to which it can be done
+	Oldest types.Height // oldest height within the limit
 }
 
 func (e *UndoError) Error() string {
@@ -77,9 +78,9 @@ func (e *UndoError) Error() string {
 // Is makes an UndoError an [ErrPruned].
 func (e *UndoError) Is(target error) bool { return target == ErrPruned }
 
-// Undo gathers what undoes the blocks above h. The state must be that of the head at the time it was made. limit bounds
-// the work, in bytes: 4 KiB a block, and for each of its accesses 256 and the bytes of key and values. Beyond it the
-// error is an [UndoError]. It is [ErrPruned] below the oldest height.
+// Undo collects the writes that undo the blocks above h. The state must be the head's state when it was made. limit
+// bounds the work in bytes: 4 KiB per block and, per access, 256 and the bytes of key and values. Beyond it the error
+// is an [UndoError]. Below the oldest height the error is [ErrPruned].
 func (st *State) Undo(ctx context.Context, h types.Height, limit int) (*Undo, error) {
 	if err := st.atHead(); err != nil {
 		return nil, err
@@ -101,8 +102,8 @@ func (st *State) Undo(ctx context.Context, h types.Height, limit int) (*Undo, er
 	return u, nil
 }
 
-// Extend undoes the blocks up to a later head too, of which st is the state. It is [ErrNotFound] where a rewound
-// chain has lost the head of before.
+// Extend also undoes the blocks up to a later head, whose state is st. It returns [ErrNotFound] if the previous head is
+// no longer in the chain after a rewind.
 func (u *Undo) Extend(ctx context.Context, st *State) error {
 	if err := st.atHead(); err != nil {
 		return err
@@ -133,7 +134,7 @@ func (u *Undo) Extend(ctx context.Context, st *State) error {
 	return nil
 }
 
-// read returns the accesses of a block and takes them off the limit.
+// read returns the accesses of a block and deducts their cost from the limit.
 func (u *Undo) read(ctx context.Context, st *State, h types.Height) ([]types.Access, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -147,5 +148,5 @@ func (u *Undo) read(ctx context.Context, st *State, h types.Height) ([]types.Acc
 	return accesses, err
 }
 
-// Accesses are the writes that undo the blocks, ascending by key.
+// Accesses returns the writes that undo the blocks, ascending by key.
 func (u *Undo) Accesses() []types.Access { return u.writes.accesses() }

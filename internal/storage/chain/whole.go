@@ -9,11 +9,11 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// What a copy of the store as it is at one block is made of; [Store.Restore] makes a store of it. All of it is for a
-// state that was that of the head at the time it was made.
+// The methods below read everything that a copy of the store at one block consists of; [Store.Restore] makes a store
+// from it. They require a state that was the head's when it was made.
 
-// HeadState returns the state of the head: [ErrAboveHead] of an empty store. As [Store.StateAt] says, the caller closes
-// it.
+// HeadState returns the state of the head, or [ErrAboveHead] for an empty store. The caller must close it, as for
+// [Store.StateAt].
 func (s *Store) HeadState() (*State, error) {
 	v, err := s.acquire()
 	if err != nil {
@@ -26,8 +26,8 @@ func (s *Store) HeadState() (*State, error) {
 	return st, nil
 }
 
-// Entries calls f for each state key, ascending by path, until it returns an error, which Entries returns. What an
-// entry holds may be kept.
+// Entries calls f for each state key, ascending by path, until f returns an error, which Entries returns. f may retain
+// the entry.
 func (st *State) Entries(f func(StateEntry) error) error {
 	if err := st.atHead(); err != nil {
 		return err
@@ -38,7 +38,7 @@ func (st *State) Entries(f func(StateEntry) error) error {
 		if err != nil {
 			return err
 		}
-		named := bytes.Clone(row[32:]) // decodeLeaf has seen that there is a key
+		named := bytes.Clone(row[32:]) // decodeLeaf has checked that there is a key
 		value, err := st.view.snapshot.Get(tableState.key(named))
 		if err != nil {
 			return fmt.Errorf("state key %x: %w", named, missing(err))
@@ -47,8 +47,8 @@ func (st *State) Entries(f func(StateEntry) error) error {
 	})
 }
 
-// Codes calls f for each contract's code, ascending by hash, until it returns an error, which Codes returns. The code
-// is valid during the call only.
+// Codes calls f for each contract's code, ascending by hash, until f returns an error, which Codes returns. The code is
+// only valid during the call.
 func (st *State) Codes(f func(code []byte) error) error {
 	if err := st.atHead(); err != nil {
 		return err
@@ -57,15 +57,15 @@ func (st *State) Codes(f func(code []byte) error) error {
 	return kv.Scan(st.view.snapshot, lower, upper, func(_, code []byte) error { return f(code) })
 }
 
-// TokenSum is what Transfer events of a token add up to for an account, as a signed integer of 128 bits in two's
-// complement; it is not 0.
+// TokenSum is the sum of an account's Transfer events of a token, a signed 128-bit integer in two's complement. It is
+// never 0.
 type TokenSum struct {
 	Token     types.ContractID
 	Account   types.Account
 	High, Low uint64
 }
 
-// TokenSums calls f for each holder of each token, ascending by token and account, until it returns an error, which
+// TokenSums calls f for each holder of each token, ascending by token and account, until f returns an error, which
 // TokenSums returns.
 func (st *State) TokenSums(f func(TokenSum) error) error {
 	if err := st.atHead(); err != nil {
@@ -84,7 +84,7 @@ func (st *State) TokenSums(f func(TokenSum) error) error {
 	})
 }
 
-// Entry is the block after which the state is, with all that its execution gave but leaves and codes.
+// Entry returns the state's block with the results of its execution, but without leaves and codes.
 func (st *State) Entry() (e Entry, err error) {
 	r, h := st.view.snapshot, st.height
 	index, err := readIndexed(r, h)

@@ -107,5 +107,6 @@ func (d *CrashDisk) Rename(from, to string) error { return d.FS().vfs.Rename(fro
 func (d *CrashDisk) Remove(path string) error { return d.FS().vfs.Remove(path) }
 
 // Flush writes the memtable to a table and starts a new log. Simulations call it to make flushes happen at a fixed
-// event: a database by itself flushes when the memtable is full, at a size that its nodes choose at random.
+// event: a database by itself flushes when the memtable is full, which varies with the random size of the memtable's
+// nodes.
 func (db *DB) Flush() error { return db.pebble.Flush() }
