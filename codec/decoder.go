@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// What a decoder refuses. Every error of a [Decoder] wraps one of these, or what its caller gave to [Decoder.Fail].
+// Errors of a [Decoder]. Every error wraps one of these, or the error that the caller passed to [Decoder.Fail].
 var (
 	ErrTruncated  = errors.New("input ends too early")
 	ErrTrailing   = errors.New("bytes are left over")
@@ -17,24 +17,24 @@ var (
 	ErrBadVariant = errors.New("unknown variant")
 )
 
-// Decoder reads encoded values from a buffer. Its first error sticks: later reads return zero values, so that
-// a caller reads a whole structure and asks once, by [Decoder.Finish] or [Decoder.Err].
+// Decoder reads encoded values from a buffer. Its first error is sticky: later reads return zero values, so a caller
+// can read a whole structure and check once, with [Decoder.Finish] or [Decoder.Err].
 type Decoder struct {
 	buf []byte
 	off int
 	err error
 }
 
-// NewDecoder returns a decoder over b, which must not change while results that alias it are in use.
+// NewDecoder returns a decoder for b, which must not be modified while results that alias it are in use.
 func NewDecoder(b []byte) *Decoder { return &Decoder{buf: b} }
 
-// Err is the first error, or nil.
+// Err returns the first error, or nil.
 func (d *Decoder) Err() error { return d.err }
 
-// Offset is the number of bytes read so far.
+// Offset returns the number of bytes read so far.
 func (d *Decoder) Offset() int { return d.off }
 
-// Remaining is the number of bytes not read yet; 0 after an error.
+// Remaining returns the number of bytes not read yet, or 0 after an error.
 func (d *Decoder) Remaining() int {
 	if d.err != nil {
 		return 0
@@ -42,14 +42,14 @@ func (d *Decoder) Remaining() int {
 	return len(d.buf) - d.off
 }
 
-// Fail makes err the decoder's error unless it already has one. Callers use it for rules of their own.
+// Fail sets the decoder's error unless it already has one. Callers use it for their own rules.
 func (d *Decoder) Fail(err error) {
 	if d.err == nil {
 		d.err = fmt.Errorf("at byte %d: %w", d.off, err)
 	}
 }
 
-// Finish returns the first error, or [ErrTrailing] when input is left.
+// Finish returns the first error, or [ErrTrailing] if input is left.
 func (d *Decoder) Finish() error {
 	if d.err == nil && d.off != len(d.buf) {
 		d.Fail(ErrTrailing)
@@ -102,11 +102,11 @@ func (d *Decoder) U64() uint64 {
 	return 0
 }
 
-// Fixed fills dst with an array's bytes; after an error it leaves dst as it is.
+// Fixed fills dst with an array's bytes. After an error it leaves dst unchanged.
 func (d *Decoder) Fixed(dst []byte) { copy(dst, d.take(len(dst))) }
 
 // Length reads the u64 length of a sequence of at most limit elements, each at least size bytes long. It checks that
-// the input can hold them, so that a caller may allocate for the result.
+// the input can hold them, so that the caller may allocate memory for the elements.
 func (d *Decoder) Length(limit, size int) int {
 	n := d.U64()
 	if d.err != nil {
@@ -142,7 +142,7 @@ func (d *Decoder) String(limit int) string {
 	return string(b)
 }
 
-// Option reads the byte that says whether a value follows: 0 or 1.
+// Option reads the byte that indicates whether a value follows: 0 or 1.
 func (d *Decoder) Option() bool {
 	v := d.U8()
 	if v > 1 {
@@ -151,7 +151,7 @@ func (d *Decoder) Option() bool {
 	return v == 1
 }
 
-// Variant reads an enum's variant, one of 0 … count − 1.
+// Variant reads the variant number of an enum, one of 0 … count − 1.
 func (d *Decoder) Variant(count uint32) uint32 {
 	v := d.U32()
 	if d.err == nil && v >= count {
@@ -161,7 +161,7 @@ func (d *Decoder) Variant(count uint32) uint32 {
 	return v
 }
 
-// Variant8 reads a one-byte value, one of 0 … count − 1: a status, not an enum's variant.
+// Variant8 reads a one-byte value, one of 0 … count − 1, such as a status. It is not for an enum's variant number.
 func (d *Decoder) Variant8(count uint8) uint8 {
 	v := d.U8()
 	if d.err == nil && v >= count {

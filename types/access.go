@@ -10,8 +10,8 @@ import (
 	"github.com/cairn-chain/cairn/codec"
 )
 
-// Access is a state key that a block's execution read or wrote, with its value before and after the block; an
-// empty value is absence. One whose values differ is a write.
+// Access is a state key that a block's execution read or wrote, with its values before and after the block. An empty
+// value means absence. An access with different values is a write.
 type Access struct {
 	Key, Old, New []byte
 }
@@ -19,21 +19,21 @@ type Access struct {
 // Changed reports whether the access is a write.
 func (a Access) Changed() bool { return !bytes.Equal(a.Old, a.New) }
 
-// Limits of decoding an access: the longest key is a contract's storage key; the longest value a storage value.
+// Limits of decoding an access: the longest key is a contract's storage key; the longest value is a storage value.
 const (
 	maxStateKeyBytes = 1 + 32 + MaxStorageKeyBytes
 	minAccessBytes   = 3 * 8
 	maxAccesses      = 1 << 24
 )
 
-// EncodeAccesses is bincode(Vec<Access>).
+// EncodeAccesses returns bincode(Vec<Access>).
 func EncodeAccesses(accesses []Access) []byte {
 	e := codec.NewEncoder(AccessesBytes(accesses))
 	WriteAccesses(e, accesses)
 	return e.Data()
 }
 
-// WriteAccesses writes what [EncodeAccesses] gives.
+// WriteAccesses appends the output of [EncodeAccesses].
 func WriteAccesses(e *codec.Encoder, accesses []Access) {
 	e.U64(uint64(len(accesses)))
 	for _, a := range accesses {
@@ -41,7 +41,7 @@ func WriteAccesses(e *codec.Encoder, accesses []Access) {
 	}
 }
 
-// AccessesBytes is the length of what [EncodeAccesses] gives.
+// AccessesBytes returns the length of the output of [EncodeAccesses].
 func AccessesBytes(accesses []Access) int {
 	size := 8
 	for _, a := range accesses {
@@ -56,15 +56,15 @@ func (a Access) encode(e *codec.Encoder) {
 	e.Bytes(a.New)
 }
 
-// DecodeAccesses decodes what [EncodeAccesses] gives and checks that keys ascend strictly. Byte fields alias b.
+// DecodeAccesses decodes the output of [EncodeAccesses] and checks that keys strictly ascend. Byte fields alias b.
 func DecodeAccesses(b []byte) ([]Access, error) {
 	d := codec.NewDecoder(b)
 	accesses := ReadAccesses(d, maxAccesses, len(b))
 	return accesses, d.Finish()
 }
 
-// ReadAccesses reads what [EncodeAccesses] gives, at the beginning of what d has left, and fails d as [DecodeAccesses]
-// would. It fails d also if there are more than so many entries, or they take more bytes.
+// ReadAccesses reads accesses from d as [DecodeAccesses] does, and leaves the rest of d unread. It also fails d if
+// there are more than the given number of entries, or if they take more than the given number of bytes.
 func ReadAccesses(d *codec.Decoder, entries, bytes int) []Access {
 	end := d.Offset() + bytes
 	accesses := make([]Access, 0, d.Length(min(entries, maxAccesses), minAccessBytes))
@@ -88,7 +88,7 @@ func readAccess(d *codec.Decoder) Access {
 	return Access{Key: d.Bytes(maxStateKeyBytes), Old: d.Bytes(MaxStorageValueBytes), New: d.Bytes(MaxStorageValueBytes)}
 }
 
-// SkipAccesses reads what [EncodeAccesses] gives, keeps nothing of it, and judges only its lengths.
+// SkipAccesses skips the output of [EncodeAccesses]. It checks only the lengths.
 func SkipAccesses(d *codec.Decoder) {
 	for range d.Length(maxAccesses, minAccessBytes) {
 		if readAccess(d); d.Err() != nil {
@@ -97,7 +97,7 @@ func SkipAccesses(d *codec.Decoder) {
 	}
 }
 
-// Writes is the part of a block's accesses whose values differ, in the same order.
+// Writes returns the writes among a block's accesses, in the same order.
 func Writes(accesses []Access) []Access {
 	writes := make([]Access, 0, len(accesses))
 	for _, a := range accesses {
@@ -108,13 +108,13 @@ func Writes(accesses []Access) []Access {
 	return writes
 }
 
-// DigestAccesses is SHA256(bincode(Vec<Access>)): over a block's writes the header's writes_digest, over all its
-// accesses the accesses_digest of its proof.
+// DigestAccesses returns SHA256(bincode(Vec<Access>)). Over a block's writes it is the header's writes_digest; over all
+// accesses it is the accesses_digest of the block's proof.
 func DigestAccesses(accesses []Access) Digest {
 	return digestAccesses(len(accesses), slices.Values(accesses))
 }
 
-// DigestWrites is [DigestAccesses] of [Writes].
+// DigestWrites returns [DigestAccesses] of [Writes].
 func DigestWrites(accesses []Access) Digest {
 	writes := 0
 	for _, a := range accesses {
@@ -131,7 +131,7 @@ func DigestWrites(accesses []Access) Digest {
 	})
 }
 
-// digestAccesses encodes a piece after the other: lists have up to hundreds of megabytes.
+// digestAccesses encodes the accesses piece by piece: lists may have hundreds of megabytes.
 func digestAccesses(n int, accesses iter.Seq[Access]) (d Digest) {
 	const piece = 8 << 10
 	h, e := sha256.New(), codec.NewEncoder(piece+minAccessBytes+maxStateKeyBytes+2*MaxStorageValueBytes)

@@ -5,10 +5,10 @@ import (
 	"math/bits"
 )
 
-// Amount is a native amount, or a price per gas, in the smallest unit: 10^8 of them are one coin.
+// Amount is a native amount, or a price per gas, in the smallest unit: 10^8 units are one coin.
 type Amount uint64
 
-// Gas counts work (docs/protocol.md, gas schedule).
+// Gas is an amount of work (docs/protocol.md, gas schedule).
 type Gas uint64
 
 // Height is a block's number; genesis has 0.
@@ -17,7 +17,7 @@ type Height uint64
 // CoinUnits is the number of smallest units in one coin.
 const CoinUnits Amount = 100_000_000
 
-// ErrOverflow is the error of a sum, difference or product that a u64 cannot hold.
+// ErrOverflow is returned if a result does not fit a u64.
 var ErrOverflow = errors.New("amount does not fit 64 bits")
 
 // Add returns a + b.
@@ -37,7 +37,7 @@ func (a Amount) Sub(b Amount) (Amount, error) {
 	return a - b, nil
 }
 
-// Cost is what g gas costs at a price.
+// Cost returns the cost of g gas at a price.
 func (g Gas) Cost(price Amount) (Amount, error) {
 	high, low := bits.Mul64(uint64(g), uint64(price))
 	if high != 0 {

@@ -11,7 +11,7 @@ var blockTag = bip340.NewTag("cairn/block/v1")
 
 // Header commits to a block and to the state after it.
 type Header struct {
-	Version          uint32 // of the protocol: the parameters' version
+	Version          uint32 // protocol version, from the parameters
 	ChainID          uint64
 	Height           Height
 	Parent           BlockHash // [Genesis.Digest] for the header of height 0
@@ -19,10 +19,10 @@ type Header struct {
 	Producer         PublicKey
 	TransactionsRoot MerkleRoot // [TransactionsRoot]
 	ReceiptsRoot     MerkleRoot // [ReceiptsRoot]
-	StateRoot        StateRoot  // after the block
+	StateRoot        StateRoot  // state after the block
 	WritesDigest     Digest     // [DigestAccesses] of the block's writes
-	GasUsed          Gas        // by all transactions
-	GasLimit         Gas        // the parameters'
+	GasUsed          Gas        // sum over all transactions
+	GasLimit         Gas        // from the parameters
 	BaseFee          Amount     // per gas
 }
 
@@ -39,7 +39,7 @@ type Block struct {
 	Transactions []SignedTransaction
 }
 
-// HeaderBytes is the length of an encoded header, SignedHeaderBytes with its signature.
+// HeaderBytes is the length of an encoded header; SignedHeaderBytes is its length with the signature.
 const (
 	HeaderBytes       = 4 + 8 + 8 + 32 + 8 + 32 + 4*32 + 3*8
 	SignedHeaderBytes = HeaderBytes + 64
@@ -78,24 +78,24 @@ func decodeHeader(d *codec.Decoder) (h Header) {
 	return h
 }
 
-// Encode is bincode(Header).
+// Encode returns bincode(Header).
 func (h Header) Encode() []byte {
 	e := codec.NewEncoder(HeaderBytes)
 	h.encode(e)
 	return e.Data()
 }
 
-// DecodeHeader decodes what [Header.Encode] gives.
+// DecodeHeader decodes the output of [Header.Encode].
 func DecodeHeader(b []byte) (Header, error) {
 	d := codec.NewDecoder(b)
 	h := decodeHeader(d)
 	return h, d.Finish()
 }
 
-// Hash is the block hash: tagged("cairn/block/v1", bincode(Header)).
+// Hash returns the block hash: tagged("cairn/block/v1", bincode(Header)).
 func (h Header) Hash() BlockHash { return BlockHash(blockTag.Hash(h.Encode())) }
 
-// Encode is bincode(SignedHeader).
+// Encode returns bincode(SignedHeader).
 func (h SignedHeader) Encode() []byte {
 	e := codec.NewEncoder(SignedHeaderBytes)
 	h.Header.encode(e)
@@ -103,7 +103,7 @@ func (h SignedHeader) Encode() []byte {
 	return e.Data()
 }
 
-// DecodeSignedHeader decodes what [SignedHeader.Encode] gives.
+// DecodeSignedHeader decodes the output of [SignedHeader.Encode].
 func DecodeSignedHeader(b []byte) (SignedHeader, error) {
 	d := codec.NewDecoder(b)
 	h := SignedHeader{Header: decodeHeader(d)}
@@ -117,7 +117,8 @@ func (h SignedHeader) VerifySignature() bool {
 	return bip340.Verify(h.Header.Producer, hash[:], h.Signature)
 }
 
-// VerifyHeaders is VerifySignature of each header, as one batch on the calling goroutine.
+// VerifyHeaders reports for each header whether its signature is valid, as [SignedHeader.VerifySignature] does. It
+// verifies one batch on the calling goroutine.
 func VerifyHeaders(headers []SignedHeader) []bool {
 	messages := make([]bip340.SignedMessage, len(headers))
 	for i, h := range headers {
@@ -126,10 +127,10 @@ func VerifyHeaders(headers []SignedHeader) []bool {
 	return bip340.VerifyBatch(messages)
 }
 
-// Signed is the block's header with its signature.
+// Signed returns the block's header with its signature.
 func (b Block) Signed() SignedHeader { return SignedHeader{Header: b.Header, Signature: b.Signature} }
 
-// Encode is bincode(Block).
+// Encode returns bincode(Block).
 func (b Block) Encode() []byte {
 	e := codec.NewEncoder(SignedHeaderBytes + 8 + 256*len(b.Transactions))
 	b.Header.encode(e)
@@ -141,7 +142,7 @@ func (b Block) Encode() []byte {
 	return e.Data()
 }
 
-// JoinBlock is bincode(Block) of a header and encoded transactions.
+// JoinBlock returns bincode(Block) for a header and encoded transactions.
 func JoinBlock(header SignedHeader, encoded [][]byte) []byte {
 	size := SignedHeaderBytes + 8
 	for _, tx := range encoded {
@@ -157,7 +158,7 @@ func JoinBlock(header SignedHeader, encoded [][]byte) []byte {
 	return e.Data()
 }
 
-// EncodeBlock is bincode(Block) of a header and its transactions.
+// EncodeBlock returns bincode(Block) for a header and its transactions.
 func EncodeBlock(header SignedHeader, txs []*Tx) []byte {
 	encoded := make([][]byte, len(txs))
 	for i, tx := range txs {
@@ -166,14 +167,14 @@ func EncodeBlock(header SignedHeader, txs []*Tx) []byte {
 	return JoinBlock(header, encoded)
 }
 
-// DecodeBlock decodes what [Block.Encode] gives, of at most [MaxBlockBytes] of transactions. Byte fields of
+// DecodeBlock decodes the output of [Block.Encode] with at most [MaxBlockBytes] of transactions. Byte fields of
 // transactions alias b.
 func DecodeBlock(b []byte) (Block, error) {
 	header, txs, err := decodeBlock(b, decodeSignedTransaction)
 	return Block{Header: header.Header, Signature: header.Signature, Transactions: txs}, err
 }
 
-// decodeBlock decodes bincode(Block), whose transactions decode reads.
+// decodeBlock decodes bincode(Block). decode reads a transaction.
 func decodeBlock[T any](b []byte, decode func(*codec.Decoder) T) (header SignedHeader, txs []T, err error) {
 	if limit := MaxBlockBytes + SignedHeaderBytes + 8; len(b) > limit {
 		return header, nil, fmt.Errorf("%w: a block of %d bytes, at most %d", codec.ErrTooLong, len(b), limit)

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// Bytes32 is a 32-byte value; the type parameter says what it means, so that the compiler keeps meanings apart.
+// Bytes32 is a 32-byte value. The type parameter is its meaning, so that the compiler distinguishes values of different
+// meanings.
 type Bytes32[Meaning any] [32]byte
 
 type (
@@ -23,13 +24,13 @@ type (
 	publicKeyMeaning struct{}
 )
 
-// The 32-byte nouns of the protocol.
+// 32-byte types of the protocol.
 type (
-	// Account is an x-only public key: the taproot output key, which is the witness program of its address.
+	// Account is an x-only public key: a taproot output key, which is the witness program of the account's address.
 	Account = Bytes32[accountMeaning]
-	// PublicKey is an x-only key that must lie on the curve: the producer's.
+	// PublicKey is the x-only key of the producer, which must lie on the curve.
 	PublicKey = Bytes32[publicKeyMeaning]
-	// ContractID names a contract; its coins are those of the account with the same bytes.
+	// ContractID identifies a contract. The contract's coins are in the account with the same bytes.
 	ContractID = Bytes32[contractMeaning]
 	// CodeHash is the SHA-256 of a contract's code as submitted.
 	CodeHash = Bytes32[codeMeaning]
@@ -41,23 +42,23 @@ type (
 	StateRoot = Bytes32[stateMeaning]
 	// MerkleRoot is the root of an RFC 6962 tree over a block's transactions or receipts.
 	MerkleRoot = Bytes32[merkleMeaning]
-	// Digest is a SHA-256 over an encoded list: a block's writes or accesses, the gas schedule.
+	// Digest is the SHA-256 hash of a block's writes or accesses, or of the gas schedule.
 	Digest = Bytes32[digestMeaning]
 )
 
-// String is the value in hex with the prefix 0x.
+// String returns the value in hex with the prefix 0x.
 func (b Bytes32[M]) String() string { return "0x" + hex.EncodeToString(b[:]) }
 
 // IsZero reports whether all bytes are 0.
 func (b Bytes32[M]) IsZero() bool { return b == Bytes32[M]{} }
 
-// Compare orders values by their bytes: −1, 0 or 1.
+// Compare compares values by their bytes: −1, 0 or 1.
 func (b Bytes32[M]) Compare(other Bytes32[M]) int { return bytes.Compare(b[:], other[:]) }
 
-// MarshalText renders the value as [Bytes32.String] does.
+// MarshalText returns the output of [Bytes32.String].
 func (b Bytes32[M]) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
 
-// AppendText appends the value as [Bytes32.String] has it.
+// AppendText appends the output of [Bytes32.String].
 func (b Bytes32[M]) AppendText(dst []byte) ([]byte, error) {
 	return hex.AppendEncode(append(dst, '0', 'x'), b[:]), nil
 }
@@ -72,7 +73,7 @@ func (b *Bytes32[M]) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// ErrBadHex32 is the error of text that is not 32 bytes in hex.
+// ErrBadHex32 is returned for text that is not 32 bytes in hex.
 var ErrBadHex32 = errors.New("not 32 bytes in hex")
 
 // ParseBytes32 parses 64 hex digits of either case, with or without the prefix 0x.
@@ -95,5 +96,5 @@ func parseHex32(s string) (out [32]byte, err error) {
 // Signature is a BIP-340 signature.
 type Signature [64]byte
 
-// String is the signature in hex with the prefix 0x.
+// String returns the signature in hex with the prefix 0x.
 func (s Signature) String() string { return "0x" + hex.EncodeToString(s[:]) }

@@ -1,5 +1,5 @@
-// Package types holds the nouns of the protocol: accounts, hashes, amounts, transactions, headers, blocks,
+// Package types defines the data types of the protocol: accounts, hashes, amounts, transactions, headers, blocks,
 // receipts, parameters and genesis, with their canonical encodings and hashes (docs/protocol.md).
 //
-// Values here are plain data. What makes a transaction or a block valid is in internal/protocol/exec.
+// The values are plain data. The validity rules for transactions and blocks are in internal/protocol/exec.
 package types

@@ -11,7 +11,7 @@ import (
 
 var genesisTag = bip340.NewTag("cairn/genesis/v1")
 
-// Genesis is the beginning of a chain. Its rules of validity are in internal/protocol/exec.
+// Genesis is the initial state of a chain. Its validity rules are in internal/protocol/exec.
 type Genesis struct {
 	ChainID     uint64       `json:"chain_id"`
 	Network     Network      `json:"network"`
@@ -21,7 +21,7 @@ type Genesis struct {
 	Allocations []Allocation `json:"allocations"` // strictly ascending by account
 }
 
-// Allocation gives an account its first balance.
+// Allocation is an account's initial balance.
 type Allocation struct {
 	Account Account `json:"account"`
 	Balance Amount  `json:"balance"`
@@ -33,7 +33,7 @@ const (
 	maxNetworkBytes = 16
 )
 
-// Encode is bincode(Genesis), the authoritative form.
+// Encode returns bincode(Genesis), the authoritative form.
 func (g Genesis) Encode() []byte {
 	e := codec.NewEncoder(64 + parametersBytes + allocationBytes*len(g.Allocations))
 	e.U64(g.ChainID)
@@ -49,7 +49,7 @@ func (g Genesis) Encode() []byte {
 	return e.Data()
 }
 
-// DecodeGenesis decodes what [Genesis.Encode] gives; whether it is valid it does not ask.
+// DecodeGenesis decodes the output of [Genesis.Encode]. It does not check whether the genesis is valid.
 func DecodeGenesis(b []byte) (Genesis, error) {
 	d := codec.NewDecoder(b)
 	g := Genesis{
@@ -65,13 +65,14 @@ func DecodeGenesis(b []byte) (Genesis, error) {
 	return g, d.Finish()
 }
 
-// Digest is the parent of header 0, tagged("cairn/genesis/v1", bincode(Genesis)): it binds the chain to this genesis.
+// Digest returns the parent of header 0, tagged("cairn/genesis/v1", bincode(Genesis)), which binds the chain to this
+// genesis.
 func (g Genesis) Digest() BlockHash { return BlockHash(genesisTag.Hash(g.Encode())) }
 
-// ParseGenesisJSON reads the JSON rendering of a genesis: the struct's member names; amounts as integers or decimal
-// strings; accounts as hex or as addresses of the genesis' network. Unknown and repeated members are an error. It
-// checks the form only: whether the genesis is valid is exec.CheckGenesis's to say, which refuses the zeros that
-// missing members of parameters and allocations give. The caller bounds b.
+// ParseGenesisJSON parses a genesis in JSON. The members have the names of the struct's tags; amounts are integers or
+// decimal strings; accounts are hex or addresses of the genesis' network. Unknown and repeated members are errors.
+// ParseGenesisJSON checks only the form: exec.CheckGenesis checks whether the genesis is valid, and refuses the zeros
+// for missing members of parameters and allocations. The caller must bound the size of b.
 func ParseGenesisJSON(b []byte) (Genesis, error) {
 	var raw struct {
 		ChainID     *uint64     `json:"chain_id"`
@@ -108,8 +109,8 @@ func ParseGenesisJSON(b []byte) (Genesis, error) {
 	return g, nil
 }
 
-// ParseParametersJSON reads the JSON rendering of parameters, as [ParseGenesisJSON] does; addresses are the network's.
-// Whether the parameters are valid it does not ask.
+// ParseParametersJSON parses parameters in JSON, in the form of [ParseGenesisJSON]; addresses must be the network's. It
+// does not check whether the parameters are valid.
 func ParseParametersJSON(b []byte, network Network) (Parameters, error) {
 	var raw jsonParams
 	if err := decodeStrict(b, &raw); err != nil {

@@ -1,6 +1,6 @@
 package types
 
-// Size limits of consensus, in bytes unless said (docs/protocol.md, "Size limits").
+// Size limits of consensus, in bytes unless stated otherwise (docs/protocol.md, "Size limits").
 const (
 	MaxTransactionBytes   = 512 << 10 // an encoded signed transaction
 	MaxCodeBytes          = 256 << 10
@@ -12,14 +12,14 @@ const (
 	MaxLogNameBytes       = 64
 	MaxLogTopics          = 3
 	MaxLogDataBytes       = 16 << 10
-	MaxTransactionLogs    = 1024      // count
-	MaxTransactionLogData = 256 << 10 // names, topics and data of a transaction's logs together
-	MaxBlockBytes         = 8 << 20   // the encoded transactions of a block together
+	MaxTransactionLogs    = 1024      // number of logs
+	MaxTransactionLogData = 256 << 10 // total of names, topics and data of a transaction's logs
+	MaxBlockBytes         = 8 << 20   // total of the encoded transactions of a block
 )
 
-// What decoding allocates for is bounded before it is known to be valid; these follow from the limits above.
+// Bounds on allocations while decoding input that may be invalid. They follow from the limits above.
 const (
-	minTransactionBytes = 1 + 8 + 32 + 8 + 8 + 8 + 8 + 4 + 32 + 64 // an empty deploy: no payload is shorter
+	minTransactionBytes = 1 + 8 + 32 + 8 + 8 + 8 + 8 + 4 + 32 + 64 // an empty deploy, the shortest payload
 	maxBlockTxs         = MaxBlockBytes / minTransactionBytes
 	minLogBytes         = 32 + 8 + 8 + 8
 )

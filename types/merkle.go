@@ -6,9 +6,9 @@ import (
 	"github.com/cairn-chain/cairn/codec"
 )
 
-// NewMerkleRoot is the Merkle tree hash of RFC 6962 §2.1 with SHA-256 over the leaves. It is SHA256(00 ‖ leaf) of one,
-// and SHA256(01 ‖ left ‖ right) of more, where left is over the largest power of two below their number. It is
-// SHA256("") of none.
+// NewMerkleRoot returns the Merkle tree hash of RFC 6962 §2.1 with SHA-256. It is SHA256("") for no leaf, SHA256(00 ‖
+// leaf) for one leaf, and SHA256(01 ‖ left ‖ right) for more leaves, where left covers the largest power of two below
+// their number.
 func NewMerkleRoot(leaves [][]byte) MerkleRoot {
 	switch len(leaves) {
 	case 0:
@@ -29,7 +29,7 @@ func NewMerkleRoot(leaves [][]byte) MerkleRoot {
 	return sha256.Sum256(node[:])
 }
 
-// TransactionsRoot is a header's transactions_root: over the transactions' hashes.
+// TransactionsRoot returns a header's transactions_root, the Merkle root of the transactions' hashes.
 func TransactionsRoot(ids []TxID) MerkleRoot {
 	leaves := make([][]byte, len(ids))
 	for i := range ids {
@@ -38,14 +38,14 @@ func TransactionsRoot(ids []TxID) MerkleRoot {
 	return NewMerkleRoot(leaves)
 }
 
-// ReceiptsRoot is a header's receipts_root: over the encoded receipts.
+// ReceiptsRoot returns a header's receipts_root, the Merkle root of the encoded receipts.
 func ReceiptsRoot(receipts []Receipt) MerkleRoot {
 	leaves := make([][]byte, len(receipts))
 	e := codec.NewEncoder(128 * len(receipts))
 	for i, r := range receipts {
 		start := e.Len()
 		r.EncodeTo(e)
-		leaves[i] = e.Data()[start:] // stays as it is when the encoder goes on to another buffer
+		leaves[i] = e.Data()[start:] // stays unchanged when the encoder switches to another buffer
 	}
 	return NewMerkleRoot(leaves)
 }

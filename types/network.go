@@ -10,20 +10,20 @@ import (
 	"github.com/cairn-chain/cairn/crypto/bip340"
 )
 
-// Network is a kind of chain; it fixes the prefix of addresses.
+// Network is a kind of chain. It determines the prefix of addresses.
 type Network string
 
-// The three networks.
+// Networks.
 const (
 	Mainnet Network = "mainnet"
 	Testnet Network = "testnet"
 	Regtest Network = "regtest"
 )
 
-// Networks lists all networks.
+// Networks returns all networks.
 func Networks() []Network { return []Network{Mainnet, Testnet, Regtest} }
 
-// Prefix is the human-readable part of the network's bech32m addresses (BIP-173); empty for an unknown network.
+// Prefix returns the human-readable part of the network's bech32m addresses (BIP-173), or "" for an unknown network.
 func (n Network) Prefix() string {
 	switch n {
 	case Mainnet:
@@ -37,7 +37,7 @@ func (n Network) Prefix() string {
 	}
 }
 
-// CoinType is the coin of the network's BIP-86 derivation path: 0 on mainnet, else 1 (SLIP-44).
+// CoinType returns the coin type in the network's BIP-86 derivation path: 0 on mainnet, otherwise 1 (SLIP-44).
 func (n Network) CoinType() uint32 {
 	if n == Mainnet {
 		return 0
@@ -45,17 +45,17 @@ func (n Network) CoinType() uint32 {
 	return 1
 }
 
-// Address renders an account as the network's taproot address (bech32m, BIP-350). The network must be known.
+// Address returns the account's taproot address (bech32m, BIP-350) on the network, which must be known.
 func (n Network) Address(account Account) string { return bech32m.EncodeAddress(n.Prefix(), account) }
 
-// What is not an account.
+// Errors of parsing accounts.
 var (
 	ErrBadAccount   = errors.New("neither a taproot address nor a public key in hex")
 	ErrWrongNetwork = errors.New("address of another network")
 )
 
-// ParseAddress parses a taproot address (BIP-350, witness version 1) of any of the three networks, in lower or upper
-// case. The error wraps [ErrBadAccount] and says what is wrong.
+// ParseAddress parses a taproot address (BIP-350, witness version 1) of any network, in lower or upper case. Its errors
+// wrap [ErrBadAccount] and state the reason.
 func ParseAddress(s string) (Network, Account, error) {
 	prefix, program, err := bech32m.DecodeAddress(s)
 	if err != nil {
@@ -69,13 +69,14 @@ func ParseAddress(s string) (Network, Account, error) {
 	return "", Account{}, fmt.Errorf("%w: unknown prefix", ErrBadAccount)
 }
 
-// IsKey says whether an account can be somebody's: whether it is the x coordinate of a point on the curve, as the key of
-// each signature is. Half of all values of 32 bytes are. The ID of a contract need not be.
+// IsKey reports whether an account can have an owner: whether it is the x coordinate of a point on the curve, as every
+// signing key is. This holds for half of all 32-byte values. A contract's ID need not be a key.
 func IsKey(a Account) bool { return bip340.IsXOnly(a) }
 
-// ParseAccount parses an address of the network ([ErrWrongNetwork] for another's), or a public key in hex, with or
-// without 0x and of either case. The key has 32 bytes x-only, or 33 bytes compressed (SEC 1), whose parity byte 02 or
-// 03 is dropped. Whether the key is on the curve it does not ask. Anything else is [ErrBadAccount].
+// ParseAccount parses an address of the network or a public key in hex, with or without 0x and of either case. The key
+// has 32 bytes x-only, or 33 bytes compressed (SEC 1), whose parity byte 02 or 03 is dropped. ParseAccount does not
+// check whether the key is on the curve. It returns [ErrWrongNetwork] for another network's address and [ErrBadAccount]
+// for anything else.
 func (n Network) ParseAccount(s string) (Account, error) {
 	if account, ok := parsePublicKey(s); ok {
 		return account, nil

@@ -2,11 +2,12 @@ package types
 
 import "github.com/cairn-chain/cairn/codec"
 
-// Parameters are the chain's rules that its producer may change: a part of the state, so every root commits to them.
+// Parameters are the rules of the chain that its producer may change. They are part of the state, so every state root
+// commits to them.
 type Parameters struct {
-	Version      uint32    `json:"version"`       // names protocol rules and gas schedule
-	GasLimit     Gas       `json:"gas_limit"`     // of a block
-	TargetBPS    uint16    `json:"target_bps"`    // share of gas_limit at which the base fee stands still, in 1/10000
+	Version      uint32    `json:"version"`       // determines protocol rules and gas schedule
+	GasLimit     Gas       `json:"gas_limit"`     // limit of a block
+	TargetBPS    uint16    `json:"target_bps"`    // share of gas_limit that keeps the base fee unchanged, in 1/10000
 	MinBaseFee   Amount    `json:"min_base_fee"`  // bounds of the base fee, per gas
 	MaxBaseFee   Amount    `json:"max_base_fee"`  //
 	Producer     PublicKey `json:"producer"`      // signs blocks, may Configure
@@ -36,14 +37,14 @@ func decodeParameters(d *codec.Decoder) (p Parameters) {
 	return p
 }
 
-// Encode is bincode(Parameters): 94 bytes, the value of state key 00 01.
+// Encode returns bincode(Parameters): 94 bytes, the value of state key 00 01.
 func (p Parameters) Encode() []byte {
 	e := codec.NewEncoder(parametersBytes)
 	p.encode(e)
 	return e.Data()
 }
 
-// DecodeParameters decodes what [Parameters.Encode] gives.
+// DecodeParameters decodes the output of [Parameters.Encode].
 func DecodeParameters(b []byte) (Parameters, error) {
 	d := codec.NewDecoder(b)
 	p := decodeParameters(d)

@@ -2,44 +2,46 @@ package types
 
 import "github.com/cairn-chain/cairn/codec"
 
-// ReceiptStatus says whether an included transaction did what it was to do.
+// ReceiptStatus is the outcome of an included transaction.
 type ReceiptStatus uint8
 
-// The two outcomes of an included transaction.
+// Outcomes of an included transaction.
 const (
 	StatusFailed  ReceiptStatus = 0
 	StatusSuccess ReceiptStatus = 1
 )
 
-// Receipt is what consensus keeps of a transaction's execution. Reasons of failure are not committed.
+// Receipt is the part of a transaction's result that consensus commits to. The reason of a failure is not part of it.
 type Receipt struct {
 	Transaction TxID
 	Status      ReceiptStatus
 	GasUsed     Gas         // intrinsic gas included
-	Contract    *ContractID // of a deploy that succeeded, else nil
-	Output      []byte      // return data, or revert data of a failed one
+	Contract    *ContractID // created by a successful deploy; otherwise nil
+	Output      []byte      // return data, or revert data if the transaction failed
 	Logs        []Log
 }
 
-// Log is an event that a contract emitted, or a payment that code made (contract zero, name [NativeTransfer]).
+// Log is an event that a contract emitted, or a payment made by code (with the zero contract and name
+// [NativeTransfer]).
 type Log struct {
-	Contract ContractID // that emitted it
+	Contract ContractID // emitter of the event
 	Name     string     // at most [MaxLogNameBytes]
 	Topics   [][32]byte // at most [MaxLogTopics]
 	Data     []byte     // at most [MaxLogDataBytes]
 }
 
-// NativeTransfer is the name of the log of a native payment made by code: topics from and to, data amount_le64.
+// NativeTransfer is the name of the log of a native payment made by code. Its topics are from and to; its data is
+// amount_le64.
 const NativeTransfer = "NativeTransfer"
 
-// Encode is bincode(Receipt): a leaf of the receipts root.
+// Encode returns bincode(Receipt), a leaf of the receipts root.
 func (r Receipt) Encode() []byte {
 	e := codec.NewEncoder(128)
 	r.EncodeTo(e)
 	return e.Data()
 }
 
-// EncodeTo appends what Encode gives.
+// EncodeTo appends the output of Encode.
 func (r Receipt) EncodeTo(e *codec.Encoder) {
 	e.Fixed(r.Transaction[:])
 	e.U8(uint8(r.Status))
@@ -65,7 +67,7 @@ func (l Log) encode(e *codec.Encoder) {
 	e.Bytes(l.Data)
 }
 
-// DecodeReceipt decodes what [Receipt.Encode] gives. Byte fields alias b.
+// DecodeReceipt decodes the output of [Receipt.Encode]. Byte fields alias b.
 func DecodeReceipt(b []byte) (Receipt, error) {
 	d := codec.NewDecoder(b)
 	var r Receipt

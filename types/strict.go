@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// decodeStrict decodes one JSON document. It refuses unknown members, those that occur twice, those that differ from
-// their name in case, which encoding/json would accept, and data after the document.
+// decodeStrict decodes one JSON document. It refuses unknown members, repeated members, members whose case differs from
+// their name, which encoding/json would accept, and data after the document.
 func decodeStrict(b []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
@@ -23,7 +23,7 @@ func decodeStrict(b []byte, into any) error {
 	return checkMembers(json.NewDecoder(bytes.NewReader(b)))
 }
 
-// checkMembers checks the names of the members of the next value, however deep.
+// checkMembers checks the member names in the next value, at any depth.
 func checkMembers(d *json.Decoder) error {
 	token, err := d.Token()
 	if err != nil {
@@ -57,7 +57,7 @@ func checkMembers(d *json.Decoder) error {
 	return err
 }
 
-// checkMember checks one name; it is known but for its case.
+// checkMember checks a member name, which is known to be valid except for its case.
 func checkMember(name string, seen map[string]bool) error {
 	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_") != "" {
 		return fmt.Errorf("unknown member %q: names are in lower case", name)

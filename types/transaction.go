@@ -16,14 +16,14 @@ var (
 	contractTag = bip340.NewTag("cairn/contract/v1")
 )
 
-// Transaction is what a sender signs.
+// Transaction is the part of a transaction that the sender signs.
 type Transaction struct {
-	Version              uint8 // of this layout: [TransactionVersion]
+	Version              uint8 // version of this layout: [TransactionVersion]
 	ChainID              uint64
 	Sender               Account
-	Nonce                uint64 // how many transactions of the sender come before it
+	Nonce                uint64 // number of earlier transactions of the sender
 	GasLimit             Gas
-	MaxFeePerGas         Amount // base fee and priority fee together
+	MaxFeePerGas         Amount // limit of base fee plus priority fee
 	MaxPriorityFeePerGas Amount
 	Payload              Payload // never nil
 }
@@ -34,10 +34,10 @@ type SignedTransaction struct {
 	Signature Signature
 }
 
-// PayloadKind is a payload's variant in the encoding.
+// PayloadKind is a payload's variant number in the encoding.
 type PayloadKind uint32
 
-// The payloads of protocol version 1.
+// Payloads of protocol version 1.
 const (
 	KindTransfer PayloadKind = iota
 	KindDeploy
@@ -46,7 +46,7 @@ const (
 	payloadKinds
 )
 
-// String is the kind's name in RPC results.
+// String returns the kind's name in RPC results.
 func (k PayloadKind) String() string {
 	switch k {
 	case KindTransfer:
@@ -62,16 +62,16 @@ func (k PayloadKind) String() string {
 	}
 }
 
-// Payload is what a transaction does: [Transfer], [Deploy], [Call] or [Configure].
+// Payload is the action of a transaction: [Transfer], [Deploy], [Call] or [Configure].
 type Payload interface {
-	// Kind is the payload's variant.
+	// Kind returns the payload's variant number.
 	Kind() PayloadKind
-	// Value is the native amount that the payload moves from the sender.
+	// Value returns the native amount that the payload moves from the sender.
 	Value() Amount
 	encode(*codec.Encoder)
 }
 
-// Transfer moves value to an account and runs no code.
+// Transfer moves value to an account without running code.
 type Transfer struct {
 	To     Account
 	Amount Amount
@@ -81,18 +81,17 @@ type Transfer struct {
 type Deploy struct {
 	Amount   Amount
 	Name     string
-	Code     []byte // a module, or [CopyOf] a contract that has it
+	Code     []byte // a module, or [CopyOf] a contract that has the same module
 	InitArgs []byte
 }
 
-// copyMark is the first byte of a deploy's code that names a contract; a module begins with 0.
+// copyMark is the first byte of a deploy's code that refers to a contract; a module begins with 0.
 const copyMark = 1
 
-// CopyOf is what stands for a contract's code in a [Deploy] of another contract with the same code, which nobody
-// compiles or stores again.
+// CopyOf returns the code for a [Deploy] that copies a contract's code. The code is not compiled or stored again.
 func CopyOf(contract ContractID) []byte { return append([]byte{copyMark}, contract[:]...) }
 
-// Copies is the contract whose code a deploy takes, if it brings none.
+// Copies returns the contract whose code a deploy copies. It returns false if the deploy brings its own code.
 func (d Deploy) Copies() (contract ContractID, ok bool) {
 	if len(d.Code) != 1+len(contract) || d.Code[0] != copyMark {
 		return contract, false
@@ -100,7 +99,7 @@ func (d Deploy) Copies() (contract ContractID, ok bool) {
 	return ContractID(d.Code[1:]), true
 }
 
-// Call runs a contract's function.
+// Call calls a function of a contract.
 type Call struct {
 	Amount   Amount
 	Contract ContractID
@@ -108,33 +107,33 @@ type Call struct {
 	Args     []byte
 }
 
-// Configure replaces the chain's parameters; only the producer in force may.
+// Configure replaces the chain's parameters. Only the current producer may send it.
 type Configure struct {
 	Parameters Parameters
 }
 
-// Kind is [KindTransfer].
+// Kind returns [KindTransfer].
 func (Transfer) Kind() PayloadKind { return KindTransfer }
 
-// Kind is [KindDeploy].
+// Kind returns [KindDeploy].
 func (Deploy) Kind() PayloadKind { return KindDeploy }
 
-// Kind is [KindCall].
+// Kind returns [KindCall].
 func (Call) Kind() PayloadKind { return KindCall }
 
-// Kind is [KindConfigure].
+// Kind returns [KindConfigure].
 func (Configure) Kind() PayloadKind { return KindConfigure }
 
-// Value is what the transfer moves to its receiver.
+// Value returns the amount that the transfer moves to its recipient.
 func (p Transfer) Value() Amount { return p.Amount }
 
-// Value is what the deploy moves to the new contract.
+// Value returns the amount that the deploy moves to the new contract.
 func (p Deploy) Value() Amount { return p.Amount }
 
-// Value is what the call moves to the contract.
+// Value returns the amount that the call moves to the contract.
 func (p Call) Value() Amount { return p.Amount }
 
-// Value is 0: a configure moves nothing.
+// Value returns 0.
 func (Configure) Value() Amount { return 0 }
 
 func (p Transfer) encode(e *codec.Encoder) {
@@ -196,7 +195,7 @@ func encodePayload(e *codec.Encoder, p Payload) {
 	p.encode(e)
 }
 
-// EncodePayload is bincode(Payload): what a transaction's encoding ends with.
+// EncodePayload returns bincode(Payload), the end of a transaction's encoding.
 func EncodePayload(p Payload) []byte {
 	e := codec.NewEncoder(64)
 	encodePayload(e, p)
@@ -215,21 +214,21 @@ func decodeTransaction(d *codec.Decoder) (t Transaction) {
 	return t
 }
 
-// Encode is bincode(Transaction): what is signed, and the unsigned form of calls and estimates.
+// Encode returns bincode(Transaction): the signed bytes, and the unsigned form for calls and estimates.
 func (t Transaction) Encode() []byte {
 	e := codec.NewEncoder(256)
 	t.encode(e)
 	return e.Data()
 }
 
-// Encode is bincode(SignedTransaction): the transaction's bytes, then the signature's 64.
+// Encode returns bincode(SignedTransaction): the transaction's bytes, followed by the signature's 64.
 func (t SignedTransaction) Encode() []byte {
 	e := codec.NewEncoder(256)
 	t.EncodeTo(e)
 	return e.Data()
 }
 
-// EncodeTo appends what Encode gives.
+// EncodeTo appends the output of Encode.
 func (t SignedTransaction) EncodeTo(e *codec.Encoder) {
 	t.encode(e)
 	e.Fixed(t.Signature[:])
@@ -245,8 +244,8 @@ func DecodeTransaction(b []byte) (Transaction, error) {
 	return t, d.Finish()
 }
 
-// DecodeSignedTransaction decodes a signed transaction of at most [MaxTransactionBytes]. Byte fields alias b.
-// The fields' own limits are rules of validity (exec.CheckStatic), not of decoding.
+// DecodeSignedTransaction decodes a signed transaction of at most [MaxTransactionBytes]. Byte fields alias b. The
+// limits of the fields are validity rules (exec.CheckStatic) and not checked here.
 func DecodeSignedTransaction(b []byte) (SignedTransaction, error) {
 	if len(b) > MaxTransactionBytes {
 		return SignedTransaction{}, fmt.Errorf("%w: %d bytes, at most %d", codec.ErrTooLong, len(b), MaxTransactionBytes)
@@ -266,10 +265,12 @@ func decodeSignedTransaction(d *codec.Decoder) (t SignedTransaction) {
 	return t
 }
 
-// SigningHash is the message that the sender signs: tagged("cairn/tx/v1", bincode(Transaction)), BIP-340's tagged hash.
+// SigningHash returns the message that the sender signs: tagged("cairn/tx/v1", bincode(Transaction)), BIP-340's tagged
+// hash.
 func (t Transaction) SigningHash() [32]byte { return txTag.Hash(t.Encode()) }
 
-// Cost is the most that a transaction can take from its sender: value + gas_limit × max_fee_per_gas, or [ErrOverflow].
+// Cost returns the maximum that a transaction can take from its sender: value + gas_limit × max_fee_per_gas. It returns
+// [ErrOverflow] if that does not fit.
 func (t Transaction) Cost() (Amount, error) {
 	fee, err := t.GasLimit.Cost(t.MaxFeePerGas)
 	if err != nil {
@@ -278,8 +279,8 @@ func (t Transaction) Cost() (Amount, error) {
 	return fee.Add(t.Payload.Value())
 }
 
-// Recipient is whom a transaction pays its value: the account, or the contract that it calls or creates. A configure
-// has none.
+// Recipient returns the account that receives the transaction's value: the account of a transfer, or the contract that
+// is called or created. A configure has no recipient.
 func (t *Transaction) Recipient() (Account, bool) {
 	switch p := t.Payload.(type) {
 	case Transfer:
@@ -293,13 +294,13 @@ func (t *Transaction) Recipient() (Account, bool) {
 	}
 }
 
-// ID is the transaction's hash.
+// ID returns the transaction's hash.
 func (t SignedTransaction) ID() TxID { return TransactionID(t.Encode()) }
 
-// TransactionID is the hash of an encoded signed transaction: tagged("cairn/txid/v1", encoded).
+// TransactionID returns the hash of an encoded signed transaction: tagged("cairn/txid/v1", encoded).
 func TransactionID(encoded []byte) TxID { return TxID(txIDTag.Hash(encoded)) }
 
-// NewContractID is the ID of the contract that a Deploy by sender with this nonce creates:
+// NewContractID returns the ID of the contract that a Deploy by sender with this nonce creates:
 // tagged("cairn/contract/v1", sender ‖ nonce_le64).
 func NewContractID(sender Account, nonce uint64) ContractID {
 	e := codec.NewEncoder(40)
@@ -308,22 +309,22 @@ func NewContractID(sender Account, nonce uint64) ContractID {
 	return ContractID(contractTag.Hash(e.Data()))
 }
 
-// Signer signs messages as BIP-340 has it: a crypto.PrivateKey does. It is an interface so that who only verifies
-// imports nothing that signs.
+// Signer signs messages as specified by BIP-340. crypto.PrivateKey implements it. It is an interface so that code that
+// only verifies need not import code that signs.
 type Signer interface {
 	Sign(msg []byte, aux [32]byte) ([64]byte, error)
 	SignAll(messages [][32]byte, aux [32]byte) ([][64]byte, error)
 }
 
-// Sign signs a transaction with the key of its sender; aux is BIP-340's auxiliary randomness and may be zeros. That the
-// key is the sender's it does not check.
+// Sign signs a transaction with key; aux is BIP-340's auxiliary randomness and may be zeros. The key must be the
+// sender's; Sign does not check that.
 func Sign(t Transaction, key Signer, aux [32]byte) (SignedTransaction, error) {
 	message := t.SigningHash()
 	signature, err := key.Sign(message[:], aux)
 	return SignedTransaction{Transaction: t, Signature: signature}, err
 }
 
-// SignAll signs transactions of one sender as [Sign] does, several times as fast.
+// SignAll signs several transactions of one sender as [Sign] does, several times as fast.
 func SignAll(txs []Transaction, key Signer, aux [32]byte) ([]SignedTransaction, error) {
 	messages := make([][32]byte, len(txs))
 	for i := range txs {

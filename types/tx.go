@@ -5,21 +5,21 @@ import (
 	"github.com/cairn-chain/cairn/crypto/bip340"
 )
 
-// Tx is a signed transaction on its way through a node: its fields, and its canonical bytes and ID, which are made
-// once. It does not change. Whether the signature is valid it does not say: a [VerifiedTx] does.
+// Tx is a signed transaction inside a node: its fields with its canonical encoding and ID, which are computed once. It
+// is immutable. It does not imply a valid signature, as a [VerifiedTx] does.
 type Tx struct {
 	signed  SignedTransaction
 	encoded []byte // bincode(SignedTransaction)
 	id      TxID   // TransactionID(encoded)
 }
 
-// NewTx encodes a signed transaction.
+// NewTx returns a Tx for a signed transaction.
 func NewTx(signed SignedTransaction) *Tx {
 	encoded := signed.Encode()
 	return &Tx{signed, encoded, TransactionID(encoded)}
 }
 
-// NewTxs encodes signed transactions.
+// NewTxs returns Txs for signed transactions.
 func NewTxs(signed ...SignedTransaction) []*Tx {
 	txs := make([]*Tx, len(signed))
 	for i := range signed {
@@ -28,8 +28,8 @@ func NewTxs(signed ...SignedTransaction) []*Tx {
 	return txs
 }
 
-// DecodeTx is [DecodeSignedTransaction] that keeps b, which is the transaction's encoding. Nobody may change b, and all
-// of the memory that it is a part of lives as long as the transaction.
+// DecodeTx is [DecodeSignedTransaction] for a Tx. It retains b as the transaction's encoding: b must not be modified,
+// and the allocation that contains b lives as long as the Tx.
 func DecodeTx(b []byte) (*Tx, error) {
 	signed, err := DecodeSignedTransaction(b)
 	if err != nil {
@@ -38,7 +38,7 @@ func DecodeTx(b []byte) (*Tx, error) {
 	return &Tx{signed, b, TransactionID(b)}, nil
 }
 
-// DecodeBlockTxs is [DecodeBlock] with transactions that keep their part of b, as those of [DecodeTx] do.
+// DecodeBlockTxs is [DecodeBlock] for Txs. They retain their parts of b, as with [DecodeTx].
 func DecodeBlockTxs(b []byte) (SignedHeader, []*Tx, error) {
 	header, decoded, err := decodeBlock(b, func(d *codec.Decoder) Tx {
 		start := d.Offset()
@@ -56,16 +56,16 @@ func DecodeBlockTxs(b []byte) (SignedHeader, []*Tx, error) {
 	return header, txs, nil
 }
 
-// Signed is the transaction; callers must not change it.
+// Signed returns the signed transaction. Callers must not modify it.
 func (t *Tx) Signed() *SignedTransaction { return &t.signed }
 
-// Encoded is its canonical encoding; callers must not change it.
+// Encoded returns the canonical encoding. Callers must not modify it.
 func (t *Tx) Encoded() []byte { return t.encoded }
 
-// ID is its hash.
+// ID returns the transaction's hash.
 func (t *Tx) ID() TxID { return t.id }
 
-// IDs are those of transactions, in their order.
+// IDs returns the IDs of transactions, in order.
 func IDs(txs []*Tx) []TxID {
 	ids := make([]TxID, len(txs))
 	for i, tx := range txs {
@@ -74,24 +74,24 @@ func IDs(txs []*Tx) []TxID {
 	return ids
 }
 
-// VerifiedTx is a transaction whose signature was found valid. Only [VerifySignatures] makes one, so what takes a
-// VerifiedTx neither forgets a signature nor checks it twice.
+// VerifiedTx is a transaction with a valid signature. Only [VerifySignatures] creates one, so a function that takes a
+// VerifiedTx can rely on the signature without checking it again.
 type VerifiedTx struct{ tx *Tx }
 
-// Tx is what was verified.
+// Tx returns the transaction.
 func (v *VerifiedTx) Tx() *Tx { return v.tx }
 
-// Signed is that of the [Tx].
+// Signed returns [Tx.Signed].
 func (v *VerifiedTx) Signed() *SignedTransaction { return &v.tx.signed }
 
-// Encoded is that of the [Tx].
+// Encoded returns [Tx.Encoded].
 func (v *VerifiedTx) Encoded() []byte { return v.tx.encoded }
 
-// ID is that of the [Tx].
+// ID returns [Tx.ID].
 func (v *VerifiedTx) ID() TxID { return v.tx.id }
 
-// VerifySignatures checks the transactions' signatures as one batch, on the calling goroutine. The result is as
-// long as the input and nil where the signature is not valid.
+// VerifySignatures verifies the transactions' signatures as one batch on the calling goroutine. The result has an
+// element for each transaction, which is nil if the signature is not valid.
 func VerifySignatures(txs []*Tx) []*VerifiedTx {
 	messages := make([]bip340.SignedMessage, len(txs))
 	for i, tx := range txs {
