@@ -11,30 +11,30 @@ import (
 // Section is the name of the custom section that holds an ABI.
 const Section = "cairn_abi"
 
-// Version is the newest version of an ABI that this package knows.
+// Version is the newest ABI version that this package knows.
 const Version = 2
 
-// Limits of an ABI that is read; a contract's code has at most 256 KiB.
+// Limits of parsing an ABI. A contract's code has at most 256 KiB.
 const (
 	maxBytes    = 256 << 10
-	maxItems    = 1_000 // functions, events, errors; parameters of one
+	maxItems    = 1_000 // functions, events or errors; parameters of one of them
 	maxName     = 128   // bytes
 	maxTypes    = 256
 	maxVariants = 256
 )
 
-// What reading fails with, wrapped.
+// Errors of this package. Functions return them wrapped.
 var (
-	// ErrBad: the text is no ABI.
+	// ErrBad is returned for text that is not an ABI.
 	ErrBad = errors.New("not a contract's ABI")
-	// ErrNoABI: the code carries none.
+	// ErrNoABI is returned for code without an ABI.
 	ErrNoABI = errors.New("the code carries no ABI")
-	// ErrArgument: an argument does not fit its parameter, or a result its type.
+	// ErrArgument is returned for an argument that does not fit its parameter, or a result that does not fit its type.
 	ErrArgument = errors.New("bad argument")
 )
 
-// ABI is what a contract says of its functions, events and errors, in its code and over JSON-RPC. The tags doc describe
-// the members in the OpenRPC document.
+// ABI is a contract's description of its functions, events and errors, in its code and over JSON-RPC. The doc tags
+// describe the members in the OpenRPC document.
 type ABI struct {
 	Version     uint32     `json:"abi,omitempty" doc:"the version of the ABI; absent: 1"`
 	TakesBinary bool       `json:"binary,omitempty" doc:"whether arguments are understood in the binary form too"`
@@ -54,7 +54,7 @@ type Function struct {
 	Returns Type        `json:"returns,omitzero" doc:"the type of its result; absent where it returns nothing"`
 }
 
-// Event is an event that the contract emits: its data is a JSON object of the parameters.
+// Event is an event that the contract emits. Its data is a JSON object of the parameters.
 type Event struct {
 	Name string      `json:"name" doc:"the event's name"`
 	Args []Parameter `json:"args" doc:"its fields in order"`
@@ -73,12 +73,12 @@ type Parameter struct {
 	Type Type   `json:"type" doc:"a base type, bytesN, a name of types, a tuple (T,U), a list T[] or an optional T?"`
 }
 
-// Mode says how a function is called.
+// Mode is the way in which a function is called.
 type Mode string
 
-// The modes of functions.
+// Modes of functions.
 const (
-	Read  Mode = "read"  // changes nothing: a view call suffices
+	Read  Mode = "read"  // changes nothing; a view call suffices
 	Write Mode = "write" // needs a transaction
 	Init  Mode = "init"  // runs once, in the deploy
 )
@@ -86,8 +86,7 @@ const (
 // InitFunction is the name of the function that a deploy runs.
 const InitFunction = "init"
 
-// Parse reads an ABI. Members that it does not know are passed over, so that an ABI can grow; a member that is there
-// twice is refused.
+// Parse parses an ABI. It ignores unknown members, so that ABIs can be extended, but refuses repeated members.
 func Parse(text []byte) (ABI, error) {
 	if len(text) > maxBytes {
 		return ABI{}, fmt.Errorf("%w: over %d bytes", ErrBad, maxBytes)
@@ -100,7 +99,7 @@ func Parse(text []byte) (ABI, error) {
 	return a, err
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]. Lists that are absent are empty.
+// UnmarshalJSON implements [json.Unmarshaler]. Absent lists become empty.
 func (a *ABI) UnmarshalJSON(text []byte) error {
 	type unchecked ABI
 	if err := json.Unmarshal(text, (*unchecked)(a)); err != nil {
@@ -116,13 +115,13 @@ func (a *ABI) UnmarshalJSON(text []byte) error {
 	for i := range a.Events {
 		a.Events[i].Args = present(a.Events[i].Args)
 	}
-	if a.Storage != nil && a.Storage.Encoding == "" { // one that is not known
+	if a.Storage != nil && a.Storage.Encoding == "" { // unknown encoding
 		a.Storage = nil
 	}
 	return a.check()
 }
 
-// present is a list that is not nil, which JSON would show as null.
+// present returns list, or an empty list if it is nil, which JSON would show as null.
 func present[T any](list []T) []T {
 	if list == nil {
 		return []T{}
@@ -130,17 +129,17 @@ func present[T any](list []T) []T {
 	return list
 }
 
-// Function is the function called name.
+// Function returns the function with the given name.
 func (a ABI) Function(name string) (Function, bool) {
 	return find(a.Functions, func(f *Function) bool { return f.Name == name })
 }
 
-// Event is the event called name.
+// Event returns the event with the given name.
 func (a ABI) Event(name string) (Event, bool) {
 	return find(a.Events, func(e *Event) bool { return e.Name == name })
 }
 
-// Type is the record or enum called name.
+// Type returns the record or enum with the given name.
 func (a ABI) Type(name string) (Named, bool) {
 	return find(a.Types, func(n *Named) bool { return n.Name == name })
 }
@@ -154,7 +153,7 @@ func find[T any](list []T, is func(*T) bool) (found T, ok bool) {
 	return found, false
 }
 
-// String is the function as people write it: transfer(to account, amount u64) bool.
+// String returns the function's signature in readable form: transfer(to account, amount u64) bool.
 func (f Function) String() string {
 	text := f.Name + parameterList(f.Args)
 	if f.Returns != (Type{}) {
@@ -163,15 +162,15 @@ func (f Function) String() string {
 	return text
 }
 
-// String is the event as people write it.
+// String returns the event in readable form.
 func (e Event) String() string { return e.Name + parameterList(e.Args) }
 
-// String is the error as people write it: its name, fields and code.
+// String returns the error in readable form: its name, fields and code.
 func (e Error) String() string {
 	return fmt.Sprintf("%s%s = %d", e.Name, parameterList(e.Fields), e.Code)
 }
 
-// String is the type as people write it: Offer{seller account, price u64} or State{Open, Sold(to account)}.
+// String returns the type in readable form: Offer{seller account, price u64} or State{Open, Sold(to account)}.
 func (n Named) String() string {
 	if n.Kind == Record {
 		list := parameterList(n.Fields)

@@ -85,7 +85,7 @@ func (a ABI) encodeVariant(e *codec.Encoder, enum Named, raw json.RawMessage) er
 
 func encodeBase(e *codec.Encoder, t Type, raw json.RawMessage) error {
 	if Base(t.text) == Bool {
-		e.Option(string(raw) == "true") // one byte 0 or 1, too
+		e.Option(string(raw) == "true") // also one byte, 0 or 1
 		return nil
 	}
 	text := string(raw)
@@ -121,10 +121,10 @@ func encodeBase(e *codec.Encoder, t Type, raw json.RawMessage) error {
 	return err
 }
 
-// maxList bounds the elements of a list that is decoded: it has at most as many as there are bytes.
+// maxList bounds the elements of a decoded list. A list also has at most as many elements as bytes.
 const maxList = math.MaxInt32
 
-// decodeFields reads the binary form of parameters and gives them as an object.
+// decodeFields reads the binary form of parameters and returns them as a JSON object.
 func (a ABI) decodeFields(d *codec.Decoder, parameters []Parameter) json.RawMessage {
 	out := []byte{'{'}
 	for i, p := range parameters {
@@ -136,7 +136,7 @@ func (a ABI) decodeFields(d *codec.Decoder, parameters []Parameter) json.RawMess
 	return append(out, '}')
 }
 
-// decode reads the binary form of a value and gives its canonical JSON. After an error of the decoder that is nothing.
+// decode reads the binary form of a value and returns its canonical JSON, or nil after an error of the decoder.
 func (a ABI) decode(d *codec.Decoder, t Type) json.RawMessage {
 	if d.Err() != nil {
 		return nil
@@ -202,7 +202,7 @@ func decodeBase(d *codec.Decoder, t Type) json.RawMessage {
 	}
 	n, fixed := t.fixedBytes()
 	if !fixed {
-		n = 32 // an account or a hash
+		n = 32 // account or hash
 	}
 	b := make([]byte, n)
 	d.Fixed(b)

@@ -14,13 +14,14 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// The first bytes of data that is not JSON or text.
+// First bytes of data that is neither JSON nor text.
 const (
 	markBinary = 1 // arguments, results and errors in the binary form
 	markPassed = 2 // a typed error of another contract, whose account follows
 )
 
-// Uint64 is a u64 in JSON: a number, or a decimal string where it is above 2^53 − 1. It reads both.
+// Uint64 is a u64 in JSON: a number, or a decimal string if it is above 2^53 − 1. Decoding accepts both forms for any
+// value.
 type Uint64 uint64
 
 // MarshalJSON writes the number.
@@ -43,14 +44,14 @@ func (u *Uint64) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// EncodeText encodes arguments that a user gave as text, by parameter name, to JSON: the bytes of a call; none for a
-// function without parameters. An optional that is left out is null. Errors: [ErrArgument].
+// EncodeText encodes arguments given as text, by parameter name, as JSON for a call. The result is empty for a function
+// without parameters. A missing optional becomes null. The errors wrap [ErrArgument].
 func (a ABI) EncodeText(parameters []Parameter, given map[string]string, resolve Resolve) ([]byte, error) {
 	return arguments(object(parameters, given, reader{abi: a, resolve: resolve}.text))
 }
 
-// EncodeJSON checks arguments that a user gave as a JSON object, and encodes them as [ABI.EncodeText] does; no text is
-// an empty object. Accounts may be named as resolve understands.
+// EncodeJSON checks arguments given as a JSON object and encodes them as [ABI.EncodeText] does. Empty text means an
+// empty object. resolve resolves the names of accounts.
 func (a ABI) EncodeJSON(parameters []Parameter, text []byte, resolve Resolve) ([]byte, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}")
@@ -68,7 +69,7 @@ func arguments(object json.RawMessage, err error) ([]byte, error) {
 	return object, nil
 }
 
-// Binary is the binary form of arguments that [ABI.EncodeText] or [ABI.EncodeJSON] encoded.
+// Binary returns the binary form of arguments encoded by [ABI.EncodeText] or [ABI.EncodeJSON].
 func (a ABI) Binary(parameters []Parameter, object []byte) ([]byte, error) {
 	var e codec.Encoder
 	e.U8(markBinary)
@@ -81,8 +82,8 @@ func (a ABI) Binary(parameters []Parameter, object []byte) ([]byte, error) {
 	return e.Data(), nil
 }
 
-// Arguments is the form in which encoded arguments are sent: the binary one if the contract takes it, else JSON as it
-// is.
+// Arguments returns encoded arguments in the form in which they are sent: the binary form if the contract takes it,
+// otherwise the JSON unchanged.
 func (a ABI) Arguments(parameters []Parameter, object []byte) ([]byte, error) {
 	if !a.TakesBinary {
 		return object, nil
@@ -90,7 +91,7 @@ func (a ABI) Arguments(parameters []Parameter, object []byte) ([]byte, error) {
 	return a.Binary(parameters, object)
 }
 
-// DecodeArguments reads arguments in either form, and gives them as a JSON object. Errors: [ErrArgument].
+// DecodeArguments decodes arguments in either form to a JSON object. The errors wrap [ErrArgument].
 func (a ABI) DecodeArguments(parameters []Parameter, data []byte) (json.RawMessage, error) {
 	if len(data) == 0 || data[0] != markBinary {
 		encoded, err := a.EncodeJSON(parameters, data, Hex)
@@ -107,8 +108,8 @@ func (a ABI) DecodeArguments(parameters []Parameter, data []byte) (json.RawMessa
 	return object, nil
 }
 
-// Result reads what a function returned, in either form, and gives its JSON, nil where it returns nothing. Errors:
-// [ErrArgument], of what is not of the function's type.
+// Result decodes a function's output, in either form, to JSON, or nil if the function returns nothing. It returns an
+// error that wraps [ErrArgument] if the output does not have the function's type.
 func (a ABI) Result(f Function, output []byte) (json.RawMessage, error) {
 	if f.Returns == (Type{}) {
 		if len(output) > 0 {
@@ -135,8 +136,8 @@ func (a ABI) Result(f Function, output []byte) (json.RawMessage, error) {
 	return value, nil
 }
 
-// ShowFields gives a JSON object of parameters, such as arguments, for people: accounts, and nothing else that may look
-// like one, are shown by what show says. Errors: [ErrArgument].
+// ShowFields returns a JSON object of parameters, such as arguments, in readable form: show renders the accounts, and
+// nothing else that may look like one. The errors wrap [ErrArgument].
 func (a ABI) ShowFields(
 	parameters []Parameter, object json.RawMessage, show func(types.Account) string,
 ) (json.RawMessage, error) {
@@ -147,7 +148,7 @@ func (a ABI) ShowFields(
 	return shown, nil
 }
 
-// Show is [ABI.ShowFields] of one value.
+// Show is [ABI.ShowFields] for one value.
 func (a ABI) Show(t Type, value json.RawMessage, show func(types.Account) string) (json.RawMessage, error) {
 	shown, err := reader{a, Hex, show}.value(t, value)
 	if err != nil {
@@ -156,16 +157,16 @@ func (a ABI) Show(t Type, value json.RawMessage, show func(types.Account) string
 	return shown, nil
 }
 
-// Revert is why a call reverted: a text, or a typed error.
+// Revert is the reason why a call reverted: a text or a typed error.
 type Revert struct {
-	Text string          `json:"text,omitempty"`  // what the contract said, where it is no typed error
-	Name string          `json:"error,omitempty"` // of a typed error
+	Text string          `json:"text,omitempty"`  // the contract's message if it is not a typed error
+	Name string          `json:"error,omitempty"` // name of a typed error
 	Code uint32          `json:"code,omitempty"`
 	Data json.RawMessage `json:"data,omitempty"` // the error's fields; null if it has none
-	By   *types.Account  `json:"by,omitempty"`   // the contract whose error it is, if that is not the one that was called
+	By   *types.Account  `json:"by,omitempty"`   // the contract that raised the error, if it is not the called one
 }
 
-// String is the reason for people.
+// String returns the reason in readable form.
 func (r Revert) String() string {
 	text := r.Text
 	if r.Name != "" {
@@ -180,9 +181,9 @@ func (r Revert) String() string {
 	return text
 }
 
-// Revert reads the data of a call that reverted, in either form. A typed error of another contract, which this one
-// passed on, is given by the account and in hex. It is read by the ABI of that contract, [ABI.Revert] of the data
-// behind the account.
+// Revert decodes the data of a call that reverted, in either form. If the contract passed on a typed error of another
+// contract, the result has that contract's account and the data in hex. To decode it, call Revert on that contract's
+// ABI with the data after the account.
 func (a ABI) Revert(data []byte) Revert {
 	if len(data) > len(types.Account{}) && data[0] == markPassed {
 		by := types.Account(data[1 : 1+len(types.Account{})])
@@ -197,7 +198,7 @@ func (a ABI) Revert(data []byte) Revert {
 	return Revert{Text: string(data)}
 }
 
-// typed reads a typed error of this contract.
+// typed decodes a typed error of this contract.
 func (a ABI) typed(data []byte) (Revert, bool) {
 	if len(data) > 0 && data[0] == markBinary {
 		d := codec.NewDecoder(data[1:])
@@ -225,7 +226,7 @@ func (a ABI) typed(data []byte) (Revert, bool) {
 	return Revert{Name: e.Name, Code: e.Code, Data: orNone(fields)}, ok && err == nil
 }
 
-// orNone is an object, or nothing if it has no members.
+// orNone returns an object, or nil if it has no members.
 func orNone(object json.RawMessage) json.RawMessage {
 	if string(object) == "{}" {
 		return nil
@@ -233,7 +234,7 @@ func orNone(object json.RawMessage) json.RawMessage {
 	return object
 }
 
-// printable tells whether data is text without control characters.
+// printable reports whether data is text without control characters.
 func printable(data []byte) bool {
 	if !utf8.Valid(data) {
 		return false

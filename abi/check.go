@@ -106,14 +106,14 @@ func (depths nesting) parameters(of string, parameters []Parameter) error {
 	return checkNames("parameters of "+of, parameters, func(p Parameter) string { return p.Name })
 }
 
-// nesting measures how deep types nest, each named one once.
+// nesting computes the nesting depth of types. It visits each named type once.
 type nesting struct {
 	abi   ABI
-	known map[string]int // of named types; 0 while it is being found out
+	known map[string]int // depths of named types; 0 while being computed
 }
 
-// of is how deep a type nests; an error if it is deeper than maxDepth, contains itself, or names a type that is not
-// there.
+// of returns the nesting depth of a type. It returns an error if the depth exceeds maxDepth, or if the type contains
+// itself or refers to an unknown type.
 func (n nesting) of(t Type) (depth int, err error) {
 	items, _ := t.Tuple()
 	if element, ok := t.List(); ok {
@@ -174,12 +174,12 @@ func checkNames[T any](what string, list []T, name func(T) string) error {
 	return nil
 }
 
-// NoMemberTwice refuses JSON, one value or several, in which an object has a member twice. Other readers take one or
-// the other.
+// NoMemberTwice returns an error if an object in JSON text, one value or several, has a repeated member. Other readers
+// take the first or the last.
 func NoMemberTwice(text []byte) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
-	var open []map[string]bool // of each object and list that is open: an object's members; nil for a list
-	name := false              // a member's name comes next, in an object
+	var open []map[string]bool // stack of open objects and lists: an object's members, or nil for a list
+	name := false              // inside an object, a member's name comes next
 	for {
 		token, err := decoder.Token()
 		if err == io.EOF {

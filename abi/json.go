@@ -15,20 +15,20 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Resolve reads how a user named an account: an address, hex, a name.
+// Resolve resolves a user's name for an account: an address, hex, or another name.
 type Resolve func(text string) (types.Account, error)
 
-// Hex is the [Resolve] that knows no names: 0x and 64 digits.
+// Hex is the [Resolve] that accepts only 0x and 64 digits.
 func Hex(text string) (types.Account, error) { return types.ParseBytes32[types.Account](text) }
 
-// reader brings values to their canonical JSON.
+// reader converts values to their canonical JSON.
 type reader struct {
 	abi     ABI
 	resolve Resolve
-	show    func(types.Account) string // nil: in hex
+	show    func(types.Account) string // nil for hex
 }
 
-// object reads an object of parameters and gives it in their order; an optional that is left out is null.
+// object returns a JSON object of parameters, in their order. A missing optional becomes null.
 func object[V any](parameters []Parameter, given map[string]V,
 	convert func(Type, V) (json.RawMessage, error)) (json.RawMessage, error) {
 	known := make(map[string]bool, len(parameters))
@@ -60,7 +60,7 @@ func object[V any](parameters []Parameter, given map[string]V,
 	return append(out, '}'), nil
 }
 
-// members are those of a JSON object, none of which is there twice.
+// members returns the members of a JSON object. It refuses repeated members.
 func members(raw json.RawMessage) (map[string]json.RawMessage, error) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	if begin, err := decoder.Token(); err != nil || begin != json.Delim('{') {
@@ -72,7 +72,7 @@ func members(raw json.RawMessage) (map[string]json.RawMessage, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s is not JSON", short(raw))
 		}
-		name, _ := token.(string) // the decoder takes nothing else for a name
+		name, _ := token.(string) // the decoder accepts nothing else for a name
 		if _, twice := found[name]; twice {
 			return nil, fmt.Errorf("%q is given twice", short([]byte(name)))
 		}
@@ -99,7 +99,7 @@ func (r reader) fields(parameters []Parameter, raw json.RawMessage) (json.RawMes
 	return object(parameters, given, r.value)
 }
 
-// value reads a JSON value.
+// value converts a JSON value.
 func (r reader) value(t Type, raw json.RawMessage) (json.RawMessage, error) {
 	raw = bytes.TrimSpace(raw)
 	if inner, ok := t.Optional(); ok {
@@ -139,7 +139,7 @@ func (r reader) value(t Type, raw json.RawMessage) (json.RawMessage, error) {
 	return nil, fmt.Errorf("%s is not a JSON string", short(raw))
 }
 
-// items reads an array, of exactly count items unless that is negative.
+// items converts an array, which must have exactly count items unless count is negative.
 func (r reader) items(raw json.RawMessage, of func(int) Type, count int) (json.RawMessage, error) {
 	var values []json.RawMessage
 	if err := json.Unmarshal(raw, &values); err != nil || string(raw) == "null" {
@@ -157,7 +157,8 @@ func (r reader) items(raw json.RawMessage, of func(int) Type, count int) (json.R
 	return array(values), nil
 }
 
-// variant reads an enum's value: the name of a variant without fields, or an object of a variant's name and its fields.
+// variant converts an enum's value: the name of a variant without fields, or an object with a variant's name and its
+// fields.
 func (r reader) variant(enum Named, raw json.RawMessage) (json.RawMessage, error) {
 	name, fields := "", json.RawMessage(nil)
 	if len(raw) > 0 && raw[0] == '"' {
@@ -188,7 +189,7 @@ func (r reader) variant(enum Named, raw json.RawMessage) (json.RawMessage, error
 	return append(append(append([]byte{'{'}, quote(name)...), ':'), append(inner, '}')...), nil
 }
 
-// text reads what a user wrote: a list is a JSON array or has commas between its elements.
+// text converts a user's text. A list is a JSON array or has commas between its elements.
 func (r reader) text(t Type, text string) (json.RawMessage, error) {
 	if inner, ok := t.Optional(); ok {
 		if text == "null" {
@@ -231,7 +232,7 @@ func (r reader) text(t Type, text string) (json.RawMessage, error) {
 	return r.scalar(t, text)
 }
 
-// scalar reads a value of any base type except bool that is written as a string.
+// scalar converts a string to a value of any base type except bool.
 func (r reader) scalar(t Type, text string) (json.RawMessage, error) {
 	if width, signed, ok := t.integer(); ok {
 		return integer(text, width, signed)
@@ -263,7 +264,7 @@ func (r reader) scalar(t Type, text string) (json.RawMessage, error) {
 	return quote(strings.ToLower(text)), nil
 }
 
-// integer reads decimal digits without needless ones.
+// integer converts decimal digits. It refuses redundant digits and signs.
 func integer(text string, width uint, signed bool) (json.RawMessage, error) {
 	least, most := limits(width, signed)
 	v, ok := new(big.Int), false
@@ -276,7 +277,7 @@ func integer(text string, width uint, signed bool) (json.RawMessage, error) {
 	return number(v, width), nil
 }
 
-// limits are the least and the greatest integer of a width in bits.
+// limits returns the minimum and the maximum of an integer type with the given width in bits.
 func limits(width uint, signed bool) (least, most *big.Int) {
 	one := big.NewInt(1)
 	if !signed {
@@ -286,10 +287,11 @@ func limits(width uint, signed bool) (least, most *big.Int) {
 	return new(big.Int).Neg(end), new(big.Int).Sub(end, one)
 }
 
-// maxExact is the largest integer that every JSON reader holds exactly, 2^53 − 1 (RFC 8259, 6).
+// maxExact is the largest integer that every JSON reader represents exactly, 2^53 − 1 (RFC 8259, section 6).
 const maxExact = 1<<53 - 1
 
-// number writes an integer: of 64 bits up to 2^53 − 1 in size as a number, beyond it and of 128 bits as a string.
+// number renders an integer: as a number if it has up to 64 bits and an absolute value up to 2^53 − 1, otherwise as a
+// string.
 func number(v *big.Int, width uint) json.RawMessage {
 	if width > 64 || v.CmpAbs(big.NewInt(maxExact)) > 0 {
 		return quote(v.String())
@@ -297,7 +299,7 @@ func number(v *big.Int, width uint) json.RawMessage {
 	return json.RawMessage(v.String())
 }
 
-// unquote reads a JSON string: UTF-8 in which no escape is half a surrogate pair.
+// unquote decodes a JSON string. It must be UTF-8 without escapes of unpaired surrogates.
 func unquote(raw json.RawMessage) (string, error) {
 	var text string
 	if err := json.Unmarshal(raw, &text); err != nil || !utf8.Valid(raw) || halfPair(raw) {
@@ -306,9 +308,9 @@ func unquote(raw json.RawMessage) (string, error) {
 	return text, nil
 }
 
-// halfPair tells whether a well-formed JSON string has an escape of a surrogate without the other one.
+// halfPair reports whether a well-formed JSON string has an escape of an unpaired surrogate.
 func halfPair(raw []byte) bool {
-	unit := func(at int) uint64 { // of an escape \uXXXX at a place, 0 where there is none
+	unit := func(at int) uint64 { // value of the escape \uXXXX at an offset; 0 if there is none
 		if at+6 > len(raw) || raw[at] != '\\' || raw[at+1] != 'u' {
 			return 0
 		}
@@ -331,18 +333,18 @@ func halfPair(raw []byte) bool {
 		case 0xdc00 >> 10:
 			return true
 		default:
-			i++ // what is escaped
+			i++ // skip the escaped character
 		}
 	}
 	return false
 }
 
-// quote is a string as JSON without HTML's escapes.
+// quote encodes a string as JSON without HTML escapes.
 func quote(text string) []byte {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(text) // a string always encodes, into memory
+	_ = encoder.Encode(text) // encoding a string to memory cannot fail
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
@@ -354,7 +356,7 @@ func array(values []json.RawMessage) json.RawMessage {
 	return append(append([]byte{'['}, bytes.Join(parts, []byte{','})...), ']')
 }
 
-// short is the begin of a text for a message.
+// short returns the beginning of a text, for a message.
 func short(text []byte) string {
 	const most = 40
 	if len(text) > most {

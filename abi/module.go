@@ -2,10 +2,10 @@ package abi
 
 import "encoding/binary"
 
-// wasmHeader begins every module (WebAssembly Core 1.0, 5.5.15).
+// wasmHeader is the beginning of every module (WebAssembly Core 1.0, 5.5.15).
 const wasmHeader = "\x00asm\x01\x00\x00\x00"
 
-// FromCode reads the ABI of a contract's code. Errors: [ErrNoABI], also of what is no module; [ErrBad].
+// FromCode parses the ABI in a contract's code. It returns [ErrNoABI], also if code is not a module, or [ErrBad].
 func FromCode(code []byte) (ABI, error) {
 	text, ok := customSection(code, Section)
 	if !ok {
@@ -14,7 +14,7 @@ func FromCode(code []byte) (ABI, error) {
 	return Parse(text)
 }
 
-// customSection is the content of the first custom section with a name (WebAssembly Core 1.0, 5.5.3).
+// customSection returns the content of the first custom section with the given name (WebAssembly Core 1.0, 5.5.3).
 func customSection(code []byte, name string) (content []byte, ok bool) {
 	if len(code) < len(wasmHeader) || string(code[:len(wasmHeader)]) != wasmHeader {
 		return nil, false
@@ -36,7 +36,7 @@ func customSection(code []byte, name string) (content []byte, ok bool) {
 	return nil, false
 }
 
-// sized splits off a length in LEB128 and as many bytes.
+// sized splits off a length in LEB128 and that number of bytes.
 func sized(b []byte) (content, rest []byte, ok bool) {
 	length, n := binary.Uvarint(b)
 	if n <= 0 || length > uint64(len(b)-n) {

@@ -15,18 +15,18 @@ import (
 	"github.com/cairn-chain/cairn/codec"
 )
 
-// Storage says what is in a contract's storage, as far as the contract says it.
+// Storage describes a contract's storage, as far as the contract does.
 type Storage struct {
 	Encoding Encoding `json:"encoding" doc:"how keys and values are encoded: prefixed or bare"`
 	Cells    []Cell   `json:"cells" doc:"the names in storage that are described"`
 }
 
-// Encoding says how keys and values are in storage.
+// Encoding is the encoding of keys and values in storage.
 type Encoding string
 
-// The encodings, one of each SDK (docs/protocol.md, "Storage in the ABI").
+// Encodings, one for each SDK (docs/protocol.md, "Storage in the ABI").
 const (
-	Prefixed Encoding = "prefixed" // Rust: names, strings and bytes have their length before them
+	Prefixed Encoding = "prefixed" // Rust: names, strings and bytes are preceded by their length
 	Bare     Encoding = "bare"     // AssemblyScript: a string or bytes is the whole value, or the rest of the key
 )
 
@@ -38,17 +38,17 @@ type Cell struct {
 	Value Type     `json:"value" doc:"the type of the value, or of each"`
 }
 
-// CellKind says what is under a name in storage.
+// CellKind is the kind of content under a name in storage.
 type CellKind string
 
-// The kinds of names in storage.
+// Kinds of names in storage.
 const (
 	OneValue CellKind = "cell" // one value
 	ByKey    CellKind = "map"  // values by key
-	ByIndex  CellKind = "list" // values by index, and under the name alone their number
+	ByIndex  CellKind = "list" // values by index, and their number under the name alone
 )
 
-// The protocol's limits of what is in storage, in bytes.
+// The protocol's limits on storage, in bytes.
 const (
 	maxStorageKey   = 256
 	maxStorageValue = 16 << 10
@@ -56,8 +56,8 @@ const (
 
 var errNotStored = errors.New("storage holds no such type")
 
-// UnmarshalJSON implements [json.Unmarshaler]. Of an encoding that is not known it reads nothing: that one's cells may
-// have another form.
+// UnmarshalJSON implements [json.Unmarshaler]. It decodes nothing for an unknown encoding, whose cells may have another
+// form.
 func (s *Storage) UnmarshalJSON(text []byte) error {
 	var encoding struct{ Encoding Encoding }
 	if err := json.Unmarshal(text, &encoding); err != nil {
@@ -97,15 +97,15 @@ func (a ABI) checkStorage(depths nesting) error {
 	return checkNames("names in storage", a.Storage.Cells, func(c Cell) string { return c.Name })
 }
 
-// Slot is what a key of storage stands for.
+// Slot is the meaning of a storage key.
 type Slot struct {
 	Cell Cell
-	Key  json.RawMessage // of a map the key, of a list the index; nil of a cell, and of a list's length
-	// Value is the type of what is stored there.
+	Key  json.RawMessage // a map's key or a list's index; nil for a cell and for a list's length
+	// Value is the type of the stored value.
 	Value Type
 }
 
-// Slot reads a key of storage; false where the ABI does not describe it.
+// Slot decodes a storage key. It returns false if the ABI does not describe the key.
 func (a ABI) Slot(key []byte) (Slot, bool) {
 	if a.Storage == nil || len(key) > maxStorageKey {
 		return Slot{}, false
@@ -137,7 +137,7 @@ func (a ABI) Slot(key []byte) (Slot, bool) {
 	return slot, true
 }
 
-// cut divides a key into the name of what it belongs to and what is behind it; alone if that is nothing.
+// cut splits a key into the name of its cell and the rest. alone reports whether the rest is absent.
 func (e Encoding) cut(key []byte) (name, rest []byte, alone bool) {
 	if e == Bare {
 		name, rest, more := bytes.Cut(key, []byte{0})
@@ -150,7 +150,7 @@ func (e Encoding) cut(key []byte) (name, rest []byte, alone bool) {
 	return key[1:end], key[end:], end == len(key)
 }
 
-// Stored reads a value of a type as storage holds it, and gives its JSON. Errors: [ErrArgument], of other bytes.
+// Stored decodes a value of type t from storage to JSON. It returns an error that wraps [ErrArgument] for other bytes.
 func (a ABI) Stored(t Type, value []byte) (json.RawMessage, error) {
 	if a.Storage == nil || len(value) > maxStorageValue {
 		return nil, fmt.Errorf("%w: the ABI describes no storage, or %d bytes are over the limit", ErrArgument, len(value))
@@ -161,7 +161,7 @@ func (a ABI) Stored(t Type, value []byte) (json.RawMessage, error) {
 	return stored(t, value, a.prefixed)
 }
 
-// storedKey reads the key of a map.
+// storedKey decodes the key of a map.
 func (a ABI) storedKey(t Type, key []byte) (json.RawMessage, error) {
 	if a.Storage.Encoding == Prefixed {
 		return stored(t, key, a.prefixed)
@@ -176,7 +176,7 @@ func (a ABI) storedKey(t Type, key []byte) (json.RawMessage, error) {
 	return a.bare(t, key)
 }
 
-// bare reads what has no length before it: a string or bytes is all of it, other types are in the binary form.
+// bare decodes a value without a length: a string or bytes takes all of data; other types are in the binary form.
 func (a ABI) bare(t Type, data []byte) (json.RawMessage, error) {
 	_, list := t.List()
 	_, optional := t.Optional()
@@ -194,8 +194,8 @@ func (a ABI) bare(t Type, data []byte) (json.RawMessage, error) {
 	return stored(t, data, a.decode)
 }
 
-// prefixed reads a value that has its length, as u16, before it if it is a string or bytes. The contract's own types
-// are in the binary form.
+// prefixed decodes a value in which a string or bytes is preceded by its length as u16. The contract's own types are in
+// the binary form.
 func (a ABI) prefixed(d *codec.Decoder, t Type) json.RawMessage {
 	if d.Err() != nil {
 		return nil
@@ -231,7 +231,7 @@ func (a ABI) prefixed(d *codec.Decoder, t Type) json.RawMessage {
 	return quote(string(data))
 }
 
-// stored reads all of data as one value.
+// stored decodes all of data as one value.
 func stored(t Type, data []byte, decode func(*codec.Decoder, Type) json.RawMessage) (json.RawMessage, error) {
 	d := codec.NewDecoder(data)
 	value := decode(d, t)

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Type is the type of a parameter or result, by its text. It is a base type, the name of a record or an enum, a tuple,
-// a list or an optional of a type. The zero type is none.
+// Type is the type of a parameter or result, represented by its text. It is a base type, the name of a record or an
+// enum, a tuple, a list, or an optional of a type. The zero Type means that there is no type.
 type Type struct{ text string }
 
-// Base is a type that is not made of others. There is also bytesN, N bytes.
+// Base is a type that is not composed of others. The base types bytesN, with N bytes, have no constants.
 type Base string
 
-// The base types.
+// Base types.
 const (
 	Bool    Base = "bool"
 	U8      Base = "u8"
@@ -37,12 +37,12 @@ var bases = []Base{Bool, U8, U16, U32, U64, U128, I8, I16, I32, I64, I128, Strin
 
 // Limits of types.
 const (
-	maxDepth      = 16  // of lists, optionals, tuples, records and enums in each other
+	maxDepth      = 16  // nesting of lists, optionals, tuples, records and enums
 	maxFixedBytes = 256 // N of bytesN
 	maxTuple      = 8
 )
 
-// ParseType reads a type, such as "u64", "account[]", "(u64,string?)" or "Offer".
+// ParseType parses a type, such as "u64", "account[]", "(u64,string?)" or "Offer".
 func ParseType(text string) (Type, error) {
 	if !wellFormed(text, maxDepth) {
 		return Type{}, fmt.Errorf("%w: there is no type %q", ErrBad, text)
@@ -59,7 +59,7 @@ func wellFormed(text string, depth int) bool {
 		return wellFormed(element.text, depth-1)
 	}
 	if value, ok := t.Optional(); ok {
-		_, twice := value.Optional() // null would mean two things
+		_, twice := value.Optional() // null would be ambiguous
 		return !twice && wellFormed(value.text, depth-1)
 	}
 	if items, ok := t.Tuple(); ok {
@@ -74,31 +74,31 @@ func wellFormed(text string, depth int) bool {
 	return fixed || t.Named() || slices.Contains(bases, Base(text))
 }
 
-// String is the type as [ParseType] reads it.
+// String returns the type in the form that [ParseType] accepts.
 func (t Type) String() string { return t.text }
 
-// MarshalText is [Type.String].
+// MarshalText returns [Type.String].
 func (t Type) MarshalText() ([]byte, error) { return []byte(t.text), nil }
 
-// UnmarshalText is [ParseType].
+// UnmarshalText calls [ParseType].
 func (t *Type) UnmarshalText(text []byte) (err error) {
 	*t, err = ParseType(string(text))
 	return err
 }
 
-// List is the type of a list's elements.
+// List returns the type of a list's elements.
 func (t Type) List() (element Type, ok bool) {
 	text, ok := strings.CutSuffix(t.text, "[]")
 	return Type{text}, ok
 }
 
-// Optional is the type of an optional's value where there is one.
+// Optional returns the type of an optional's value.
 func (t Type) Optional() (value Type, ok bool) {
 	text, ok := strings.CutSuffix(t.text, "?")
 	return Type{text}, ok
 }
 
-// Tuple are the types of a tuple's items.
+// Tuple returns the types of a tuple's items.
 func (t Type) Tuple() (items []Type, ok bool) {
 	if !strings.HasPrefix(t.text, "(") || !strings.HasSuffix(t.text, ")") {
 		return nil, false
@@ -124,10 +124,10 @@ func (t Type) Tuple() (items []Type, ok bool) {
 	return append(items, Type{inner[start:]}), depth == 0
 }
 
-// Named tells whether the type is the name of one of the ABI's: such a name begins with a capital letter.
+// Named reports whether the type is the name of a record or an enum: such a name begins with a capital letter.
 func (t Type) Named() bool { return identifier(t.text) && t.text[0] >= 'A' && t.text[0] <= 'Z' }
 
-// identifier tells whether a text is an ASCII identifier of at most 64 bytes.
+// identifier reports whether a text is an ASCII identifier of at most 64 bytes.
 func identifier(text string) bool {
 	for i := 0; i < len(text); i++ {
 		c := text[i]
@@ -139,7 +139,7 @@ func identifier(text string) bool {
 	return text != "" && len(text) <= 64
 }
 
-// fixedBytes is N of bytesN.
+// fixedBytes returns the N of a type bytesN.
 func (t Type) fixedBytes() (n int, ok bool) {
 	digits, ok := strings.CutPrefix(t.text, string(Bytes))
 	if !ok {
@@ -149,7 +149,7 @@ func (t Type) fixedBytes() (n int, ok bool) {
 	return n, err == nil && n >= 1 && n <= maxFixedBytes && strconv.Itoa(n) == digits
 }
 
-// integer is the width in bits of an integer type, and whether it has a sign.
+// integer returns the width in bits of an integer type, and whether it is signed.
 func (t Type) integer() (width uint, signed, ok bool) {
 	switch Base(t.text) {
 	case U8, U16, U32, U64, U128, I8, I16, I32, I64, I128:
@@ -159,7 +159,7 @@ func (t Type) integer() (width uint, signed, ok bool) {
 	return 0, false, false
 }
 
-// Named is a record or an enum that types refer to by its name.
+// Named is a record or an enum that types refer to by name.
 type Named struct {
 	Name     string      `json:"name" doc:"its name, which begins with a capital letter"`
 	Kind     Kind        `json:"kind" doc:"record or enum"`
@@ -167,16 +167,16 @@ type Named struct {
 	Variants []Variant   `json:"variants,omitempty" doc:"of an enum: its variants in order"`
 }
 
-// Kind says what a named type is.
+// Kind is the kind of a named type.
 type Kind string
 
-// The kinds of named types.
+// Kinds of named types.
 const (
-	Record Kind = "record" // all of its fields
-	Enum   Kind = "enum"   // one of its variants, with that one's fields
+	Record Kind = "record" // a value of each of its fields
+	Enum   Kind = "enum"   // one of its variants, with that variant's fields
 )
 
-// Variant is one of an enum's.
+// Variant is a variant of an enum.
 type Variant struct {
 	Name   string      `json:"name" doc:"its name"`
 	Fields []Parameter `json:"fields,omitempty" doc:"its fields in order"`

@@ -11,16 +11,16 @@ import (
 // Uint128 is a u128.
 type Uint128 struct{ Hi, Lo uint64 }
 
-// Int128 is an i128 in two's complement: Hi has the sign.
+// Int128 is an i128 in two's complement: Hi has the sign bit.
 type Int128 struct{ Hi, Lo uint64 }
 
-// Uint128Of is a number as a u128. Errors: [ErrArgument], of what is none.
+// Uint128Of converts a number to a u128. It returns an error that wraps [ErrArgument] if the number is out of range.
 func Uint128Of(v *big.Int) (Uint128, error) {
 	hi, lo, err := words(v, false)
 	return Uint128{Hi: hi, Lo: lo}, err
 }
 
-// Int128Of is a number as an i128. Errors: [ErrArgument], of what is none.
+// Int128Of converts a number to an i128. It returns an error that wraps [ErrArgument] if the number is out of range.
 func Int128Of(v *big.Int) (Int128, error) {
 	hi, lo, err := words(v, true)
 	return Int128{Hi: hi, Lo: lo}, err
@@ -34,7 +34,7 @@ func words(v *big.Int, signed bool) (hi, lo uint64, err error) {
 	if v == nil || v.Cmp(least) < 0 || v.Cmp(most) > 0 {
 		return 0, 0, fmt.Errorf("%w: %v is not from %s to %s", ErrArgument, v, least, most)
 	}
-	low := new(big.Int).And(v, new(big.Int).SetUint64(1<<64-1)) // of negative numbers: their two's complement
+	low := new(big.Int).And(v, new(big.Int).SetUint64(1<<64-1)) // two's complement for negative numbers
 	high := new(big.Int).Rsh(v, 64)
 	if high.Sign() < 0 {
 		return uint64(high.Int64()), low.Uint64(), nil
@@ -42,13 +42,13 @@ func words(v *big.Int, signed bool) (hi, lo uint64, err error) {
 	return high.Uint64(), low.Uint64(), nil
 }
 
-// Big is the number.
+// Big returns the number as a big.Int.
 func (u Uint128) Big() *big.Int {
 	v := new(big.Int).Lsh(new(big.Int).SetUint64(u.Hi), 64)
 	return v.Or(v, new(big.Int).SetUint64(u.Lo))
 }
 
-// Big is the number.
+// Big returns the number as a big.Int.
 func (i Int128) Big() *big.Int {
 	v := Uint128(i).Big()
 	if i.Hi>>63 == 1 {
@@ -57,14 +57,14 @@ func (i Int128) Big() *big.Int {
 	return v
 }
 
-// String is the number in decimal.
+// String returns the number in decimal.
 func (u Uint128) String() string { return u.Big().String() }
 
-// String is the number in decimal.
+// String returns the number in decimal.
 func (i Int128) String() string { return i.Big().String() }
 
-// Unpacked gives arguments or an event's data, in either form, as the encoding of the parameters in order: the
-// binary form without its first byte. Errors: [ErrArgument].
+// Unpacked converts arguments or an event's data, in either form, to the encoding of the parameters in order: the
+// binary form without its first byte. The errors wrap [ErrArgument].
 func (a ABI) Unpacked(parameters []Parameter, data []byte) ([]byte, error) {
 	object, err := a.DecodeArguments(parameters, data)
 	if err != nil {
@@ -77,9 +77,8 @@ func (a ABI) Unpacked(parameters []Parameter, data []byte) ([]byte, error) {
 	return packed[1:], nil
 }
 
-// UnpackedResult gives what a function returned, in either form, as the encoding of its type; nil where it returns
-// nothing.
-// Errors: [ErrArgument].
+// UnpackedResult converts a function's output, in either form, to the encoding of its type, or nil if it returns
+// nothing. The errors wrap [ErrArgument].
 func (a ABI) UnpackedResult(f Function, output []byte) ([]byte, error) {
 	value, err := a.Result(f, output)
 	if value == nil || err != nil {
@@ -92,12 +91,13 @@ func (a ABI) UnpackedResult(f Function, output []byte) ([]byte, error) {
 	return e.Data(), nil
 }
 
-// Error is the error called name.
+// Error returns the error with the given name.
 func (a ABI) Error(name string) (Error, bool) {
 	return find(a.Errors, func(e *Error) bool { return e.Name == name })
 }
 
-// Names are all names that an ABI has, of functions, parameters, fields, variants and what else, sorted, each once.
+// Names returns all names in an ABI, of types, functions, events, errors, parameters, fields and variants, sorted and
+// without duplicates.
 func (a ABI) Names() []string {
 	var names []string
 	add := func(name string, parameters []Parameter) {
@@ -125,8 +125,9 @@ func (a ABI) Names() []string {
 	return slices.Compact(names)
 }
 
-// Identifier tells whether a name is an ASCII identifier of at most 64 bytes, which a program in any language may have.
+// Identifier reports whether a name is an ASCII identifier of at most 64 bytes, which is valid in any programming
+// language.
 func Identifier(name string) bool { return identifier(name) }
 
-// FixedBytes is N of a type bytesN.
+// FixedBytes returns the N of a type bytesN.
 func (t Type) FixedBytes() (n int, ok bool) { return t.fixedBytes() }
