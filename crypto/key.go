@@ -16,17 +16,17 @@ var (
 	errSignature = errors.New("crypto: the signature just made does not verify")
 )
 
-// PrivateKey is a secp256k1 signing key. It prints as "[private key]" whatever the format, and
-// encodes to nothing. Make one with [NewPrivateKey] or [GenerateKey], or have package
-// wallet derive one: the zero value is no key, and its methods panic.
+// PrivateKey is a secp256k1 signing key. It prints as "[private key]" in any format, and encodes to nothing. Create one
+// with [NewPrivateKey] or [GenerateKey], or derive one with package wallet: the zero value is not a key, and its
+// methods panic.
 //
-// What is computed with the secret uses btcec. Its scalar arithmetic takes constant time, and its multiplication of the
-// base point makes the same 32 table look-ups and additions for any scalar (gnark-crypto branches on the scalar's
-// digits). The look-ups still go to memory that depends on the secret, and the point additions are not written to be
-// constant-time: whoever shares the machine's caches may learn something. Memory is not wiped after use.
+// Computations with the secret use btcec. Its scalar arithmetic takes constant time, and its multiplication of the base
+// point makes the same 32 table look-ups and additions for any scalar (gnark-crypto branches on the scalar's digits).
+// However, the look-ups access memory that depends on the secret, and the point additions are not written to be
+// constant-time: a process that shares the machine's caches may learn something. Memory is not wiped after use.
 type PrivateKey struct {
-	// A closure keeps the secret from fmt where it does not call Format but prints by reflection,
-	// as it does for unexported fields: it would follow a pointer.
+	// A closure keeps the secret from fmt when it does not call Format but prints by reflection, as it does for
+	// unexported fields; it would follow a pointer.
 	secret func() *secretKey
 }
 
@@ -36,8 +36,8 @@ type secretKey struct {
 	public [32]byte         // x of that point
 }
 
-// NewPrivateKey returns the key with the big-endian scalar b, an error if b is 0 or not below the
-// group order.
+// NewPrivateKey returns the key with the big-endian scalar b. It returns an error if b is 0 or not below the group
+// order.
 func NewPrivateKey(b [32]byte) (PrivateKey, error) {
 	var d btcec.ModNScalar
 	if overflow := d.SetBytes(&b); overflow != 0 || d.IsZero() {
@@ -51,8 +51,8 @@ func NewPrivateKey(b [32]byte) (PrivateKey, error) {
 	return PrivateKey{func() *secretKey { return secret }}, nil
 }
 
-// GenerateKey returns a new key from 32 bytes of rand (normally crypto/rand.Reader). They are out
-// of range once in 2^127 times: that is an error too.
+// GenerateKey returns a new key from 32 bytes of rand, normally crypto/rand.Reader. It returns an error if they are out
+// of range, which happens with probability 2^-127.
 func GenerateKey(rand io.Reader) (PrivateKey, error) {
 	var b [32]byte
 	if _, err := io.ReadFull(rand, b[:]); err != nil {
@@ -66,7 +66,7 @@ func (k PrivateKey) Format(f fmt.State, _ rune) {
 	_, _ = io.WriteString(f, "[private key]") // fmt.State keeps write errors itself
 }
 
-// Bytes returns the secret scalar as it was given to NewPrivateKey, to be stored encrypted.
+// Bytes returns the secret scalar as it was passed to NewPrivateKey. It must only be stored encrypted.
 func (k PrivateKey) Bytes() [32]byte { return k.secret().bytes }
 
 // PublicKey returns the x-only public key.
@@ -87,9 +87,9 @@ var (
 	tagTapTweak  = bip340.NewTag("TapTweak")
 )
 
-// Sign returns the BIP-340 signature ("Default Signing") of msg, of any length. aux should be 32
-// fresh random bytes; a fixed value is safe too, but protects less against fault and side-channel
-// attacks. The signature is verified before it is returned.
+// Sign returns the BIP-340 signature ("Default Signing") of msg, of any length. aux should be 32 fresh random bytes; a
+// fixed value is safe too, but protects less against fault and side-channel attacks. The signature is verified before
+// it is returned.
 func (k PrivateKey) Sign(msg []byte, aux [32]byte) ([64]byte, error) {
 	sig, err := k.sign(msg, aux)
 	if err == nil && !bip340.Verify(k.PublicKey(), msg, sig) {
@@ -98,8 +98,8 @@ func (k PrivateKey) Sign(msg []byte, aux [32]byte) ([64]byte, error) {
 	return sig, err
 }
 
-// SignAll signs several messages as [PrivateKey.Sign] does, and verifies the signatures together: about three times as
-// fast where there are eight or more.
+// SignAll signs several messages as [PrivateKey.Sign] does and verifies the signatures together. It is about three
+// times as fast for eight or more messages.
 func (k PrivateKey) SignAll(messages [][32]byte, aux [32]byte) ([][64]byte, error) {
 	signatures := make([][64]byte, len(messages))
 	items := make([]bip340.SignedMessage, len(messages))
@@ -117,7 +117,7 @@ func (k PrivateKey) SignAll(messages [][32]byte, aux [32]byte) ([][64]byte, erro
 	return signatures, nil
 }
 
-// sign is Sign without the verification.
+// sign is [PrivateKey.Sign] without the verification.
 func (k PrivateKey) sign(msg []byte, aux [32]byte) ([64]byte, error) {
 	secret := k.secret()
 	public := secret.public
@@ -129,7 +129,7 @@ func (k PrivateKey) sign(msg []byte, aux [32]byte) ([64]byte, error) {
 
 	var nonce btcec.ModNScalar
 	nonce.SetBytes(&nonceHash)
-	if nonce.IsZero() { // one chance in 2^256
+	if nonce.IsZero() { // probability 2^-256
 		return [64]byte{}, errors.New("crypto: the nonce is zero")
 	}
 	r, odd := baseMultiply(&nonce)
@@ -147,9 +147,9 @@ func (k PrivateKey) sign(msg []byte, aux [32]byte) ([64]byte, error) {
 	return sig, nil
 }
 
-// TapTweak returns the key that spends the taproot output of this internal key by the key path,
-// without a script tree: d + int(tagged("TapTweak", P)) as BIP-341 taproot_tweak_seckey has it.
-// Its public key is [bip340.TapTweakPublicKey] of k's.
+// TapTweak returns the key that spends the taproot output of this internal key by the key path, without a script tree:
+// d + int(tagged("TapTweak", P)), taproot_tweak_seckey of BIP-341. Its public key is [bip340.TapTweakPublicKey] of k's
+// public key.
 func (k PrivateKey) TapTweak() (PrivateKey, error) {
 	secret := k.secret()
 	hash := tagTapTweak.Hash(secret.public[:])

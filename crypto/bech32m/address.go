@@ -12,9 +12,8 @@ const (
 	programBytes   = 32
 )
 
-// EncodeAddress returns the bech32m address (BIP-350) of the 32-byte witness program, version 1.
-// hrp is the network's human-readable part: lower-case printable ASCII, 1 to 30 characters, which
-// the longest address of 90 characters leaves.
+// EncodeAddress returns the bech32m address (BIP-350) of the 32-byte witness program, version 1. hrp is the network's
+// human-readable part: 1 to 30 characters of lower-case printable ASCII, as an address has at most 90 characters.
 func EncodeAddress(hrp string, program [32]byte) string {
 	text := make([]byte, 0, maxBech32)
 	text = append(append(text, hrp...), '1')
@@ -42,9 +41,9 @@ func EncodeAddress(hrp string, program [32]byte) string {
 	return string(text)
 }
 
-// DecodeAddress is the inverse of EncodeAddress. It accepts bech32m with witness version 1 and a 32-byte program only,
-// of at most 90 characters, all lower-case or (as BIP-173 says) all upper-case. hrp comes back in lower case; whether
-// it is the right network's the caller checks.
+// DecodeAddress is the inverse of EncodeAddress. It accepts only bech32m with witness version 1 and a 32-byte program,
+// of at most 90 characters, all lower-case or (per BIP-173) all upper-case. It returns hrp in lower case; the caller
+// must check that hrp is the expected network's.
 func DecodeAddress(addr string) (hrp string, program [32]byte, err error) {
 	hrp, data, err := splitBech32(addr)
 	if err != nil {
@@ -60,7 +59,7 @@ func DecodeAddress(addr string) (hrp string, program [32]byte, err error) {
 	case c == bech32Checksum:
 		return "", program, errors.New("bech32m: address: not bech32m")
 	case c != bech32mChecksum:
-		// Which checksum would fit the mistyped address is not told (BIP-173).
+		// The error does not reveal which checksum would fit the mistyped address (BIP-173).
 		return "", program, errors.New("bech32m: address: checksum does not match")
 	case len(groups) == 0 || groups[0] != witnessVersion:
 		return "", program, errors.New("bech32m: address: witness version is not 1")
@@ -71,8 +70,8 @@ func DecodeAddress(addr string) (hrp string, program [32]byte, err error) {
 	return hrp, joinGroups(room[1:]), nil
 }
 
-// checkProgram refuses groups that are not of a program's length, or whose last bits, which are of no byte, are more
-// than zeros or a group.
+// checkProgram refuses groups that do not have a program's length, or whose trailing bits, which are not part of a
+// byte, are not zeros or make a whole group.
 func checkProgram(groups []byte) error {
 	padding := 5 * len(groups) % 8
 	if padding > 4 || padding > 0 && groups[len(groups)-1]&(1<<padding-1) != 0 {
@@ -84,14 +83,15 @@ func checkProgram(groups []byte) error {
 	return nil
 }
 
-// joinGroups joins the groups that a program begins with; those after it fill up the last eight, which are five bytes.
+// joinGroups joins the groups at the beginning into a program. More groups must follow, to complete the last eight
+// groups of five bytes.
 func joinGroups(groups []byte) (program [programBytes]byte) {
 	var joined [programBytes + 8]byte
 	for i := 0; i < programBytes; i += 5 {
 		g := groups[i/5*8:][:8]
 		eight := uint64(g[0])<<35 | uint64(g[1])<<30 | uint64(g[2])<<25 | uint64(g[3])<<20 |
 			uint64(g[4])<<15 | uint64(g[5])<<10 | uint64(g[6])<<5 | uint64(g[7])
-		binary.BigEndian.PutUint64(joined[i:], eight<<24) // the three bytes too many are overwritten
+		binary.BigEndian.PutUint64(joined[i:], eight<<24) // the three excess bytes are overwritten
 	}
 	return [programBytes]byte(joined[:])
 }

@@ -6,31 +6,32 @@ import (
 	"strings"
 )
 
-// The lengths of a bech32 string (BIP-173) in characters: of all of it, and of its checksum.
+// Lengths in characters of a bech32 string (BIP-173) and of its checksum.
 const (
 	minBech32, maxBech32 = 8, 90
 	checksumLength       = 6
 )
 
-// bech32Charset has the character of each group of 5 bits.
+// bech32Charset is the character of each group of 5 bits.
 const bech32Charset = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 
-// A checksum is the remainder of BIP-173's BCH code: six groups, the first of them at the top.
+// checksum is a remainder of BIP-173's BCH code: six groups, the first in the most significant bits.
 type checksum uint32
 
-// What the remainder of a whole string is: of BIP-173's, and of BIP-350's.
+// Remainders of whole strings, for BIP-173 and for BIP-350.
 const (
 	bech32Checksum  checksum = 1
 	bech32mChecksum checksum = 0x2bc830a3
 )
 
-// The places of a remainder's first group, and of its first two.
+// Bit offsets of a remainder's first group, and of its first two.
 const (
 	topGroup = 25
 	topPair  = 20
 )
 
-// reductions are what two groups come to that are pushed out at the top; those below 32, what one comes to.
+// reductions holds the remainder of each pair of groups that is shifted out at the top; entries below 32 are for a
+// single group.
 var reductions = func() (table [1 << 10]checksum) {
 	for pair := range table {
 		table[pair] = checksum(pair << topPair).pushZero().pushZero()
@@ -38,7 +39,7 @@ var reductions = func() (table [1 << 10]checksum) {
 	return table
 }()
 
-// pushZero is the remainder after a group of zero, as BIP-173 defines it.
+// pushZero returns the remainder after a zero group, as defined by BIP-173.
 func (c checksum) pushZero() checksum {
 	next := c & (1<<topGroup - 1) << 5
 	for i, generator := range [5]checksum{0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3} {
@@ -49,12 +50,12 @@ func (c checksum) pushZero() checksum {
 	return next
 }
 
-// add is the remainder after another group.
+// add returns the remainder after another group.
 func (c checksum) add(group byte) checksum {
 	return c&(1<<topGroup-1)<<5 ^ checksum(group) ^ reductions[c>>topGroup&31]
 }
 
-// addAll is the remainder after groups: two at a time, since each step waits for the one before.
+// addAll returns the remainder after groups. It adds two at a time, since each step depends on the previous one.
 func (c checksum) addAll(groups []byte) checksum {
 	for ; len(groups) >= 2; groups = groups[2:] {
 		pair := checksum(groups[0])<<5 | checksum(groups[1])
@@ -66,7 +67,7 @@ func (c checksum) addAll(groups []byte) checksum {
 	return c
 }
 
-// checksumOf is the remainder after a human-readable part in lower case.
+// checksumOf returns the remainder after a human-readable part in lower case.
 func checksumOf(hrp string) checksum {
 	c := checksum(1)
 	for i := range len(hrp) {
@@ -79,7 +80,7 @@ func checksumOf(hrp string) checksum {
 	return c
 }
 
-// The kinds of characters, and what stands for the group of one that has none.
+// Kinds of characters, and the group value of characters without a group.
 const (
 	lowerCase = 1 << iota
 	upperCase
@@ -88,7 +89,7 @@ const (
 	noGroup = 1 << 7
 )
 
-// charKinds and charGroups are the kind of each character, 0 of most, and its group.
+// charKinds and charGroups hold the kind of each character, which is 0 for most, and its group.
 var charKinds, charGroups = func() (kinds, groups [256]byte) {
 	for c := range kinds {
 		groups[c] = noGroup
@@ -107,8 +108,8 @@ var charKinds, charGroups = func() (kinds, groups [256]byte) {
 	return kinds, groups
 }()
 
-// splitBech32 returns the parts of a bech32 string before and after the separator, in lower case. The second has a
-// checksum's length at least.
+// splitBech32 returns the parts of a bech32 string before and after the separator, in lower case. The second part is at
+// least as long as a checksum.
 func splitBech32(s string) (hrp, data string, err error) {
 	if len(s) < minBech32 || len(s) > maxBech32 {
 		return "", "", fmt.Errorf("invalid bech32 string length %d", len(s))
@@ -130,8 +131,8 @@ func splitBech32(s string) (hrp, data string, err error) {
 	return s[:separator], s[separator+1:], nil
 }
 
-// badCharacter says what keeps the characters of s from being a bech32 string's: the first that is not printable, or
-// one of another case than those before.
+// badCharacter returns an error for the first character of s that is not printable, or that has another case than those
+// before it.
 func badCharacter(s string) error {
 	var seen byte
 	for i := range len(s) {

@@ -1,2 +1,2 @@
-// Package bech32m writes and reads taproot addresses: bech32m (BIP-350) of a witness program of 32 bytes, version 1.
+// Package bech32m encodes and decodes taproot addresses: bech32m (BIP-350) of a 32-byte witness program, version 1.
 package bech32m

@@ -1,9 +1,9 @@
 package bech32m
 
-// Locate says which characters of a mistyped address are wrong, by their index, ascending: those that no address has,
-// else the one or two whose change makes the checksum right. It is empty if more are wrong, or the text is no bech32m
-// string at all. The code has a distance of five, so that two errors are placed without doubt (BIP-173). What they
-// should be is not told.
+// Locate returns the indices of the wrong characters in a mistyped address, ascending: the characters that no address
+// has or, if there are none, the one or two whose change makes the checksum valid. The result is empty if more
+// characters are wrong or addr is not a bech32m string at all. The code has a distance of five, so two errors are
+// located unambiguously (BIP-173). Locate does not reveal the right characters.
 func Locate(addr string) (at []int) {
 	hrp, data, err := splitBech32(addr)
 	if err != nil {
@@ -26,7 +26,7 @@ func Locate(addr string) (at []int) {
 	if wrong == 0 {
 		return nil
 	}
-	// What one error adds to the checksum does not depend on the other characters.
+	// The effect of a single error on the checksum does not depend on the other characters.
 	places := make(map[checksum]int, 31*len(data))
 	effects := make([]checksum, 0, 31*len(data))
 	for i := range len(data) {

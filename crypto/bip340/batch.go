@@ -11,33 +11,32 @@ import (
 )
 
 const (
-	// maxBatch bounds the signatures of one multi-exponentiation. More would gain little, and
-	// from 2,048 on gnark-crypto takes windows that it spreads over several threads.
+	// maxBatch bounds the signatures of one multi-exponentiation. More would gain little, and from 2,048 on
+	// gnark-crypto chooses windows that it spreads over several threads.
 	maxBatch = 1024
-	// minBatch is the number of signatures from which a multi-exponentiation is cheaper than
-	// checking each by itself.
+	// minBatch is the number of signatures from which a multi-exponentiation is cheaper than checking each by itself.
 	minBatch = 6
-	// minBisect is the number of signatures from which a range known to be bad is halved. Below,
-	// checking each finds one bad signature nearly as fast, and many far faster.
+	// minBisect is the number of signatures from which a range known to be bad is halved. Below it, checking each by
+	// itself finds one bad signature nearly as fast, and many far faster.
 	minBisect = 33
 )
 
-// SignedMessage is a 32-byte message with the signature that PublicKey (x-only) gave it.
+// SignedMessage is a 32-byte message with its signature by PublicKey (x-only).
 type SignedMessage struct {
 	PublicKey [32]byte
 	Message   [32]byte
 	Signature [64]byte
 }
 
-// VerifyBatch says of each item whether its signature is valid, exactly as [Verify] does, but several
-// times as fast. It keeps one core busy: callers with more split their items, some hundred a call.
+// VerifyBatch reports for each item whether its signature is valid, exactly as [Verify] does, but several times as
+// fast. It keeps one core busy: callers with more cores should split their items, with some hundred per call.
 //
-// It is BIP-340 batch verification with a multi-exponentiation, in which signatures of one key share its
-// point where there are vector lanes ([Lanes]). With those, a batch that fails is decided eight items
-// at a time, each by itself, which costs up to six times as much as the batch did.
+// It is BIP-340 batch verification with a multi-exponentiation. With vector lanes ([Lanes]), signatures of one key
+// share its point. A batch that fails is then decided item by item, eight at a time, which costs up to six times as
+// much as the batch did.
 //
-// Elsewhere a batch that fails is bisected. One bad signature adds about the cost of the batch if it has 512 items, and
-// twice that if it has 64. A batch of nothing but bad ones costs about twice as much as Verify for each.
+// Without lanes, a batch that fails is bisected. One bad signature adds about the cost of the batch if it has 512
+// items, and twice that if it has 64. A batch of only bad signatures costs about twice as much as Verify for each.
 func VerifyBatch(items []SignedMessage) []bool {
 	size, verify := maxBatch, verifyChunk
 	if Lanes() {
@@ -63,21 +62,21 @@ func verifyChunk(items []SignedMessage) []bool {
 	return valid
 }
 
-// batch is the decoded signatures of a chunk. Signature i is valid exactly if its defect
-// D_i = R_i + e_i·P_i − s_i·G is zero. A range of them passes if Σ a_i·D_i is zero.
+// batch holds the decoded signatures of a chunk. Signature i is valid if and only if its defect D_i = R_i + e_i·P_i −
+// s_i·G is zero. A range of signatures passes if Σ a_i·D_i is zero.
 //
-// Why that is sound: the coefficients a_i are 128-bit outputs of SHA-256 keyed with a hash of all keys, messages and
-// signatures. So whoever chooses the signatures chooses them before the coefficients. Take a range with some D_i ≠ 0.
-// The group has prime order above 2^255. So if all coefficients except that one are fixed, at most one of its 2^128
-// values makes the sum zero. The first coefficient is always 1. If only the first defect is not zero, neither is the
-// sum; if another one is not zero either, the argument holds for its coefficient. So a range with a bad signature
-// passes with probability at most 2^-128. Bisection tests subranges with the same coefficients: they are the ranges of
-// one binary tree, set before the coefficients are known, fewer than 2·maxBatch = 2^11. So any false accept anywhere
-// has probability below 2^-117 for each batch that an attacker forms and hashes. A valid range always passes: its sum
-// is zero whatever the coefficients.
+// This is sound: The coefficients a_i are 128-bit outputs of SHA-256 keyed with a hash of all keys, messages and
+// signatures, so an attacker chooses the signatures before the coefficients. Consider a range with some D_i ≠ 0. The
+// group has prime order above 2^255. So if all other coefficients are fixed, at most one of the 2^128 values of a_i
+// makes the sum zero. The first coefficient is always 1: if only the first defect is not zero, neither is the sum; if
+// another defect is not zero either, the argument holds for its coefficient. So a range with a bad signature passes
+// with probability at most 2^-128. Bisection tests subranges with the same coefficients: these are the ranges of one
+// binary tree, fixed before the coefficients are known, fewer than 2·maxBatch = 2^11. So any false accept has
+// probability below 2^-117 for each batch that an attacker forms and hashes. A valid range always passes: its sum is
+// zero for any coefficients.
 //
-// Keeping the coefficients makes the sums of two halves add up to the sum of the whole, so only
-// one half is ever computed.
+// As the coefficients are kept, the sums of two halves add up to the sum of the whole, so only one half needs to be
+// computed.
 type batch struct {
 	signatures []decodedSignature
 	// points and scalars hold R_i, P_i and a_i, a_i·e_i at 2i and 2i+1.
@@ -91,7 +90,7 @@ type decodedSignature struct {
 	coefficient fr.Element
 }
 
-// newBatch decodes the items and leaves out those that fail at that. Such have a key or an R that is not on the curve,
+// newBatch decodes the items. It omits items that cannot be decoded: those with a key or an R that is not on the curve,
 // or an s that is not below the group order.
 func newBatch(items []SignedMessage) *batch {
 	b := &batch{
@@ -119,7 +118,7 @@ func newBatch(items []SignedMessage) *batch {
 	return b
 }
 
-// settle sets valid for the signatures in [from, to), whose defects have the given sum.
+// settle sets valid for the signatures in [from, to). sum is the sum of their defects.
 func (b *batch) settle(valid []bool, from, to int, sum *secp256k1.G1Jac) {
 	switch {
 	case sum.Z.IsZero():
@@ -157,17 +156,17 @@ func (b *batch) sum(from, to int) secp256k1.G1Jac {
 		var as fr.Element
 		s.Sub(&s, as.Mul(&d.coefficient, &d.s))
 	}
-	// The full slice expressions make append copy, not overwrite what follows the range.
+	// The full slice expressions make append copy rather than overwrite the elements after the range.
 	points := append(b.points[2*from:2*to:2*to], generator)
 	scalars := append(b.scalars[2*from:2*to:2*to], s)
 	var sum secp256k1.G1Jac
 	if _, err := sum.MultiExp(points, scalars, ecc.MultiExpConfig{NbTasks: 1}); err != nil {
-		panic("bip340: " + err.Error()) // cannot be: as many scalars as points, one task
+		panic("bip340: " + err.Error()) // impossible: as many scalars as points, and one task
 	}
 	return sum
 }
 
-// batchSeed returns the hash of all items that their coefficients derive from.
+// batchSeed returns the hash of all items, from which the coefficients are derived.
 func batchSeed(items []SignedMessage) (seed [32]byte) {
 	h := sha256.New()
 	for i := range items {
@@ -179,7 +178,7 @@ func batchSeed(items []SignedMessage) (seed [32]byte) {
 	return seed
 }
 
-// coefficient returns a_i: 1 for item 0, else the first 128 bits of SHA256(seed ‖ i), i as 8 bytes
+// coefficient returns a_i: 1 for item 0, otherwise the first 128 bits of SHA256(seed ‖ i), with i as 8 bytes
 // little-endian.
 func coefficient(seed [32]byte, i int) (a fr.Element) {
 	if i == 0 {
@@ -191,7 +190,7 @@ func coefficient(seed [32]byte, i int) (a fr.Element) {
 	return a
 }
 
-// derive returns SHA256(seed ‖ i), i as 8 bytes little-endian.
+// derive returns SHA256(seed ‖ i), with i as 8 bytes little-endian.
 func derive(seed [32]byte, i int) [32]byte {
 	return sha256.Sum256(binary.LittleEndian.AppendUint64(seed[:], uint64(i)))
 }

@@ -13,13 +13,13 @@ import (
 // lanesOff is set by UseLanes.
 var lanesOff bool
 
-// Lanes says whether signatures are verified in AVX-512 lanes; at first they are where the processor
-// allows it and a self-test passes.
+// Lanes reports whether signatures are verified in AVX-512 lanes. By default they are if the processor supports it and
+// a self-test passes.
 func Lanes() bool { return !lanesOff && lanesWork() }
 
-// UseLanes chooses whether signatures are verified in AVX-512 lanes or by the portable code, which accepts exactly the
-// same ones. It must not run while another goroutine verifies. It returns an error, and changes nothing, if lanes are
-// asked for where they are not available.
+// UseLanes selects whether signatures are verified in AVX-512 lanes or by the portable code, which accepts exactly the
+// same signatures. It must not be called while another goroutine verifies. It returns an error, and changes nothing, if
+// lanes are requested but not available.
 func UseLanes(on bool) error {
 	if on && !lanesWork() {
 		return errors.New("bip340: this processor or build does not verify in lanes")
@@ -28,8 +28,9 @@ func UseLanes(on bool) error {
 	return nil
 }
 
-// lanesWork says whether lanes are available and decide a known signature as they should, in each lane and in a sum. It
-// is vector 1 of BIP-340, as it is in one half of the lanes and with another message in the other half.
+// lanesWork reports whether lanes are available and decide a known signature correctly, in each lane and in a sum. The
+// signature is vector 1 of BIP-340, used unmodified in one half of the lanes and with another message in the other
+// half.
 var lanesWork = sync.OnceValue(func() bool {
 	if !lanes.Available() {
 		return false
@@ -65,7 +66,7 @@ var lanesWork = sync.OnceValue(func() bool {
 	return !allValid(items)
 })
 
-// setEquation sets q to what a signature claims; false means that s is not below the group order.
+// setEquation sets q to the equation that a signature claims. It returns false if s is not below the group order.
 func setEquation(q *lanes.Equation, pub [32]byte, msg []byte, sig [64]byte) bool {
 	var s fr.Element
 	if s.SetBytesCanonical(sig[32:]) != nil {
@@ -76,13 +77,14 @@ func setEquation(q *lanes.Equation, pub [32]byte, msg []byte, sig [64]byte) bool
 }
 
 const (
-	// minTogether is the number of signatures from which one sum is cheaper than deciding eight at a time, whoever signed.
+	// minTogether is the number of signatures from which one sum is cheaper than deciding eight at a time, for any
+	// keys.
 	minTogether = 64
-	// maxTogether bounds those of one sum. What a sum costs by itself is then 5 % of it.
+	// maxTogether bounds the signatures of one sum. The fixed cost of a sum is then 5 % of the total.
 	maxTogether = 2048
 )
 
-// verifyChunkInLanes decides a chunk of [VerifyBatch].
+// verifyChunkInLanes verifies a chunk for [VerifyBatch].
 func verifyChunkInLanes(items []SignedMessage) []bool {
 	valid := make([]bool, len(items))
 	if len(items) >= minTogether && allValid(items) {
@@ -98,9 +100,9 @@ func verifyChunkInLanes(items []SignedMessage) []bool {
 	return valid
 }
 
-// allValid says whether all signatures are valid, by one sum. If one is not, it says so but with probability 2^-128 for
-// each batch that somebody forms and hashes: the coefficients are a hash of all items ([lanes.Coefficient]). It may say
-// so also where all are valid.
+// allValid reports whether all signatures are valid, by one sum. If one is not valid, it wrongly returns true with
+// probability 2^-128 for each batch that an attacker forms and hashes: the coefficients are a hash of all items
+// ([lanes.Coefficient]). It may return false even if all are valid.
 func allValid(items []SignedMessage) bool {
 	equations := make([]lanes.Equation, len(items))
 	coefficients := make([]lanes.Coefficient, len(items))
@@ -117,8 +119,8 @@ func allValid(items []SignedMessage) bool {
 	return lanes.AllHold(equations, coefficients)
 }
 
-// verifyLanes sets valid for at most as many items as there are lanes. Lanes without an item, or with one whose s is
-// too large, have the equation of zeros, which is no point's.
+// verifyLanes sets valid for items, at most one per lane. Lanes without an item, or with an item whose s is too large,
+// have the zero equation, which no point satisfies.
 func verifyLanes(valid []bool, items []SignedMessage) {
 	var equations [lanes.Count]lanes.Equation
 	for i := range items {
@@ -133,7 +135,7 @@ func verifyLanes(valid []bool, items []SignedMessage) {
 	}
 }
 
-// verifyLane is verifyScalar in one lane, the others empty: still a few times as fast.
+// verifyLane is verifyScalar in one lane, with the others empty. It is still a few times as fast.
 func verifyLane(pub [32]byte, msg []byte, sig [64]byte) bool {
 	var equations [lanes.Count]lanes.Equation
 	if !setEquation(&equations[0], pub, msg, sig) {

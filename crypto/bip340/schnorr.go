@@ -24,7 +24,7 @@ var curveB = fp.NewElement(7)
 
 var _, generator = secp256k1.Generators()
 
-// liftX sets p to the point with x coordinate x and even y (lift_x of BIP-340) and says whether there is one. x is
+// liftX sets p to the point with x coordinate x and even y (lift_x of BIP-340), and reports whether there is one. x is
 // big-endian and must be below the field's modulus.
 func liftX(p *secp256k1.G1Affine, x []byte) bool {
 	if p.X.SetBytesCanonical(x) != nil {
@@ -40,17 +40,17 @@ func liftX(p *secp256k1.G1Affine, x []byte) bool {
 	return true
 }
 
-// isOdd says whether the least non-negative representative of y is odd.
+// isOdd reports whether the least non-negative representative of y is odd.
 func isOdd(y *fp.Element) bool { return y.Bits()[0]&1 == 1 }
 
-// IsXOnly says whether x is an x-only public key: the x coordinate of a point on the curve.
+// IsXOnly reports whether x is an x-only public key: the x coordinate of a point on the curve.
 func IsXOnly(x [32]byte) bool {
 	var p secp256k1.G1Affine
 	return liftX(&p, x[:])
 }
 
-// TapTweakPublicKey returns the taproot output key of an internal key without a script tree
-// (BIP-341): x of lift_x(internal) + int(tagged("TapTweak", internal))·G.
+// TapTweakPublicKey returns the taproot output key of an internal key without a script tree (BIP-341): x of
+// lift_x(internal) + int(tagged("TapTweak", internal))·G.
 func TapTweakPublicKey(internal [32]byte) ([32]byte, error) {
 	var p secp256k1.G1Affine
 	if !liftX(&p, internal[:]) {
@@ -70,7 +70,7 @@ func TapTweakPublicKey(internal [32]byte) ([32]byte, error) {
 	return p.FromJacobian(&q).X.Bytes(), nil
 }
 
-// Verify says whether sig is a valid BIP-340 signature of msg, of any length, by the x-only key pub.
+// Verify reports whether sig is a valid BIP-340 signature of msg, of any length, by the x-only key pub.
 func Verify(pub [32]byte, msg []byte, sig [64]byte) bool {
 	if Lanes() {
 		return verifyLane(pub, msg, sig)
@@ -78,7 +78,7 @@ func Verify(pub [32]byte, msg []byte, sig [64]byte) bool {
 	return verifyScalar(pub, msg, sig)
 }
 
-// verifyScalar is Verify in portable code, which settles what the lanes leave.
+// verifyScalar is Verify in portable code. It also settles the cases that the lanes leave open.
 func verifyScalar(pub [32]byte, msg []byte, sig [64]byte) bool {
 	var p secp256k1.G1Affine
 	var r fp.Element
@@ -102,7 +102,7 @@ func challenge(pub [32]byte, msg []byte, sig [64]byte) (e fr.Element) {
 	return e
 }
 
-// signatureNonce returns s·G − e·P, which a valid signature has equal to R.
+// signatureNonce returns s·G − e·P, which equals R for a valid signature.
 func signatureNonce(p *secp256k1.G1Affine, s, e *fr.Element) (r secp256k1.G1Jac) {
 	var minusE fr.Element
 	var sInt, eInt big.Int

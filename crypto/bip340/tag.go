@@ -5,14 +5,14 @@ import (
 	"hash"
 )
 
-// Tag is a domain of tagged hashes (BIP-340): the state of SHA-256 after its first block,
-// SHA256(name) ‖ SHA256(name), so that a hash costs no more blocks than its message.
-// Make one with [NewTag]; a Tag may be used by several goroutines at once.
+// Tag is a domain of tagged hashes (BIP-340). It holds the state of SHA-256 after the first block, SHA256(name) ‖
+// SHA256(name), so that a hash costs no more blocks than its message. Create one with [NewTag]. A Tag is safe for
+// concurrent use.
 type Tag struct {
 	midstate hash.Cloner
 }
 
-// NewTag returns the domain called name.
+// NewTag returns the tag with the given name.
 func NewTag(name string) Tag {
 	digest := sha256.Sum256([]byte(name))
 	h := sha256.New()
@@ -21,8 +21,8 @@ func NewTag(name string) Tag {
 	return Tag{midstate: h.(hash.Cloner)}
 }
 
-// Hash returns SHA256(SHA256(name) ‖ SHA256(name) ‖ parts...). The parts are joined without
-// lengths: callers give them a fixed size or encode where they end.
+// Hash returns SHA256(SHA256(name) ‖ SHA256(name) ‖ parts...). The parts are concatenated without lengths: callers must
+// use fixed sizes or encode where each part ends.
 func (t Tag) Hash(parts ...[]byte) [32]byte {
 	h, err := t.midstate.Clone()
 	if err != nil {

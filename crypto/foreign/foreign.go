@@ -1,5 +1,5 @@
-// Package foreign has the hashes and signatures of other chains that contracts may ask for. Accounts, transactions and
-// blocks use none of them.
+// Package foreign implements the hashes and signatures of other chains that contracts can use. Accounts, transactions
+// and blocks use none of them.
 package foreign
 
 import (
@@ -9,8 +9,8 @@ import (
 	"lukechampine.com/blake3"
 )
 
-// Keccak256 is Keccak with 256 bits and the padding 01 of the competition's submission, as Ethereum hashes; SHA3-256
-// has another padding.
+// Keccak256 returns the Keccak hash with 256 bits and the padding 01 of the competition's submission, as used by
+// Ethereum. SHA3-256 has a different padding.
 func Keccak256(b []byte) (digest [32]byte) {
 	h := sha3.NewLegacyKeccak256()
 	h.Write(b)
@@ -18,11 +18,11 @@ func Keccak256(b []byte) (digest [32]byte) {
 	return digest
 }
 
-// Blake3 is BLAKE3 with an output of 32 bytes and without a key.
+// Blake3 returns the unkeyed BLAKE3 hash with an output of 32 bytes.
 func Blake3(b []byte) [32]byte { return blake3.Sum256(b) }
 
-// RecoverECDSA returns x ‖ y of the secp256k1 key that signed hash. sig is r ‖ s ‖ v, where v, 0 or 1, is the parity of
-// the nonce point's y and its x is r; s is at most n/2 (BIP-62). It reports false where there is no such key.
+// RecoverECDSA returns x ‖ y of the secp256k1 key that signed hash. sig is r ‖ s ‖ v: r is the nonce point's x, v, 0 or
+// 1, is the parity of its y, and s is at most n/2 (BIP-62). It returns false if there is no such key.
 func RecoverECDSA(hash [32]byte, sig [65]byte) (key [64]byte, ok bool) {
 	const headerOfUncompressed = 27
 	var s btcec.ModNScalar

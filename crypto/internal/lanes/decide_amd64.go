@@ -13,7 +13,7 @@ import (
 
 const (
 	keyWidth  = 4                   // bits of a digit of e's halves
-	keyPlaces = 128/keyWidth + 1    // with one for the carry
+	keyPlaces = 128/keyWidth + 1    // one extra for the carry
 	keyTable  = 1 << (keyWidth - 1) // 1…8 times P
 
 	baseWidth  = 8 // bits of a digit of s
@@ -45,18 +45,19 @@ var baseMultiples = sync.OnceValue(func() *[basePlaces][baseTable]row {
 	return table
 })
 
-// work is what eight equations need. It has no pointers and is large, so that allocation aligns its vectors.
+// work holds the data for eight equations. It has no pointers and is large, so that its allocation is aligned for
+// vectors.
 type work struct {
 	keyX, keyY element           // P
-	xs, ys, bs [keyTable]element // X and Y of its multiples, on the isomorphic curve, and β·X
-	zs         element           // their Z on the real curve
+	xs, ys, bs [keyTable]element // X and Y of the multiples of P, on the isomorphic curve, and β·X
+	zs         element           // the multiples' Z on the real curve
 	sum        point
 	none       uint8 // lanes whose sum is still zero
 
 	halves [2][keyPlaces]digits
 	base   [basePlaces]digits
 
-	// What one step uses.
+	// Temporaries of one step.
 	x, y, h  element
 	multiple [keyTable]point
 	ratio    [keyTable]element
@@ -64,7 +65,7 @@ type work struct {
 
 var works = sync.Pool{New: func() any { return new(work) }}
 
-// Decide decides the equations; where the lanes are not [Available] it leaves all unsettled.
+// Decide decides the equations. If the lanes are not [Available], it leaves all unsettled.
 func Decide(equations *[Count]Equation) (v Verdict) {
 	if !Available() {
 		return Verdict{Unsettled: 0xff}
@@ -83,8 +84,8 @@ func Decide(equations *[Count]Equation) (v Verdict) {
 	return v
 }
 
-// liftKeys sets the keys' points with even y and returns the lanes in which there is one (lift_x of BIP-340) and R is
-// below the modulus. The others get G, so that nothing below depends on them.
+// liftKeys sets the keys' points with even y. It returns the lanes in which there is such a point (lift_x of BIP-340)
+// and R is below the modulus. The other lanes get G, so that the code below has no special cases.
 func (w *work) liftKeys(equations *[Count]Equation) (valid uint8) {
 	var x, y pair
 	for i := range equations {
@@ -99,8 +100,8 @@ func (w *work) liftKeys(equations *[Count]Equation) (valid uint8) {
 	return lifted[0]
 }
 
-// lift sets the first count elements of y to the even root of x³ + 7 in the lanes in which there is one. It returns
-// those of valid among them; the others get G.
+// lift sets the first count elements of y to the even root of x³ + 7. It returns the lanes of valid in which there is
+// one; the other lanes get G.
 func lift(x, y *pair, count int, valid [2]uint8) [2]uint8 {
 	var c, root, check pair
 	for k := range count {
@@ -130,8 +131,8 @@ func lift(x, y *pair, count int, valid [2]uint8) [2]uint8 {
 	return valid
 }
 
-// tabulate computes the tables of multiples of the keys. A multiple is the one before plus P, so its Z is that of the
-// one before times h. Bringing all to the last Z takes products of those h.
+// tabulate computes the tables of multiples of the keys. A multiple is the previous one plus P, so its Z is the
+// previous Z times h. All are brought to the last Z by products of those h.
 func (w *work) tabulate() {
 	m := &w.multiple
 	m[0].X, m[0].Y = w.keyX, w.keyY
@@ -190,7 +191,7 @@ func (w *work) multiplyKeys() {
 	multiply(&w.sum.Z, &w.sum.Z, &w.zs)
 }
 
-// begin sets the sum to ±(x, y) in the given lanes, where it was zero.
+// begin sets the sum to ±(x, y) in the given lanes, in which it was zero.
 func (w *work) begin(lanes, negative uint8) {
 	for i := range Count {
 		if lanes>>i&1 == 0 {
@@ -221,8 +222,8 @@ func (w *work) addBase() {
 	}
 }
 
-// compare sets the lanes whose sum is R. Those with Z = 0 are not settled: an addition of a point to itself or to its
-// negative has set Z to 0, and it has stayed that ever since.
+// compare sets the lanes whose sum is R. Lanes with Z = 0 are not settled: an addition of a point to itself or to its
+// negative has set Z to 0, and it has stayed 0 since.
 func (w *work) compare(equations *[Count]Equation, v *Verdict) {
 	var z [Count]fp.Element
 	for i := range z {

@@ -7,7 +7,7 @@ import (
 	"math/bits"
 )
 
-// words is a number of 256 bits, the lowest 64 first.
+// words is a 256-bit number, the lowest 64 bits first.
 type words [4]uint64
 
 // fold is 2^256 mod p, p = 2^256 − 2^32 − 977.
@@ -15,7 +15,7 @@ const fold = 1<<32 + 977
 
 const mask52 = 1<<52 - 1
 
-// fromBytes reads a big-endian number and says whether it is below p.
+// fromBytes reads a big-endian number and reports whether it is below p.
 func fromBytes(b *[32]byte) (w words, ok bool) {
 	for i := range w {
 		w[i] = binary.BigEndian.Uint64(b[24-8*i:])
@@ -24,7 +24,7 @@ func fromBytes(b *[32]byte) (w words, ok bool) {
 	return w, carry == 0
 }
 
-// plusFold returns w + 2^256 − p mod 2^256 and the carry, which is 1 exactly if w ≥ p.
+// plusFold returns w + 2^256 − p mod 2^256 and the carry, which is 1 if and only if w ≥ p.
 func (w words) plusFold() (sum words, carry uint64) {
 	sum[0], carry = bits.Add64(w[0], fold, 0)
 	for i := 1; i < 4; i++ {
@@ -43,7 +43,7 @@ func (w words) negated() (n words) {
 	return n
 }
 
-// lane returns the least value of the element in lane i, which must be reduced.
+// lane returns the least value of the element in lane i. The element must be reduced.
 func (e *element) lane(i int) words {
 	l := [5]uint64{e[0][i], e[1][i], e[2][i], e[3][i], e[4][i]}
 	w := words{l[0] | l[1]<<52, l[1]>>12 | l[2]<<40, l[2]>>24 | l[3]<<28, l[3]>>36 | l[4]<<16}
@@ -88,11 +88,11 @@ func (e *element) addSmall(n uint64) {
 	}
 }
 
-// pair is two elements whose square roots are taken at once: one alone leaves the processor half idle, because each
-// squaring waits for the one before it.
+// pair is two elements whose square roots are computed at once: a single one leaves the processor half idle, because
+// each squaring depends on the previous one.
 type pair [2]element
 
-// squareRoots sets the first count of dst to x^((p+1)/4): a square root where there is one.
+// squareRoots sets the first count elements of dst to x^((p+1)/4), which is a square root of x if there is one.
 func squareRoots(dst, x *pair, count int) {
 	// (p+1)/4 in binary is 223 ones, a zero, 22 ones, 4 zeros, 2 ones, 2 zeros. xn is x^(2^n − 1).
 	var x2, x3, x6, x9, x11, x22, x44, x88, x176, x220, x223, t pair

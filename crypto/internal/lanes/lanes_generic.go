@@ -2,11 +2,11 @@
 
 package lanes
 
-// Available says whether the processor has what Decide and AllHold need.
+// Available reports whether the processor has the instructions for Decide and AllHold.
 func Available() bool { return false }
 
-// Decide decides the equations; without vector kernels it leaves all unsettled.
+// Decide decides the equations. Without vector kernels it leaves all unsettled.
 func Decide(*[Count]Equation) Verdict { return Verdict{Unsettled: 0xff} }
 
-// AllHold says whether all equations hold; without vector kernels it does not know.
+// AllHold reports whether all equations hold. Without vector kernels it always returns false.
 func AllHold([]Equation, []Coefficient) bool { return false }

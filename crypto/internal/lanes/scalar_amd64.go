@@ -8,8 +8,8 @@ import (
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fr"
 )
 
-// The endomorphism of the curve: λ·(x, y) = (β·x, y). The lattice and the division by precomputed multiples are those
-// of libsecp256k1 (scalar_impl.h, secp256k1_scalar_split_lambda, with its proof that the halves stay below 2^128).
+// The endomorphism of the curve is λ·(x, y) = (β·x, y). The lattice, and the division by precomputed multiples, are
+// from libsecp256k1 (scalar_impl.h, secp256k1_scalar_split_lambda, which proves that the halves stay below 2^128).
 var (
 	beta   = words{0xc1396c28719501ee, 0x9cf0497512f58995, 0x6e64479eac3434e9, 0x7ae96a2b657c0710}
 	lambda = scalar(words{0xdf02967c1b23bd72, 0x122e22ea20816678, 0xa5261c028812645a, 0x5363ad4cc05c30e0})
@@ -31,8 +31,8 @@ var montgomery = func() (r fr.Element) {
 	return r
 }()
 
-// scalar returns the number, which is below n. A product of fr.Element is that of their words over 2^256, and the words
-// of montgomery are 2^512 mod n.
+// scalar returns the number w, which must be below n. A product in fr.Element is the product of the words over 2^256,
+// and the words of montgomery are 2^512 mod n.
 func scalar(w words) fr.Element {
 	s := fr.Element(w)
 	return *s.Mul(&s, &montgomery)
@@ -69,7 +69,7 @@ func roundedHigh(x, y words) (r fr.Element) {
 	return scalar(words{low, product[7] + c})
 }
 
-// magnitude returns k or −k, whichever is smaller as a number, and whether it is −k.
+// magnitude returns k or −k, whichever is the smaller number, and whether it is −k.
 func magnitude(k *fr.Element) (w words, negative bool) {
 	w = words(k.Bits())
 	var minus fr.Element
@@ -85,13 +85,13 @@ func magnitude(k *fr.Element) (w words, negative bool) {
 	return w, false
 }
 
-// digits are one digit for each lane, as absolute value and sign.
+// digits holds one digit for each lane, as absolute value and sign.
 type digits struct {
 	index    [Count]uint64
 	negative uint8
 }
 
-// active are the lanes with a digit that is not 0.
+// active returns the lanes with a nonzero digit.
 func (d *digits) active() (mask uint8) {
 	for lane, v := range d.index {
 		if v != 0 {
@@ -113,7 +113,8 @@ func (d *digits) set(lane int, digit int64, negative bool) {
 }
 
 // recode writes k, below 2^255 in absolute value, to a lane as Σ digit_i·2^(width·i) with digits from −2^(width−1) to
-// 2^(width−1). It adds 2^(width−1) at all places except the last. The bits of a place are then its digit plus that.
+// 2^(width−1). It adds 2^(width−1) at all places except the last, so that the bits of a place are its digit plus
+// 2^(width−1).
 func recode(to []digits, lane int, k *fr.Element, width int) {
 	w, negative := magnitude(k)
 	half := uint64(1) << (width - 1)

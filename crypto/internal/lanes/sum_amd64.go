@@ -21,30 +21,29 @@ const (
 )
 
 // sum is a multi-exponentiation by buckets (Pippenger, SIAM J. Comput. 9, 1980). Scalars are split by the endomorphism
-// into halves of 128 bits, and these into two words of eight digits from −128 to 127. Lane i has the i-th digits, and
-// its own bucket for each absolute value of them, so that adding one point to eight buckets is one addition in lanes.
-// It has no pointers and is large, so that allocation aligns its vectors.
+// into halves of 128 bits, and these into two words of eight digits from −128 to 127. Lane i has the i-th digits and
+// its own bucket for each absolute value, so adding one point to eight buckets is one addition in lanes. A sum has no
+// pointers and is large, so that its allocation is aligned for vectors.
 type sum struct {
-	buckets [2][sumTable][Count]bucket // of the low and the high words
+	buckets [2][sumTable][Count]bucket // for the low and the high words
 
 	xs, ys, bs     pair    // points that are added next, and β times their x
-	x, y, h        element // one of them in every lane
+	x, y, h        element // one of these points, in every lane
 	p              point
 	running, total point
 }
 
 var sums = sync.Pool{New: func() any { return new(sum) }}
 
-// first is what the buckets of a set hold at first: points that no formula has to except, as it would have to except
-// zero.
+// first holds the initial contents of a set of buckets: points for which the formulas need no exceptions, unlike zero.
 type first struct {
 	buckets [sumTable][Count]bucket
-	sum     secp256k1.G1Jac // what those of both sets add to a sum
+	sum     secp256k1.G1Jac // contribution of the initial buckets of both sets to a sum
 }
 
 var firstBuckets = sync.OnceValue(func() *first {
 	first := new(first)
-	// The bucket of b has the (b + 1)-th power of an arbitrary number times G.
+	// The initial bucket of digit d is the (d + 1)-th power of an arbitrary number, times G.
 	k := minusB1
 	var all fr.Element
 	var log big.Int
@@ -72,7 +71,7 @@ var firstBuckets = sync.OnceValue(func() *first {
 	return first
 })
 
-// addresses are those of eight buckets.
+// addresses returns the addresses of eight buckets.
 func addresses(buckets *[Count]bucket) *[Count]*bucket {
 	a := new([Count]*bucket)
 	for i := range a {
@@ -81,11 +80,11 @@ func addresses(buckets *[Count]bucket) *[Count]*bucket {
 	return a
 }
 
-// AllHold says whether all equations hold: true if Σ a_i·(R_i + e_i·P_i − s_i·G) is zero, a_i being the i-th
-// coefficient. Let the coefficients be random, and chosen after the equations. If one does not hold, the answer is true
-// with a probability of at most 2^-128. For the group's order is prime: whatever the others are, at most one value of
-// that one's coefficient makes the sum zero. The answer may be false though all hold, if points that are equal or
-// inverse meet in a bucket. If the lanes are not [Available] it is false.
+// AllHold reports whether all equations hold: it returns true if Σ a_i·(R_i + e_i·P_i − s_i·G) is zero, where a_i is
+// the i-th coefficient. The coefficients must be random and chosen after the equations. Then, if an equation does not
+// hold, the result is true with a probability of at most 2^-128: as the group's order is prime, at most one value of
+// that equation's coefficient makes the sum zero, whatever the others are. The result may be false even if all
+// equations hold, namely if equal or inverse points meet in a bucket. It is false if the lanes are not [Available].
 func AllHold(equations []Equation, coefficients []Coefficient) bool {
 	if !Available() {
 		return false
@@ -95,7 +94,7 @@ func AllHold(equations []Equation, coefficients []Coefficient) bool {
 	s.begin()
 	keys, base := gather(equations, coefficients)
 	_, generator := secp256k1.Generators()
-	keys = append(keys, key{x: generator.X.Bytes(), by: base}) // its y is even
+	keys = append(keys, key{x: generator.X.Bytes(), by: base}) // the generator's y is even
 	for n := 0; len(equations) > 0; equations, coefficients = equations[n:], coefficients[n:] {
 		n = min(len(equations), loaded)
 		if !s.load(n, func(i int) *[32]byte { return &equations[i].R }) {
@@ -121,7 +120,7 @@ func AllHold(equations []Equation, coefficients []Coefficient) bool {
 	return ok && result.Z.IsZero()
 }
 
-// key is a point with even y, and what it is multiplied by.
+// key is a point with even y, and its factor.
 type key struct {
 	x  [32]byte
 	by fr.Element
@@ -147,27 +146,27 @@ func gather(equations []Equation, coefficients []Coefficient) (keys []key, base 
 	return keys, base
 }
 
-// offset is digitOffset as a number.
+// offset is digitOffset as a scalar.
 var offset = scalar(words{digitOffset})
 
-// scalar is the number that a coefficient stands for.
+// scalar returns the number that a coefficient represents.
 func (c Coefficient) scalar() (a fr.Element) {
 	u, v := scalar(words{c.U}), scalar(words{c.V})
 	a.Sub(&v, &offset).Mul(&a, &lambda).Add(&a, &u)
 	return *a.Sub(&a, &offset)
 }
 
-// begin empties the sum.
+// begin resets the sum.
 func (s *sum) begin() {
 	for set := range s.buckets {
 		s.buckets[set] = firstBuckets().buckets
 	}
 }
 
-// loaded is how many points are loaded at most.
+// loaded is the maximum number of points that are loaded at a time.
 const loaded = len(pair{}) * Count
 
-// load lifts n coordinates and says whether all are points'.
+// load lifts n coordinates and reports whether all belong to points.
 func (s *sum) load(n int, x func(int) *[32]byte) bool {
 	var all [2]uint8
 	for i := range n {
@@ -190,7 +189,8 @@ func (s *sum) load(n int, x func(int) *[32]byte) bool {
 	return true
 }
 
-// choose readies the i-th of the loaded points for [sum.add]: with xs as its x, or bs for λ times it.
+// choose selects the i-th of the loaded points for [sum.add]. xs is s.xs for the point itself, or s.bs for λ times the
+// point.
 func (s *sum) choose(i int, xs *pair) {
 	var x, y [limbs]uint64
 	group, lane := i/Count, i%Count
@@ -200,8 +200,8 @@ func (s *sum) choose(i int, xs *pair) {
 	spread(&s.x, &s.y, &x, &y)
 }
 
-// add adds the chosen point, times a word of digits or minus that, to the buckets of a set. A digit is its byte less
-// 128.
+// add adds the chosen point, multiplied by a word of digits or its negative, to the buckets of a set. A digit is its
+// byte minus 128.
 func (s *sum) add(set int, digits uint64, negate bool) {
 	var at [Count]*bucket
 	var negative, active uint64
@@ -232,7 +232,7 @@ func (s *sum) addMultiple(i int, k *fr.Element) {
 	s.addHalf(&k2)
 }
 
-// addHalf adds k times the chosen point; k is one of the halves of [split], of at most 0.64·2^128.
+// addHalf adds k times the chosen point; k is one of the halves from [split], at most 0.64·2^128.
 func (s *sum) addHalf(k *fr.Element) {
 	w, negative := magnitude(k)
 	low, carry := bits.Add64(w[0], digitOffset, 0)
@@ -242,15 +242,16 @@ func (s *sum) addHalf(k *fr.Element) {
 		s.add(1, high, negative)
 		return
 	}
-	// The highest digit is its byte plus 128, which is less than 2·128: that byte, and 128 or, of the other sign, −128.
+	// The highest digit is its byte plus 128, which is less than 2·128. It is split into that byte and 128, where 128
+	// is −128 of the opposite sign.
 	s.add(1, high|1<<63, negative)
 	s.add(1, digitOffset&(1<<56-1), !negative)
 }
 
-// result is the sum of what was added, and false where a formula met points that it does not hold for.
+// result returns the sum of all additions, or false if a formula met points for which it does not hold.
 func (s *sum) result() (all secp256k1.G1Jac, ok bool) {
 	for set := len(s.buckets) - 1; set >= 0; set-- {
-		// Σ b·bucket[b] is the sum of the sums of all buckets from b on.
+		// Σ b·bucket[b] is the sum, over all b, of the sums of all buckets from b on.
 		var at [Count]*bucket
 		for b := sumTable - 1; b >= 0; b-- {
 			for i := range at {
@@ -269,7 +270,7 @@ func (s *sum) result() (all secp256k1.G1Jac, ok bool) {
 				all.DoubleAssign()
 			}
 			p := secp256k1.G1Jac{X: toField(s.total.X.lane(i)), Y: toField(s.total.Y.lane(i)), Z: toField(s.total.Z.lane(i))}
-			if p.Z.IsZero() { // and has been since an addition of a point to itself or to its negative
+			if p.Z.IsZero() { // and has been 0 since an addition of a point to itself or to its negative
 				return all, false
 			}
 			all.AddAssign(&p)

@@ -3,10 +3,10 @@ package main
 // fold is 2^256 mod p, p = 2^256 − 2^32 − 977.
 const fold = 1<<32 + 977
 
-// modulus are the limbs of p.
+// modulus holds the limbs of p.
 var modulus = [limbs]uint64{1<<52 - fold, 1<<52 - 1, 1<<52 - 1, 1<<52 - 1, 1<<48 - 1}
 
-// Registers with constants throughout.
+// Registers that hold constants throughout.
 const (
 	mask52  reg = "Z28" // 2^52 − 1
 	mask48  reg = "Z29" // 2^48 − 1
@@ -14,7 +14,7 @@ const (
 	fold256 reg = "Z31" // 2^256 mod p
 )
 
-// loadConstants fills the registers with constants.
+// loadConstants loads the constants into their registers.
 func (a *assembly) loadConstants() {
 	a.op("VPBROADCASTQ %s, %s", a.constant(1<<52-1), mask52)
 	a.op("VPBROADCASTQ %s, %s", a.constant(1<<48-1), mask48)
@@ -34,15 +34,15 @@ func (a *assembly) store(r []reg, e element) {
 	}
 }
 
-// storeMasked stores the lanes of mask.
+// storeMasked stores the lanes in mask.
 func (a *assembly) storeMasked(r []reg, mask reg, e element) {
 	for i := range limbs {
 		a.op("VMOVDQU64 %s, %s, %s", r[i], mask, e.limb(i))
 	}
 }
 
-// madd adds x·y to the columns: the low 52 bits of the product to lo, the others to hi. The instructions take the low
-// 52 bits of x and y and ignore the others.
+// madd adds x·y to the columns: the low 52 bits of the product to lo, the others to hi. The instructions use the low 52
+// bits of x and y and ignore the others.
 func (a *assembly) madd(x, y, lo, hi reg) {
 	a.op("VPMADD52LUQ %s, %s, %s", x, y, lo)
 	a.op("VPMADD52HUQ %s, %s, %s", x, y, hi)
@@ -54,8 +54,8 @@ func (a *assembly) zero(r ...reg) {
 	}
 }
 
-// multiply sets dst to x·y, changed by adjust (if not nil) before the last reduction. The limbs of x and y must be
-// below 2^52. So are those of the result, and the highest of them is at most 2^48 + 2^12. All elements are stored in
+// multiply sets dst to x·y, modified by adjust (if not nil) before the last reduction. The limbs of x and y must be
+// below 2^52. So are the limbs of the result, and the highest one is at most 2^48 + 2^12. All elements are stored in
 // this form, called reduced.
 func (a *assembly) multiply(dst, x, y element, adjust func(t []reg)) {
 	l, r := zs(0, limbs), zs(5, limbs)
@@ -74,7 +74,7 @@ func (a *assembly) multiply(dst, x, y element, adjust func(t []reg)) {
 	a.reduce(dst, append(lo, hi[8]), adjust)
 }
 
-// square sets dst to x² as multiply does: the products of different limbs are summed once and doubled.
+// square sets dst to x² as multiply does. Products of different limbs are summed once and doubled.
 func (a *assembly) square(dst, x element, adjust func(t []reg)) {
 	l := zs(0, limbs)
 	lo, hi := zs(10, 9), zs(19, 9)
@@ -89,7 +89,7 @@ func (a *assembly) square(dst, x element, adjust func(t []reg)) {
 		a.op("VPADDQ %s, %s, %s", hi[k-1], lo[k], lo[k])
 	}
 	column := append(lo, hi[8])
-	column[8] = hi[7] // no product of different limbs has its low half there
+	column[8] = hi[7] // no product of different limbs has its low half here
 	for k := 1; k < 9; k++ {
 		a.op("VPADDQ %s, %s, %s", column[k], column[k], column[k])
 	}
@@ -103,7 +103,7 @@ func (a *assembly) square(dst, x element, adjust func(t []reg)) {
 func (a *assembly) reduce(dst element, column []reg, adjust func(t []reg)) {
 	temp, t5 := z(0), z(1)
 	low, high := column[:limbs], column[limbs:]
-	// The bits of a column above 52 go to the next; that they stay here as well does not show in madd.
+	// The bits of a column above 52 go to the next column. They also stay in this one, but madd ignores them.
 	for i := range limbs - 1 {
 		a.op("VPSRLQ $52, %s, %s", high[i], temp)
 		a.op("VPADDQ %s, %s, %s", temp, high[i+1], high[i+1])
@@ -120,8 +120,8 @@ func (a *assembly) reduce(dst element, column []reg, adjust func(t []reg)) {
 	a.carry(dst, t[:limbs], t5)
 }
 
-// carry stores the number with limbs t, each below 2^63, plus 2^256·above (if not empty) in reduced form. First it
-// folds what is above 2^256. Then it carries the limbs, to the highest at most some 2^12.
+// carry stores the number with limbs t, each below 2^63, plus 2^256·above (if not empty) in reduced form. It first
+// folds the bits above 2^256, then carries the limbs; the highest receives at most about 2^12.
 func (a *assembly) carry(dst element, t []reg, above reg) {
 	temp := z(0)
 	a.op("VPSRLQ $48, %s, %s", t[4], temp)
@@ -138,7 +138,7 @@ func (a *assembly) carry(dst element, t []reg, above reg) {
 	a.store(t, dst)
 }
 
-// addModulus adds n·p, limb by limb, so that reduced numbers can be subtracted up to n/2 times in all without a limb
+// addModulus adds n·p, limb by limb, so that reduced numbers can be subtracted up to n/2 times in total without a limb
 // falling below zero.
 func (a *assembly) addModulus(t []reg, n uint64) {
 	for i := range limbs {

@@ -1,6 +1,6 @@
 package main
 
-// file is the assembly file.
+// file returns the assembly file.
 func file() []byte {
 	a := &assembly{}
 	a.multiplyKernel()
@@ -26,7 +26,7 @@ func (a *assembly) multiplyKernel() {
 	a.end()
 }
 
-// squareKernel squares several elements in turn: they do not depend on each other, so that they overlap.
+// squareKernel squares several elements in turn. They are independent, so the squarings overlap.
 func (a *assembly) squareKernel() {
 	a.function("square", "dst, x *element, times, count int", 32, 0)
 	a.op("MOVQ dst+0(FP), DI")
@@ -85,9 +85,9 @@ func (a *assembly) doubleKernel() {
 	a.end()
 }
 
-// addKernel adds the affine point (x, ±y) to one in Jacobian coordinates: with H = x·Z² − X and R = ±y·Z³ − Y,
-// X' = R² − H³ − 2XH², Y' = R(XH² − X') − YH³, Z' = ZH. Where y is to be negated R is negated instead, and with it the
-// factor of R in Y'.
+// addKernel adds the affine point (x, ±y) to one in Jacobian coordinates: with H = x·Z² − X and R = ±y·Z³ − Y, X' = R²
+// − H³ − 2XH², Y' = R(XH² − X') − YH³, Z' = ZH. In lanes that negate y, R is negated instead, and with it the factor of
+// R in Y'.
 func (a *assembly) addKernel() {
 	a.function("add", "dst, p *point, x, y, h *element, negative, active uint64", 56, 8)
 	a.op("MOVQ dst+0(FP), DI")
@@ -115,7 +115,7 @@ func (a *assembly) addKernel() {
 	a.multiply(zzz, z1, zz, nil)
 	a.multiply(r, y2, zzz, func(t []reg) {
 		a.addModulus(t, 2)
-		for i := range limbs { // − Y, + Y where negative
+		for i := range limbs { // − Y, or + Y if negative
 			a.op("VMOVDQU64 %s, %s", y1.limb(i), z(2))
 			a.op("VPSUBQ %s, %s, %s", z(2), t[i], z(3))
 			a.op("VPADDQ %s, %s, K1, %s", z(2), t[i], z(3))
@@ -152,7 +152,8 @@ func (a *assembly) addKernel() {
 	a.end()
 }
 
-// chooseKernel sets each lane of x and y to that of the entry which index says, counted from 1; 0 gives the first.
+// chooseKernel sets each lane of x and y to that lane of the table entry at index, counted from 1; index 0 selects the
+// first.
 func (a *assembly) chooseKernel() {
 	const entries = 8
 	a.function("choose", "x, y *element, xs, ys *[8]element, index *[8]uint64", 40, 0)
@@ -217,16 +218,16 @@ func (a *assembly) unpack(word []reg, dst element) {
 	}
 }
 
-// transpose takes eight rows of eight words in Z0…Z7 and returns the registers of their columns. It uses all registers
-// but Z28…Z31.
+// transpose transposes eight rows of eight words in Z0…Z7 and returns the registers of the columns. It uses all
+// registers except Z28…Z31.
 func (a *assembly) transpose() (columns []reg) {
 	row, pair := zs(0, 8), zs(8, 8)
 	for i := 0; i < 8; i += 2 {
 		a.op("VPUNPCKLQDQ %s, %s, %s", row[i+1], row[i], pair[i])
 		a.op("VPUNPCKHQDQ %s, %s, %s", row[i+1], row[i], pair[i+1])
 	}
-	// pair[2i+odd] has the words of parity odd of rows 2i and 2i + 1, two by two in blocks of 128 bits. Blocks 0, 2
-	// (words 0, 4) are picked by 0x88, blocks 1, 3 (words 2, 6) by 0xdd.
+	// pair[2i+odd] has the words of parity odd of rows 2i and 2i + 1, two by two in blocks of 128 bits. 0x88 selects
+	// blocks 0 and 2 (words 0, 4), and 0xdd selects blocks 1 and 3 (words 2, 6).
 	columns = make([]reg, 8)
 	next := 16
 	for odd := range 2 {
@@ -239,7 +240,7 @@ func (a *assembly) transpose() (columns []reg) {
 			a.op("VSHUFI64X2 $%d, %s, %s, %s", 0xdd, right, left, high)
 			columns[2*second+odd], columns[4+2*second+odd] = low, high
 			next += 4
-			if next == 28 { // constants are there, and the rows are no longer needed
+			if next == 28 { // the next registers hold constants, and the rows are no longer needed
 				next = 0
 			}
 		}
@@ -275,7 +276,7 @@ func (a *assembly) addPointsKernel() {
 	a.multiply(s, s, z2, nil)
 	a.multiply(r, r, z1, minus(s))
 	a.multiply(zz1, z1, z2, nil)
-	// From here on p and q are not read, so that dst may be one of them.
+	// p and q are not read below, so dst may be one of them.
 	a.square(hh, h, nil)
 	a.multiply(dstZ, zz1, h, nil)
 	a.multiply(u, u, hh, nil)
@@ -313,10 +314,10 @@ func (a *assembly) spreadKernel() {
 	a.end()
 }
 
-// pointLimbs is the number of words of a bucket's point; one word of padding makes it two vectors.
+// pointLimbs is the number of words of a bucket's point. A word of padding makes it two vectors.
 const pointLimbs = 3 * limbs
 
-// takeKernel sets lane i of a point to that of the i-th bucket.
+// takeKernel sets lane i of a point to the i-th bucket's point.
 func (a *assembly) takeKernel() {
 	a.function("take", "p *point, from *[8]*bucket", 16, 0)
 	a.op("MOVQ p+0(FP), DI")

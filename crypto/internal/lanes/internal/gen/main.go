@@ -1,8 +1,8 @@
 // Command gen writes the AVX-512 kernels of package lanes; go generate runs it in that package's directory.
 //
-// A field element in memory is five limbs of 52 bits, each a vector of eight lanes (64 bytes). All kernels go from
-// memory to memory with the same few registers: the processor renames them, so that multiplications that do not
-// depend on each other overlap.
+// A field element in memory is five limbs of 52 bits, each a vector of eight lanes (64 bytes). All kernels operate from
+// memory to memory with the same few registers. The processor renames these, so that independent multiplications
+// overlap.
 package main
 
 import (
