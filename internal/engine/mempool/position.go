@@ -15,7 +15,7 @@ import (
 // content. A member that restarts must therefore begin with exactly the content that its pool had at some position of
 // the log, whatever part of the chain is on disk by then.
 type decided struct {
-	moving sync.Mutex // held while the log changes the pool; guards the fields below, with Pool.mu for writes of reached
+	moving sync.Mutex // held while the log moves the pool; guards the fields below. Writing reached needs Pool.mu too
 	// through is the index of the last entry whose transactions were taken.
 	through uint64
 	// reached is the height at which the journal's transactions were pending. The chain may have lost the last blocks
