@@ -53,16 +53,16 @@ type BlockRange struct {
 	Follower            string       `json:"follower,omitempty" doc:"what a node that follows this one calls itself, at most 64 bytes; it is counted in peer_count"`
 }
 
-// MaxFollowerBytes bounds what a follower calls itself.
+// MaxFollowerBytes bounds the length of a follower's name.
 const MaxFollowerBytes = 64
 
-// BlocksPath begins the path under which a node serves blocks as bytes: BlocksPath + FROM-TO, both heights in decimal.
-// The answer is bincode(Vec<Vec<u8>>), the encodings of as many blocks of the range as svc_getBlocks gives of it,
-// [MaxBlocksBytes] being those of the blocks. The parameter follower is [BlockRange]'s.
+// BlocksPath begins the path at which a node serves blocks as bytes: BlocksPath + FROM-TO, both heights in decimal. The
+// response is bincode(Vec<Vec<u8>>), the encodings of as many blocks of the range as svc_getBlocks returns;
+// [MaxBlocksBytes] then bounds the bytes of the blocks. The parameter follower is the one of [BlockRange].
 const BlocksPath = "/blocks/"
 
-// SourcesPath begins the path under which a node serves archives of contracts' sources that were published at it:
-// SourcesPath + the SHA-256 of the archive, 0x and hex.
+// SourcesPath begins the path at which a node serves archives of contract sources that were published to it:
+// SourcesPath + the archive's SHA-256, in hex with 0x.
 const SourcesPath = "/sources/"
 
 // Block is the result of [GetBlockByNumber] and [GetBlockByHash].
@@ -84,18 +84,19 @@ type Block struct {
 	Size             uint64            `json:"size" doc:"the length of bincode(Block) in bytes"`
 }
 
-// BlockTransactions is a block's transactions: their hashes, or, where Full is not nil, the transactions themselves.
+// BlockTransactions holds a block's transactions: the transactions themselves if Full is not nil, otherwise their
+// hashes.
 type BlockTransactions struct {
 	Hashes []types.TxID
 	Full   []Transaction
 }
 
-// MarshalJSON renders an array of hashes or of objects.
+// MarshalJSON encodes an array of hashes or of objects.
 func (t BlockTransactions) MarshalJSON() ([]byte, error) {
 	if t.Full != nil {
 		return json.Marshal(t.Full)
 	}
-	// By hand: a block has tens of thousands.
+	// Encoded by hand, as a block has tens of thousands of hashes.
 	text := make([]byte, 0, len("[]")+len(t.Hashes)*(len(`"0x",`)+2*len(types.TxID{})))
 	text = append(text, '[')
 	for i, hash := range t.Hashes {
@@ -111,7 +112,7 @@ func (t BlockTransactions) MarshalJSON() ([]byte, error) {
 	return append(text, ']'), nil
 }
 
-// UnmarshalJSON decodes what [BlockTransactions.MarshalJSON] gives; an empty array is no hashes.
+// UnmarshalJSON decodes the encoding of [BlockTransactions.MarshalJSON]. An empty array decodes as no hashes.
 func (t *BlockTransactions) UnmarshalJSON(text []byte) error {
 	var items []json.RawMessage
 	if err := json.Unmarshal(text, &items); err != nil {
@@ -137,14 +138,14 @@ func (b *Block) Split() (shell any, member string, list any) {
 	return &empty, "transactions", b.Transactions.Full
 }
 
-// appendJSON appends what encoding/json gives.
+// appendJSON appends the encoding of encoding/json.
 func (b *Block) appendJSON(dst []byte) []byte {
 	if b == nil {
 		return append(dst, "null"...)
 	}
 	text, err := json.Marshal(b)
 	if err != nil {
-		panic("api: a block does not encode: " + err.Error()) // it has nothing that could fail
+		panic("api: a block does not encode: " + err.Error()) // no member can fail to encode
 	}
 	return append(dst, text...)
 }
@@ -155,7 +156,7 @@ type BlockItem struct {
 	Raw   Data   `json:"raw" doc:"bincode(Block), or bincode(SignedHeader) without include_transactions"`
 }
 
-// AppendJSON implements [jsonrpc.Appender]: encoding/json takes several times as long for raw.
+// AppendJSON implements [jsonrpc.Appender]. It is several times as fast as encoding/json for raw JSON.
 func (item *BlockItem) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `{"block":`...)
 	dst = item.Block.appendJSON(dst)

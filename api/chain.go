@@ -52,17 +52,17 @@ type ResolvedAddress struct {
 	PublicKey types.Account `json:"pubkey" doc:"the x-only public key"`
 }
 
-// Mode is what a node does for its chain.
+// Mode is a node's role for its chain.
 type Mode string
 
-// The three modes.
+// The modes of a node.
 const (
 	ModePrimary Mode = "primary" // produces blocks
 	ModeReplica Mode = "replica" // follows the primary, read-only
 	ModeArchive Mode = "archive" // follows, and keeps the whole history
 )
 
-// How a node checks blocks: [NodeInfo].Verification.
+// Values of [NodeInfo].Verification: how a node checks blocks.
 const (
 	VerificationExecuted  = "executed"
 	VerificationStateless = "stateless:S1"
@@ -92,21 +92,21 @@ type NodeInfo struct {
 	Cluster           *Cluster         `json:"cluster" doc:"the cluster that this node is a member of; null of none"`
 }
 
-// Cluster is several nodes that are one producer, as one of them knows it.
+// Cluster describes several nodes that act as one producer, from the view of one of them.
 type Cluster struct {
 	Leader  string          `json:"leader" doc:"the name of the member that makes the blocks; empty while none is heard of"`
 	Term    uint64          `json:"term" doc:"grows with each election"`
 	Members []ClusterMember `json:"members" doc:"all members"`
 }
 
-// ClusterMember is one of a cluster's nodes.
+// ClusterMember is a node of a cluster.
 type ClusterMember struct {
 	Name  string `json:"name" doc:"its name"`
 	URL   string `json:"url" doc:"its JSON-RPC; empty if it is not told"`
 	Voter bool   `json:"voter" doc:"whether it has a vote: a new member has none before it is near"`
 }
 
-// Build says what a program was built of.
+// Build describes the build of a program.
 type Build struct {
 	Commit   string `json:"commit" doc:"the commit in hex; empty if it is not known"`
 	Date     string `json:"date" doc:"the commit's time after RFC 3339; empty if it is not known"`
@@ -116,13 +116,13 @@ type Build struct {
 	Arch     string `json:"arch" doc:"the processors that it is for"`
 }
 
-// Override is a replacement of the chain's parameters that the node was started with: a hard fork.
+// Override is a replacement of the chain's parameters with which the node was started: a hard fork.
 type Override struct {
 	Height types.Height `json:"height" doc:"the block before whose first transaction they are set"`
 	SHA256 types.Digest `json:"sha256" doc:"SHA-256 of the encoded parameters"`
 }
 
-// RangeProofs says which ranges of a length have a proof, which GET /proof/FROM-TO gives.
+// RangeProofs lists the ranges of one length that have a proof, available from GET /proof/FROM-TO.
 type RangeProofs struct {
 	Blocks uint64       `json:"blocks" doc:"the blocks of a range; its last one's height is a multiple of it"`
 	Oldest types.Height `json:"oldest" doc:"the first block of the oldest range"`
@@ -149,7 +149,7 @@ type SyncStatus struct {
 	Upstreams            []Upstream    `json:"upstreams" doc:"the nodes that blocks come from; empty on a primary"`
 }
 
-// Upstream is a node that another one follows.
+// Upstream is a node that another node follows.
 type Upstream struct {
 	URL    string        `json:"url" doc:"where it is, without a password"`
 	InUse  bool          `json:"in_use" doc:"whether blocks come from it now"`
@@ -157,10 +157,10 @@ type Upstream struct {
 	Fault  *string       `json:"fault" doc:"why it was left, a word in snake_case: unreachable, untrusted, unauthorized, pruned, stalled, behind, lied, weak, forked or other_chain; null if nothing is wrong with it"`
 }
 
-// SyncState is what a node is doing about new blocks.
+// SyncState is a node's activity regarding new blocks.
 type SyncState string
 
-// The states of a node.
+// The sync states of a node.
 const (
 	StateProducing SyncState = "producing"
 	StateSyncing   SyncState = "syncing"
@@ -200,7 +200,7 @@ type AccountProofParams struct {
 	Block   BlockRef `json:"block" jsonrpc:"optional" doc:"the block after which; the latest by default"`
 }
 
-// MaxStateKeyBytes bounds a state key: that of a value in a contract's storage is the longest.
+// MaxStateKeyBytes bounds a state key. The longest keys are for values in a contract's storage.
 const MaxStateKeyBytes = 1 + 32 + types.MaxStorageKeyBytes
 
 // StateProofParams are the parameters of [GetStateProof].
@@ -220,17 +220,17 @@ type AccountProof struct {
 	End       ProofEnd          `json:"end" doc:"what stands where the path ends"`
 }
 
-// ProofEndType says what stands at the end of a proof's path.
+// ProofEndType is the type of the end of a proof's path.
 type ProofEndType string
 
-// The three ends of a path.
+// The types of the end of a path.
 const (
 	EndLeaf  ProofEndType = "leaf"  // the key's own leaf
 	EndEmpty ProofEndType = "empty" // nothing: the key is absent
 	EndOther ProofEndType = "other" // another key's leaf: the key is absent
 )
 
-// ProofEnd is what stands where a proof's path ends.
+// ProofEnd is the node at the end of a proof's path.
 type ProofEnd struct {
 	Type      ProofEndType `json:"type" doc:"leaf: the key's own; empty: nothing; other: another key's leaf"`
 	Path      *Data        `json:"path,omitempty" doc:"of another key's leaf: its path"`

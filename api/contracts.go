@@ -65,7 +65,7 @@ type CodeParams struct {
 	CodeHash types.CodeHash `json:"code_hash" doc:"the SHA-256 of the code"`
 }
 
-// Contract is what the chain says of a contract: the result of [GetContract].
+// Contract is the record of a contract: the result of [GetContract].
 type Contract struct {
 	ID         types.ContractID `json:"contract_id" doc:"the contract"`
 	Name       string           `json:"name" doc:"the name that its deployer gave it; not unique"`

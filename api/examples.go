@@ -8,34 +8,34 @@ import (
 	"sync"
 )
 
-// Example is a call of a method, and its result.
+// Example is an example call of a method, with its result.
 type Example struct {
-	Name   string            `json:"name"` // what it shows
+	Name   string            `json:"name"` // title
 	Method string            `json:"method"`
-	Params []json.RawMessage `json:"params"` // by place
+	Params []json.RawMessage `json:"params"` // by position
 	Result json.RawMessage   `json:"result"`
 }
 
-// MaxExampleBytes is how many bytes of a value are in an example; the rest is left out.
+// MaxExampleBytes bounds the bytes shown of a value in an example.
 const MaxExampleBytes = 400
 
-// examplesFile has the examples in an order in which they can be made, one after the other, on a development chain.
+// examplesFile holds the examples, in an order in which a development chain can execute them.
 //
 //go:embed examples.json
 var examplesFile []byte
 
 var examples = sync.OnceValue(func() (all []Example) {
 	if err := json.Unmarshal(examplesFile, &all); err != nil {
-		panic(fmt.Sprintf("api: examples.json: %v", err)) // it is part of the program
+		panic(fmt.Sprintf("api: examples.json: %v", err)) // the file is embedded, so it is valid
 	}
 	return all
 })
 
-// Examples are calls of all methods, each of a development chain on which those before it were made. Their results are
-// what a node gave (package e2e makes them).
+// Examples returns example calls of all methods, each made on a development chain after the earlier ones. The results
+// were returned by a node (package e2e generates them).
 func Examples() []Example { return slices.Clone(examples()) }
 
-// documentExamples are the examples of a method as OpenRPC has them.
+// documentExamples returns the examples of a method in OpenRPC form.
 func documentExamples(m Declaration) []DocumentExample {
 	shown := []DocumentExample{}
 	for _, e := range examples() {

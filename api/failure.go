@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxRevertText bounds what an error's message repeats of revert data, in bytes; all of it is in the error's data.
+// maxRevertText bounds the revert data in an error's message, in bytes. The error's data has all of it.
 const maxRevertText = 256
 
-// FailureText says for people how an execution ended: the words of reason ("out_of_gas", as in a receipt). If a
-// contract reverted with printable text, it adds what the contract said, such as "reverted: balance is too low".
+// FailureText describes the outcome of an execution for people: the words of reason (such as "out_of_gas", as in a
+// receipt). If a contract reverted with printable text, it appends that text, such as "reverted: balance is too low".
 func FailureText(reason string, revertData []byte) string {
 	words, said := strings.ReplaceAll(reason, "_", " "), string(revertData)
 	if reason != "reverted" || said == "" || len(said) > maxRevertText || !utf8.ValidString(said) ||
@@ -21,7 +21,7 @@ func FailureText(reason string, revertData []byte) string {
 	return words + ": " + said
 }
 
-// causes say what a contract's code trapped at, where it is no length.
+// causes describes the causes of traps, except those that concern a length.
 var causes = map[string]string{
 	"memory":        "a range outside of the memory",
 	"division":      "a division by zero, or one whose result has no room",
@@ -30,7 +30,7 @@ var causes = map[string]string{
 	"topics":        "an event of more than three topics",
 }
 
-// CauseText says a trap's cause for people, such as "result size over 65536 bytes".
+// CauseText describes a trap's cause for people, such as "result size over 65536 bytes".
 func CauseText(c *TrapCause) string {
 	words := strings.ReplaceAll(c.Name, "_", " ")
 	if c.Limit > 0 {
@@ -42,7 +42,7 @@ func CauseText(c *TrapCause) string {
 	return words
 }
 
-// PendingText says how many transactions are pending.
+// PendingText formats a number of pending transactions.
 func PendingText(count uint64) string {
 	if count == 1 {
 		return "1 pending transaction"

@@ -2,7 +2,7 @@ package api
 
 import "github.com/cairn-chain/cairn/types"
 
-// Methods on what gas costs.
+// Methods on fees.
 var (
 	GasPrice     = define[NoParams, GasPriceInfo]("svc_gasPrice", "What to pay per gas now.")
 	GetFeeMarket = define[NoParams, FeeMarket](
@@ -19,7 +19,7 @@ const (
 	MaxPercentiles   = 100
 )
 
-// DefaultPercentiles are those of [GetFeeHistory] when none are asked.
+// DefaultPercentiles returns the percentiles that [GetFeeHistory] uses by default.
 func DefaultPercentiles() []float64 { return []float64{10, 50, 90} }
 
 // GasPriceInfo is the result of [GasPrice].

@@ -7,27 +7,27 @@ import (
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
-// Method declares a method with parameters P, a struct whose exported fields in order are the positional parameters,
-// and result R.
+// Method declares a method with parameters P and result R. P is a struct whose exported fields, in order, are the
+// positional parameters.
 type Method[P, R any] struct {
 	Declaration
 }
 
-// Declaration is what a [Method] says of itself, whatever its types.
+// Declaration is the untyped part of a [Method].
 type Declaration struct {
 	Name    string
 	Summary string           // one sentence for people
 	Params  reflect.Type     // P
 	Result  reflect.Type     // R; a pointer where the result may be null
-	Errors  []*jsonrpc.Error // what it may fail with, its own first, then those of all methods
+	Errors  []*jsonrpc.Error // possible errors: its own, then those common to all methods
 }
 
-// NoParams is P of a method without parameters.
+// NoParams is the parameter struct of a method without parameters.
 type NoParams struct{}
 
 var declared []Declaration
 
-// define declares a method. It is called to initialize package variables only.
+// define declares a method. It must be called only to initialize package variables.
 func define[P, R any](name, summary string, errors ...*jsonrpc.Error) Method[P, R] {
 	d := Declaration{
 		Name: name, Summary: summary, Params: reflect.TypeFor[P](), Result: reflect.TypeFor[R](), Errors: withCommon(errors),
@@ -36,6 +36,6 @@ func define[P, R any](name, summary string, errors ...*jsonrpc.Error) Method[P, 
 	return Method[P, R]{d}
 }
 
-// Declarations lists every method that this package declares. A node may serve fewer: dev_ methods exist on
-// development chains only.
+// Declarations returns every method declared in this package. A node may serve fewer: dev_ methods exist only on
+// development chains.
 func Declarations() []Declaration { return slices.Clone(declared) }

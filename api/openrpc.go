@@ -10,11 +10,11 @@ import (
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
-// ContractVersion is the version of this contract, as semantic versioning counts: what is added raises the minor
-// number. A method's meaning never changes and a field never disappears.
+// ContractVersion is the semantic version of this interface. Additions increase the minor number. The meaning of a
+// method never changes and no field is ever removed.
 const ContractVersion = "1.6.0"
 
-// Discover is the method that gives the document of the methods a node serves (OpenRPC 1.x, "Service Discovery").
+// Discover returns the document of the methods that a node serves (OpenRPC 1.x, "Service Discovery").
 var Discover = define[NoParams, Document]("rpc.discover", "This interface as an OpenRPC document.")
 
 // Document is an OpenRPC 1.x document (https://spec.open-rpc.org).
@@ -43,29 +43,30 @@ type DocumentMethod struct {
 	Examples       []DocumentExample   `json:"examples"`
 }
 
-// DocumentExample is OpenRPC's Example Pairing Object: a call and what it is answered with.
+// DocumentExample is OpenRPC's Example Pairing Object: a call and its result.
 type DocumentExample struct {
 	Name   string         `json:"name"`
 	Params []ExampleValue `json:"params"`
 	Result ExampleValue   `json:"result"`
 }
 
-// ExampleValue is OpenRPC's Example Object. Bytes in it that are longer than [MaxExampleBytes] are cut after these.
+// ExampleValue is OpenRPC's Example Object. Longer byte strings in it are truncated to [MaxExampleBytes].
 type ExampleValue struct {
 	Name  string          `json:"name"`
 	Value json.RawMessage `json:"value"`
 }
 
-// DocumentError is OpenRPC's Error Object: all that a method declares of one code, as OpenRPC wants codes to be unique.
+// DocumentError is OpenRPC's Error Object. It combines all errors of a method with one code, as OpenRPC requires unique
+// codes.
 type DocumentError struct {
 	Code    int                `json:"code"`
 	Message string             `json:"message"`
 	Data    *DocumentErrorData `json:"data,omitempty"`
 }
 
-// DocumentErrorData says what data.reason of an error may be.
+// DocumentErrorData lists the possible values of data.reason.
 type DocumentErrorData struct {
-	Reasons map[string]string `json:"reasons"` // the word and the message that comes with it
+	Reasons map[string]string `json:"reasons"` // message by reason
 }
 
 // ContentDescriptor is OpenRPC's Content Descriptor Object: a parameter or a result.
@@ -81,7 +82,7 @@ type DocumentComponents struct {
 	Schemas map[string]Schema `json:"schemas"`
 }
 
-// NewDocument describes the methods that a node serves, ascending by name.
+// NewDocument returns the document of the methods that a node serves, ordered by name.
 func NewDocument(served []Declaration) Document {
 	d := Document{
 		OpenRPC: "1.3.2",
@@ -107,11 +108,11 @@ func NewDocument(served []Declaration) Document {
 		})
 	}
 	if slices.ContainsFunc(served, func(m Declaration) bool { return m.Name == Subscribe.Name }) {
-		given.of(reflect.TypeFor[Event]()) // what is only ever sent in notifications
+		given.of(reflect.TypeFor[Event]()) // occurs only in notifications
 	}
 	for name, schema := range d.Components.Schemas {
-		titled := maps.Clone(schema) // some are shared by all documents
-		titled["title"] = name       // what generators of clients name the type after
+		titled := maps.Clone(schema) // schemas may be shared between documents
+		titled["title"] = name       // client generators name the type after it
 		d.Components.Schemas[name] = titled
 	}
 	slices.SortFunc(d.Methods, func(a, b DocumentMethod) int { return strings.Compare(a.Name, b.Name) })
@@ -134,7 +135,7 @@ func (s schemas) params(t reflect.Type) []ContentDescriptor {
 	return params
 }
 
-// documentErrors gathers errors by their codes, in the order in which those come first.
+// documentErrors groups errors by code, in order of first occurrence.
 func documentErrors(declared []*jsonrpc.Error) []DocumentError {
 	var gathered []DocumentError
 	for _, e := range declared {

@@ -21,7 +21,7 @@ const (
 	MaxPaymentAccounts = 1000
 )
 
-// ErrTakenBack: the block of a cursor was taken back, which only development chains do.
+// ErrTakenBack is returned if the block of a cursor was reverted, which happens only on development chains.
 var ErrTakenBack = reason(jsonrpc.CodeInvalidParams, "taken_back", "the block of the cursor was taken back")
 
 // GetPaymentsParams are the parameters of [GetPayments].
@@ -29,7 +29,7 @@ type GetPaymentsParams struct {
 	Filter PaymentFilter `json:"filter" jsonrpc:"optional" doc:"which payments; without members all"`
 }
 
-// PaymentFilter says which payments are asked, and in which order.
+// PaymentFilter selects payments and their order.
 type PaymentFilter struct {
 	Accounts  []string      `json:"accounts,omitempty" doc:"whose payments, at most 1,000; by default everyone's"`
 	Direction Direction     `json:"direction,omitempty" doc:"only those that the accounts get, or only those that they make; by default both"`
@@ -41,7 +41,7 @@ type PaymentFilter struct {
 	Cursor    string        `json:"cursor,omitempty" doc:"resume of a page, or the cursor of a payment: only what comes after it in the order"`
 }
 
-// PaymentKind says how an account was paid.
+// PaymentKind is the kind of a payment.
 type PaymentKind string
 
 // The kinds of payments.
@@ -49,7 +49,7 @@ const (
 	PaymentTransfer PaymentKind = "transfer" // the value of a transfer
 	PaymentDeploy   PaymentKind = "deploy"   // the value of a deploy, which the new contract gets
 	PaymentCall     PaymentKind = "call"     // the value of a call, which the contract gets
-	PaymentContract PaymentKind = "contract" // what a contract paid while it ran
+	PaymentContract PaymentKind = "contract" // a payment by a running contract
 )
 
 // PaymentKinds lists the kinds.
@@ -57,7 +57,7 @@ func PaymentKinds() []PaymentKind {
 	return []PaymentKind{PaymentTransfer, PaymentDeploy, PaymentCall, PaymentContract}
 }
 
-// Direction is that of a payment, seen from the accounts that are asked for.
+// Direction is the direction of a payment relative to the requested accounts.
 type Direction string
 
 // The directions.
@@ -67,7 +67,7 @@ const (
 	DirectionBoth Direction = "both"
 )
 
-// Order is that of a list.
+// Order is the order of a list.
 type Order string
 
 // The orders.
@@ -76,7 +76,7 @@ const (
 	OrderDescending Order = "desc"
 )
 
-// PaymentPage is the result of [GetPayments], and what a subscription to [TopicPayments] sends.
+// PaymentPage is the result of [GetPayments], and the notification of [TopicPayments].
 type PaymentPage struct {
 	Payments []Payment    `json:"payments" doc:"in the order that is asked"`
 	Resume   string       `json:"resume" doc:"the cursor of all that this page covers: what comes next begins there"`

@@ -2,7 +2,7 @@ package api
 
 import "github.com/cairn-chain/cairn/types"
 
-// Methods on the transactions that wait for a block.
+// Methods on pending transactions.
 var (
 	GetPendingTransactions = define[PendingTransactionsParams, []PendingTransaction]("svc_getPendingTransactions",
 		"What is in the mempool: of one sender ascending by nonce, else the newest first.",
@@ -13,7 +13,7 @@ var (
 // Bounds of [GetPendingTransactions].
 const (
 	DefaultPending = 100
-	MaxPending     = 2000 // over what the pool takes of one sender
+	MaxPending     = 2000 // above the pool's limit per sender
 )
 
 // PendingTransactionsParams are the parameters of [GetPendingTransactions].
@@ -21,14 +21,14 @@ type PendingTransactionsParams struct {
 	Filter PendingFilter `json:"filter" jsonrpc:"optional" doc:"which transactions; by default of all senders"`
 }
 
-// PendingFilter says which pending transactions are asked.
+// PendingFilter selects pending transactions.
 type PendingFilter struct {
 	Sender string  `json:"sender,omitempty" doc:"only of this account: a taproot address, or a public key in hex"`
 	Limit  *uint64 `json:"limit,omitempty" doc:"at most so many, 1 to 2,000; 100 by default"`
 }
 
-// PendingTransaction is an item of the result of [GetPendingTransactions]: what a list shows. [GetTransactionByHash]
-// has the rest.
+// PendingTransaction is an item of the result of [GetPendingTransactions], with the fields for a list.
+// [GetTransactionByHash] returns the others.
 type PendingTransaction struct {
 	Hash                 types.TxID    `json:"hash" doc:"the transaction's hash"`
 	From                 types.Account `json:"from" doc:"the sender"`
@@ -53,7 +53,7 @@ type MempoolStats struct {
 	Classes   []MempoolClass `json:"classes" doc:"each class of transactions, and what happened to it for want of room"`
 }
 
-// MempoolClass is what happened to a class of transactions for want of room.
+// MempoolClass describes how a class of transactions was affected by lack of space.
 type MempoolClass struct {
 	Class     string `json:"class" doc:"held for an earlier nonce or for balance, under_base_fee, executable; or signatures and suspects, which wait to be verified"`
 	Refused   uint64 `json:"refused" doc:"how many were refused since the node started"`

@@ -17,12 +17,12 @@ var (
 		ErrAboveHead, ErrPruned, ErrBadCursor)
 )
 
-// What is said of every proof.
+// Constants that apply to every proof.
 const (
 	ProofType       = "stark"
 	StatementS1     = "S1"
-	StateHashBits   = 124     // that finding two states with one root takes at most (docs/proofs.md)
-	AccessListBytes = 4 << 20 // of a page of an access list: 8 MiB of hex
+	StateHashBits   = 124     // binary logarithm of the work to find two states with one root, at most (docs/proofs.md)
+	AccessListBytes = 4 << 20 // bytes per page of an access list: 8 MiB of hex
 )
 
 // GetProofParams are the parameters of [GetProof].
@@ -72,7 +72,7 @@ type AccessList struct {
 	Cursor *string      `json:"cursor" doc:"where the next page begins; null at the end"`
 }
 
-// ProofNotice tells of a proof that is there: what a subscription to [TopicProofs] sends.
+// ProofNotice announces a proof that has become available: the notification of [TopicProofs].
 type ProofNotice struct {
 	Height    types.Height `json:"block_height" doc:"the block's height"`
 	Statement string       `json:"statement" doc:"what the proof says"`

@@ -10,23 +10,23 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Schema is a JSON Schema (draft 7, as OpenRPC takes it).
+// Schema is a JSON Schema (draft 7, as in OpenRPC).
 type Schema map[string]any
 
-// schemas derives schemas from Go types; those of named types are collected in named and referred to. What is taken,
-// the parameters, is declared as it is read: objects have no other members, what is optional may be null, and hashes
-// may lack 0x. No schema contains itself: tools that resolve references would not come to an end. Where a type does, it
-// is an object whose component [SchemaWithin] names.
+// schemas derives schemas from Go types. It collects the schemas of named types in named, and refers to them. With
+// taken, schemas describe accepted parameters: objects have no other members, optional members may be null, and hashes
+// may lack 0x. No schema contains itself, as tools that resolve references would not terminate: a recursive occurrence
+// of a type is an object whose member [SchemaWithin] names the component.
 type schemas struct {
 	named  map[string]Schema
 	taken  bool
-	within map[reflect.Type]bool // the types that are being described
+	within map[reflect.Type]bool // types being described
 }
 
-// SchemaWithin is the member of a schema that stands where a type contains itself: the name of that type's component.
+// SchemaWithin is the member of a schema that names its component, in place of a recursive reference.
 const SchemaWithin = "x-cairn-ref"
 
-// encoded are the types whose JSON is not told by their Go kind.
+// encoded lists the types whose JSON form does not follow from their Go kind.
 var encoded = map[reflect.Type]encoding{
 	reflect.TypeFor[Quantity](): {
 		"Quantity", text("an integer in hex without leading zeros", `^0x(0|[1-9a-fA-F][0-9a-fA-F]{0,15})$`),
@@ -77,7 +77,7 @@ var encoded = map[reflect.Type]encoding{
 var decimal = Schema{"type": "number", "minimum": 0, "description": "a number of at most 6 decimals"}
 
 type encoding struct {
-	name   string // in the components; none where the schema is written out
+	name   string // in the components; empty for an inline schema
 	schema Schema
 }
 
@@ -103,8 +103,8 @@ func integer(bits int) Schema {
 	return Schema{"type": "integer", "minimum": 0, "maximum": ^uint64(0) >> (64 - bits)}
 }
 
-// amount is the schema of an integer that may be over 2^53, beyond which many readers of JSON are not exact: by format
-// they know.
+// amount returns the schema of an integer that may exceed 2^53, beyond which many JSON parsers lose precision. Its
+// format tells them.
 func amount() Schema {
 	schema := integer(64)
 	schema["format"] = "amount"
@@ -117,7 +117,7 @@ func choice[T ~string](values ...T) encoding {
 
 func refTo(name string) Schema { return Schema{"$ref": "#/components/schemas/" + name} }
 
-// of is the schema of a Go type's JSON. It panics for a kind that this interface has no JSON for.
+// of returns the schema of a Go type's JSON form. It panics for a kind that this interface does not use.
 func (s schemas) of(t reflect.Type) Schema {
 	if e, ok := encoded[t]; ok {
 		if e.name == "" {
@@ -160,7 +160,7 @@ func (s schemas) of(t reflect.Type) Schema {
 func (s schemas) object(t reflect.Type) Schema {
 	title := t.Name()
 	if t.PkgPath() == reflect.TypeFor[abi.ABI]().PkgPath() && t != reflect.TypeFor[abi.ABI]() {
-		title = "ABI" + title // an event there is not one that was emitted
+		title = "ABI" + title // an event of an ABI is a declaration, not an emitted event
 	}
 	if s.within[t] {
 		return Schema{"type": "object", "title": title, SchemaWithin: title}
@@ -183,7 +183,7 @@ func (s schemas) object(t reflect.Type) Schema {
 		name, option, _ := strings.Cut(field.Tag.Get("json"), ",")
 		fieldType := field.Type
 		if option == "omitempty" && fieldType.Kind() == reflect.Pointer {
-			fieldType = fieldType.Elem() // a result's is absent, never null
+			fieldType = fieldType.Elem() // in a result it may be absent, but is never null
 		}
 		schema := s.of(fieldType)
 		if option == "" {
@@ -198,10 +198,10 @@ func (s schemas) object(t reflect.Type) Schema {
 	return refTo(title)
 }
 
-// orNull is a schema that allows null too, which schema does not.
+// orNull returns a schema that also allows null.
 func orNull(schema Schema) Schema { return Schema{"oneOf": []Schema{schema, {"type": "null"}}} }
 
-// described adds a description. Draft 7 ignores what stands beside a $ref, so a reference is wrapped.
+// described adds a description. It wraps a reference, as draft 7 ignores the siblings of $ref.
 func described(schema Schema, description string) Schema {
 	if description == "" {
 		return schema

@@ -15,8 +15,8 @@ type GetStateSnapshotParams struct {
 	Block BlockRef `json:"block" jsonrpc:"optional" doc:"the height; the latest by default"`
 }
 
-// StateSnapshot describes a state, and the files of its snapshot (docs/protocol.md, "Snapshots"): the result of
-// [GetStateSnapshot], and a snapshot's manifest, which lacks the last field.
+// StateSnapshot describes a state and the files of its snapshot (docs/protocol.md, "Snapshots"). It is the result of
+// [GetStateSnapshot], and the manifest of a snapshot, without the last field.
 type StateSnapshot struct {
 	Height         types.Height    `json:"height" doc:"of the block after which the state is"`
 	BlockHash      types.BlockHash `json:"block_hash" doc:"that block's hash"`
@@ -45,15 +45,15 @@ type SnapshotChunk struct {
 	Kind      SnapshotKind `json:"kind" doc:"what is in it: genesis, block, state, code, contracts or holders"`
 }
 
-// SnapshotKind says what a snapshot's chunk holds.
+// SnapshotKind is the kind of a snapshot's chunk.
 type SnapshotKind string
 
-// The kinds of chunks, in the order in which they come.
+// The kinds of chunks, in the order of a snapshot.
 const (
 	SnapshotGenesis   SnapshotKind = "genesis"   // the chain's genesis
-	SnapshotBlock     SnapshotKind = "block"     // the block after which the state is, with what its execution gave
+	SnapshotBlock     SnapshotKind = "block"     // the block of the state, with the results of its execution
 	SnapshotState     SnapshotKind = "state"     // state keys and values
 	SnapshotCode      SnapshotKind = "code"      // contracts' codes
-	SnapshotContracts SnapshotKind = "contracts" // the contracts in the order of their deployment
-	SnapshotHolders   SnapshotKind = "holders"   // who holds tokens, as Transfer events say
+	SnapshotContracts SnapshotKind = "contracts" // the contracts, in order of deployment
+	SnapshotHolders   SnapshotKind = "holders"   // token holders, according to Transfer events
 )

@@ -5,7 +5,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Methods of a WebSocket connection. Over HTTP they do not exist.
+// Methods on WebSocket connections. They are not available over HTTP.
 var (
 	Subscribe = define[SubscribeParams, Quantity]("svc_subscribe",
 		"Over WebSocket (/ws): begins to send a topic as notifications of the method svc_subscription, and gives the "+
@@ -19,13 +19,13 @@ var (
 		"Over WebSocket (/ws): ends a subscription of the connection; false if it has none of that id.")
 )
 
-// Notification is the method of the messages that a subscription sends, with [NotificationParams].
+// Notification is the method of a subscription's messages, whose parameters are [NotificationParams].
 const Notification = "svc_subscription"
 
 // MaxSubscriptions bounds the subscriptions of one connection.
 const MaxSubscriptions = 16
 
-// Topic is what a subscription is about.
+// Topic is the topic of a subscription.
 type Topic string
 
 // The topics.
@@ -52,7 +52,7 @@ type SubscribeParams struct {
 	Filter SubscriptionFilter `json:"filter" jsonrpc:"optional" doc:"which part of it, and from where on"`
 }
 
-// SubscriptionFilter narrows a subscription. Only events, newBlocks, proofs and payments have from_block.
+// SubscriptionFilter restricts a subscription. Only events, newBlocks, proofs and payments support from_block.
 type SubscriptionFilter struct {
 	FromBlock   *types.Height     `json:"from_block,omitempty" doc:"of newBlocks, events, proofs and payments: the first height to send, at most one above the head; by default what comes next"`
 	HeadersOnly bool              `json:"headers_only,omitempty" doc:"of newBlocks: without the transactions' hashes, an empty array then; txCount counts them all the same; false by default"`
@@ -66,7 +66,7 @@ type SubscriptionFilter struct {
 	Kinds       []PaymentKind     `json:"kinds,omitempty" doc:"of payments: only of these kinds; by default all"`
 }
 
-// Matches reports whether an event has the contract, name and topics that the filter asks for.
+// Matches reports whether an event matches the contract, name and topics of the filter.
 func (f *SubscriptionFilter) Matches(e *Event) bool {
 	if f.ContractID != nil && *f.ContractID != e.ContractID || f.EventName != nil && *f.EventName != e.EventName ||
 		len(f.Topics) > len(e.Topics) {
@@ -85,13 +85,13 @@ type UnsubscribeParams struct {
 	ID LooseQuantity `json:"id" doc:"the subscription's id"`
 }
 
-// NotificationParams are the parameters of a [Notification]; R is what the subscription's topic sends.
+// NotificationParams are the parameters of a [Notification]. R is the type of the topic's results.
 type NotificationParams[R any] struct {
 	Subscription Quantity `json:"subscription"`
 	Result       R        `json:"result"`
 }
 
-// Event is a log of an included transaction: what a subscription to [TopicEvents] sends.
+// Event is a log of an included transaction: the notification of [TopicEvents].
 type Event struct {
 	ContractID       types.ContractID `json:"contract_id" doc:"the contract that emitted it; zero for a payment made by code"`
 	EventName        string           `json:"event_name" doc:"the event's name"`
@@ -106,12 +106,13 @@ type Event struct {
 	Timestamp        uint64           `json:"timestamp" doc:"the time of its block, in seconds of Unix time"`
 }
 
-// EventProgress says that a subscription to [TopicEvents] has come to the end of a block, and sent all that matches.
+// EventProgress reports that a subscription to [TopicEvents] has reached the end of a block and has sent all matching
+// events.
 type EventProgress struct {
 	BlockHeight types.Height `json:"block_height" doc:"the height of the block"`
 	Cursor      string       `json:"cursor" doc:"where what comes after it begins"`
 }
 
-// ErrSubscriptions: the connection has as many subscriptions as it may, data.limit.
+// ErrSubscriptions is returned if the connection already has data.limit subscriptions.
 var ErrSubscriptions = jsonrpc.NewError(jsonrpc.CodeLimit, "the connection has too many subscriptions",
 	"reason", "subscriptions", "limit", MaxSubscriptions)

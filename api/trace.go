@@ -2,7 +2,7 @@ package api
 
 import "github.com/cairn-chain/cairn/types"
 
-// TraceTransaction follows a transaction.
+// TraceTransaction traces an included transaction.
 var (
 	TraceTransaction = define[TraceParams, *Trace]("svc_traceTransaction",
 		"What an included transaction did, call by call; null when it is not included, pruned where the node does not have "+
@@ -32,13 +32,13 @@ type Trace struct {
 	GasUsed Quantity `json:"gasUsed" doc:"the gas that the transaction used"`
 	Status  Status   `json:"status" doc:"success or failed"`
 	Error   *string  `json:"error" doc:"why it failed, a word in snake_case; null otherwise"`
-	// Parts and the root's GasUsed are GasUsed.
+	// Parts plus the root's GasUsed equal GasUsed.
 	Parts     map[string]Quantity `json:"parts" doc:"the gas of the transaction itself by parts, those of 0 left out: intrinsic, code, call, instance, new_account, forfeited; with the root's gasUsed they add up to gasUsed"`
 	Root      *TraceCall          `json:"root" doc:"the call that it made; null if no contract ran"`
 	Truncated bool                `json:"truncated" doc:"whether there was more to show than a trace holds: storage, events and messages are left out from there on"`
 }
 
-// TraceCall is a call of a contract in a [Trace]. What a call that failed did is shown too; it is undone.
+// TraceCall is a call of a contract in a [Trace]. Effects of a failed call are included, although they are undone.
 type TraceCall struct {
 	Contract types.ContractID    `json:"contract" doc:"the contract"`
 	CodeHash types.CodeHash      `json:"codeHash" doc:"the SHA-256 of its code"`
@@ -51,7 +51,7 @@ type TraceCall struct {
 	Error    *string             `json:"error" doc:"why it failed, a word in snake_case; null otherwise"`
 	Cause    *TrapCause          `json:"cause" doc:"if it trapped, what at; null otherwise"`
 	HostGas  map[string]Quantity `json:"hostGas" doc:"the gas that host functions took by their names, without that of the calls below"`
-	// Parts, HostGas and BelowGas are GasUsed.
+	// Parts, HostGas and BelowGas add up to GasUsed.
 	Parts    map[string]Quantity `json:"parts" doc:"its other gas by parts, those of 0 left out: instructions, memory (memory.grow), instance (of the calls that it made), new_account, forfeited (left when a price could not be paid or the code trapped); with hostGas and belowGas they add up to gasUsed"`
 	BelowGas Quantity            `json:"belowGas" doc:"the gas that the calls below it used, those that are left out included"`
 	Storage  []TraceWrite        `json:"storage" doc:"what it wrote to its storage, in order"`
@@ -60,17 +60,17 @@ type TraceCall struct {
 	Calls    []TraceCall         `json:"calls" doc:"the calls that it made, in order"`
 	Caller   types.Account       `json:"caller" doc:"who called"`
 	View     bool                `json:"view" doc:"whether it ran in view context"`
-	// A function that calls itself is in StoppedAt once.
+	// A recursive function appears in StoppedAt only once.
 	StoppedAt []TracePlace `json:"stoppedAt" doc:"if it failed and places were asked for: where its active functions stood, the innermost first; empty otherwise, also where its code is too large for notes"`
 }
 
-// TrapCause says why a contract's code trapped. [CauseText] says it for people.
+// TrapCause is the cause of a trap in a contract's code. [CauseText] formats it for people.
 type TrapCause struct {
 	Name  string `json:"name" doc:"unreachable, memory (a range outside of it, also one given to a host function), division (by zero, or its result has no room), indirect_call (of no function, or of one of another type), utf8 (a name is not), topics (over three), or what a host function was given that is too long: result_size, arguments_size, function_size, key_size, value_size, event_name_size, event_data_size, debug_size"`
 	Limit uint64 `json:"limit" doc:"the most bytes that may be given; 0 if the cause is no length"`
 }
 
-// TracePlace is where a function of a contract's code stood.
+// TracePlace is the position of a function in a contract's code.
 type TracePlace struct {
 	Function uint64 `json:"function" doc:"which one of those that the code defines, from 0; imported ones are not counted"`
 	Offset   uint64 `json:"offset" doc:"where in the code as deployed, in bytes: an instruction that calls or may trap, or where instructions begin that run one after the other"`

@@ -2,7 +2,7 @@ package api
 
 import "github.com/cairn-chain/cairn/types"
 
-// Methods on included transactions, and on one wherever it is.
+// Methods on included transactions, and on transactions in any state.
 var (
 	GetTransactionByHash = define[TransactionParams, *Transaction]("svc_getTransactionByHash",
 		"A pending or included transaction; null when it is neither. A node that does not have all blocks and finds nothing "+
@@ -30,8 +30,8 @@ var (
 		"The newest included transactions of all accounts, newest first.", ErrOutOfRange)
 )
 
-// Bounds of [GetTransactionsByAddress], [GetBlockTransactions], [GetBlockReceipts] and [ListRecentTransactions];
-// MaxPageBytes is that of every page.
+// Limits of [GetTransactionsByAddress], [GetBlockTransactions], [GetBlockReceipts] and [ListRecentTransactions].
+// MaxPageBytes applies to every page.
 const (
 	DefaultTransactionsPage   = 100
 	MaxTransactionsPage       = 1000
@@ -40,7 +40,7 @@ const (
 	DefaultRecentTransactions = 50
 	MaxRecentTransactions     = 1000
 	MaxPageBytes              = 8 << 20
-	MaxNonceSearch            = 10_000 // of an account's newest transactions
+	MaxNonceSearch            = 10_000 // newest transactions of an account that are searched
 )
 
 // TransactionParams are the parameters of the methods on one transaction.
@@ -54,7 +54,7 @@ type GetTransactionsByAddressParams struct {
 	Page    TransactionPage `json:"page" jsonrpc:"optional" doc:"which part of the list"`
 }
 
-// TransactionPage says which part of a list is asked.
+// TransactionPage selects a part of a list.
 type TransactionPage struct {
 	Limit   *uint64       `json:"limit,omitempty" doc:"at most so many, 1 to 1,000; 100 by default"`
 	Cursor  string        `json:"cursor,omitempty" doc:"the cursor of the last item seen"`
@@ -73,7 +73,7 @@ type GetBlockTransactionsParams struct {
 	Page  BlockTransactionsPage `json:"page" jsonrpc:"optional" doc:"which part of the list"`
 }
 
-// BlockTransactionsPage says which part of a block's transactions is asked.
+// BlockTransactionsPage selects a part of a block's transactions.
 type BlockTransactionsPage struct {
 	From  uint64  `json:"from,omitempty" doc:"the index of the first, 0 by default"`
 	Limit *uint64 `json:"limit,omitempty" doc:"at most so many, 1 to 1,000; 100 by default; fewer if their arguments are long"`
@@ -85,7 +85,7 @@ type GetBlockReceiptsParams struct {
 	Page  BlockReceiptsPage `json:"page" jsonrpc:"optional" doc:"which part of the list"`
 }
 
-// BlockReceiptsPage says which part of a block's receipts is asked.
+// BlockReceiptsPage selects a part of a block's receipts.
 type BlockReceiptsPage struct {
 	From  uint64  `json:"from,omitempty" doc:"the index of the first transaction, 0 by default"`
 	Limit *uint64 `json:"limit,omitempty" doc:"at most so many, 1 to 10,000; 1,000 by default; fewer if they are large"`
@@ -121,7 +121,7 @@ type Transaction struct {
 	Fee                  *Quantity         `json:"fee" doc:"what it paid for that: gasUsed × gasPrice; null while pending"`
 }
 
-// Input is what a transaction's payload carries besides its value.
+// Input is the content of a transaction's payload besides its value.
 type Input struct {
 	Function   *string           `json:"function,omitempty" doc:"of a call: the function's name"`
 	Args       *Data             `json:"args,omitempty" doc:"of a call or deploy: the arguments"`
@@ -132,16 +132,16 @@ type Input struct {
 	Parameters *types.Parameters `json:"parameters,omitempty" doc:"of a configure: the new parameters"`
 }
 
-// Status is where a transaction is.
+// Status is the status of a transaction.
 type Status string
 
 // The statuses of a transaction.
 const (
 	StatusPending Status = "pending" // in the pool
-	StatusSuccess Status = "success" // included, and did what it was to do
-	StatusFailed  Status = "failed"  // included, and failed
-	StatusDropped Status = "dropped" // left this node's pool without a block, not long ago
-	StatusUnknown Status = "unknown" // neither in the pool nor included, as far as this node knows
+	StatusSuccess Status = "success" // included and successful
+	StatusFailed  Status = "failed"  // included, but failed
+	StatusDropped Status = "dropped" // recently left this node's pool without a block
+	StatusUnknown Status = "unknown" // neither in the pool nor included, to this node's knowledge
 )
 
 // Receipt is the result of [GetTransactionReceipt].

@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// Quantity is an integer that JSON carries as hex: 0x and lower-case digits without leading zeros, 0x0 for zero.
+// Quantity is an integer encoded in JSON as hex: 0x and lower-case digits without leading zeros; 0x0 for zero.
 type Quantity uint64
 
-// What is not a value of this interface's encodings.
+// Errors for values with an invalid encoding.
 var (
 	ErrBadQuantity = errors.New("not a hex quantity: 0x and up to 16 digits without leading zeros")
 	ErrBadData     = errors.New("not hex data: 0x and an even number of digits")
@@ -22,7 +22,7 @@ var (
 	ErrBadFraction = errors.New("not a non-negative decimal number of at most 6 decimals")
 )
 
-// ParseQuantity parses a quantity; its digits may be of either case.
+// ParseQuantity parses a quantity. Its digits may be of either case.
 func ParseQuantity(s string) (Quantity, error) {
 	if len(s) > len("0x0") && strings.HasPrefix(s, "0x0") {
 		return 0, ErrBadQuantity
@@ -34,14 +34,14 @@ func ParseQuantity(s string) (Quantity, error) {
 	return Quantity(q), nil
 }
 
-// LooseQuantity is [Quantity] as a parameter that clients write in several ways: with any number of leading zeros. The
-// prefix 0x is needed: without it 10 would be two numbers.
+// LooseQuantity is a [Quantity] as a parameter, in the forms that clients use: with any number of leading zeros. The
+// prefix 0x is required, as without it 10 would be ambiguous.
 type LooseQuantity uint64
 
-// ErrBadLooseQuantity says that a parameter is not a quantity.
+// ErrBadLooseQuantity is returned for a parameter that is not a quantity.
 var ErrBadLooseQuantity = errors.New("not a hex quantity: 0x and the digits of an integer below 2^64")
 
-// ParseLooseQuantity parses 0x and at least one digit of either case, of which 16 may follow zeros.
+// ParseLooseQuantity parses 0x and at least one digit of either case, at most 16 of them after leading zeros.
 func ParseLooseQuantity(s string) (LooseQuantity, error) {
 	digits, ok := strings.CutPrefix(s, "0x")
 	if !ok || digits == "" {
@@ -61,10 +61,10 @@ func ParseLooseQuantity(s string) (LooseQuantity, error) {
 	return LooseQuantity(v), nil
 }
 
-// MarshalText renders the quantity as [Quantity.String] does.
+// MarshalText encodes the quantity as [Quantity.String] does.
 func (q LooseQuantity) MarshalText() ([]byte, error) { return Quantity(q).MarshalText() }
 
-// UnmarshalText parses what [ParseLooseQuantity] does.
+// UnmarshalText parses text as [ParseLooseQuantity] does.
 func (q *LooseQuantity) UnmarshalText(text []byte) error {
 	v, err := ParseLooseQuantity(string(text))
 	if err == nil {
@@ -85,20 +85,20 @@ func hexDigit(c byte) (byte, bool) {
 	return 0, false
 }
 
-// String is the quantity as JSON carries it, without quotes.
+// String returns the quantity in its JSON form, without quotes.
 func (q Quantity) String() string { return string(q.append(make([]byte, 0, 18))) }
 
 func (q Quantity) append(b []byte) []byte {
 	return strconv.AppendUint(append(b, '0', 'x'), uint64(q), 16)
 }
 
-// MarshalText renders the quantity as [Quantity.String] does.
+// MarshalText encodes the quantity as [Quantity.String] does.
 func (q Quantity) MarshalText() ([]byte, error) { return q.append(make([]byte, 0, 18)), nil }
 
 // AppendJSON implements [jsonrpc.Appender].
 func (q Quantity) AppendJSON(dst []byte) []byte { return append(q.append(append(dst, '"')), '"') }
 
-// UnmarshalText parses what [ParseQuantity] does.
+// UnmarshalText parses text as [ParseQuantity] does.
 func (q *Quantity) UnmarshalText(text []byte) error {
 	v, err := ParseQuantity(string(text))
 	if err == nil {
@@ -107,10 +107,10 @@ func (q *Quantity) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Data is bytes that JSON carries as hex: 0x and an even number of lower-case digits, 0x for none.
+// Data is a byte string encoded in JSON as hex: 0x and an even number of lower-case digits; 0x if empty.
 type Data []byte
 
-// ParseData parses data; its digits may be of either case.
+// ParseData parses data. Its digits may be of either case.
 func ParseData(s string) (Data, error) { return parseData([]byte(s)) }
 
 func parseData(text []byte) (Data, error) {
@@ -125,18 +125,18 @@ func parseData(text []byte) (Data, error) {
 	return b, nil
 }
 
-// String is the data as JSON carries it, without quotes.
+// String returns the data in its JSON form, without quotes.
 func (d Data) String() string { return string(d.append(make([]byte, 0, 2+2*len(d)))) }
 
 func (d Data) append(b []byte) []byte { return hex.AppendEncode(append(b, '0', 'x'), d) }
 
-// MarshalText renders the data as [Data.String] does; no data is 0x.
+// MarshalText encodes the data as [Data.String] does. Empty data is 0x.
 func (d Data) MarshalText() ([]byte, error) { return d.append(make([]byte, 0, 2+2*len(d))), nil }
 
 // AppendJSON implements [jsonrpc.Appender].
 func (d Data) AppendJSON(dst []byte) []byte { return append(d.append(append(dst, '"')), '"') }
 
-// UnmarshalText parses what [ParseData] does.
+// UnmarshalText parses text as [ParseData] does.
 func (d *Data) UnmarshalText(text []byte) error {
 	v, err := parseData(text)
 	if err == nil {
@@ -145,13 +145,14 @@ func (d *Data) UnmarshalText(text []byte) error {
 	return err
 }
 
-// LooseData is [Data] as a parameter that clients write in several ways: the prefix 0x may be missing, also of nothing.
+// LooseData is [Data] as a parameter, in the forms that clients use: the prefix 0x may be missing, even from empty
+// data.
 type LooseData []byte
 
-// MarshalText renders the data as [Data.String] does.
+// MarshalText encodes the data as [Data.String] does.
 func (d LooseData) MarshalText() ([]byte, error) { return Data(d).MarshalText() }
 
-// UnmarshalText parses digits of either case, with or without 0x before them.
+// UnmarshalText parses digits of either case, with or without the prefix 0x.
 func (d *LooseData) UnmarshalText(text []byte) error {
 	digits, _ := bytes.CutPrefix(text, []byte("0x"))
 	b := make([]byte, hex.DecodedLen(len(digits)))
@@ -162,8 +163,8 @@ func (d *LooseData) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Fraction is a non-negative number with at most 6 decimals, kept in millionths: it is never NaN or infinite, and
-// JSON carries it as a plain decimal number.
+// Fraction is a non-negative number with at most 6 decimals, stored in millionths. It is never NaN or infinite, and
+// JSON has it as a plain decimal number.
 type Fraction uint64
 
 const (
@@ -171,7 +172,7 @@ const (
 	fractionDecimals = 6
 )
 
-// Ratio is n / d rounded down to millionths; 0 where d is 0, and the largest Fraction where it would be larger.
+// Ratio returns n / d rounded down to millionths, 0 if d is 0, and the greatest Fraction on overflow.
 func Ratio(n, d uint64) Fraction {
 	if d == 0 {
 		return 0
@@ -184,10 +185,10 @@ func Ratio(n, d uint64) Fraction {
 	return Fraction(quotient)
 }
 
-// Float is the fraction as the nearest float64.
+// Float returns the nearest float64.
 func (f Fraction) Float() float64 { return float64(f) / fractionUnit }
 
-// String is the fraction as JSON carries it: without an exponent and without trailing zeros.
+// String returns the fraction in its JSON form, without an exponent or trailing zeros.
 func (f Fraction) String() string {
 	whole := strconv.FormatUint(uint64(f/fractionUnit), 10)
 	decimals := f % fractionUnit
@@ -197,10 +198,10 @@ func (f Fraction) String() string {
 	return whole + "." + strings.TrimRight(fmt.Sprintf("%0*d", fractionDecimals, uint64(decimals)), "0")
 }
 
-// MarshalJSON renders the fraction as [Fraction.String] does.
+// MarshalJSON encodes the fraction as [Fraction.String] does.
 func (f Fraction) MarshalJSON() ([]byte, error) { return []byte(f.String()), nil }
 
-// UnmarshalJSON parses what [Fraction.MarshalJSON] gives.
+// UnmarshalJSON decodes the encoding of [Fraction.MarshalJSON].
 func (f *Fraction) UnmarshalJSON(text []byte) error {
 	whole, millionths, err := parseDecimal(string(text))
 	if err != nil || whole > (math.MaxUint64-uint64(millionths))/fractionUnit {
@@ -210,17 +211,16 @@ func (f *Fraction) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Decimal is a whole number of units, each the 10th part to the power Places of one. JSON carries it as a plain decimal
-// number with all its digits.
+// Decimal is a whole number of units of 10^-Places. JSON has it as a plain decimal number with all its digits.
 type Decimal struct {
 	Units  uint64
 	Places uint32
 }
 
-// maxPlaces bounds the digits behind a point, which a contract chooses: with more places the number is written as 0.
+// maxPlaces bounds the number of decimals, which a contract chooses. With more, the number is written as 0.
 const maxPlaces = 255
 
-// String is the number as JSON carries it: without an exponent and without trailing zeros.
+// String returns the number in its JSON form, without an exponent or trailing zeros.
 func (d Decimal) String() string {
 	digits := strconv.FormatUint(d.Units, 10)
 	if d.Places > maxPlaces {
@@ -236,10 +236,10 @@ func (d Decimal) String() string {
 	return whole + "." + rest
 }
 
-// MarshalJSON renders the number as [Decimal.String] does.
+// MarshalJSON encodes the number as [Decimal.String] does.
 func (d Decimal) MarshalJSON() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalJSON parses what [Decimal.MarshalJSON] gives; Places are as many as it has digits behind the point.
+// UnmarshalJSON decodes the encoding of [Decimal.MarshalJSON]. Places is set to the number of decimals.
 func (d *Decimal) UnmarshalJSON(text []byte) error {
 	whole, rest, point := strings.Cut(string(text), ".")
 	units, err := strconv.ParseUint(whole+rest, 10, 64)
@@ -250,7 +250,7 @@ func (d *Decimal) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// parseDecimal parses a plain decimal number of at most 6 decimals.
+// parseDecimal parses a plain decimal number with at most 6 decimals.
 func parseDecimal(text string) (whole uint64, millionths uint32, err error) {
 	digits, decimals, point := strings.Cut(text, ".")
 	if point && (decimals == "" || len(decimals) > fractionDecimals) {

@@ -2,13 +2,14 @@ package api
 
 import "github.com/cairn-chain/cairn/types"
 
-// GetViewProof is a view call that can be made again by whoever believes no node (docs/protocol.md, "Proofs of views").
+// GetViewProof returns the state read by a view call, so that a client can repeat the call without trusting a node
+// (docs/protocol.md, "Proofs of views").
 var GetViewProof = define[GetViewProofParams, ViewProof]("svc_getViewProof",
 	"What a view call after a block reads, with one Merkle witness under the block's header, and the codes that it "+
 		"runs. That is enough to make the call again, with no node to be believed. A call that fails is shown likewise.",
 	with(viewErrors, ErrProofWindow, ErrViewSize, ErrOutOfRange)...)
 
-// Limits of [GetViewProof]. No true answer is larger.
+// Limits of [GetViewProof]. A larger result is invalid.
 const (
 	MaxViewKeys         = 1024
 	MaxViewValueBytes   = 1 << 20 // all values together

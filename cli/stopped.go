@@ -17,7 +17,7 @@ import (
 type stoppedAt struct {
 	File string `json:"file"` // path in the source archive
 	Line int    `json:"line"`
-	Near bool   `json:"near"` // the position is somewhere after this line in the same function, as the compiler gives no better one
+	Near bool   `json:"near"` // somewhere after this line in the same function
 	Text string `json:"text"` // text of the line
 }
 

@@ -85,11 +85,11 @@ type plannedTransaction struct {
 	ChainID              uint64            `json:"chainId"`
 	Type                 string            `json:"type"`
 	From                 types.Account     `json:"from"`
-	To                   *types.Account    `json:"to,omitempty"`         // of a transfer: the recipient
-	Contract             *types.ContractID `json:"contract,omitempty"`   // of a call, or of a deploy: the new contract
-	Function             *string           `json:"function,omitempty"`   // of a call: the function
-	Args                 *string           `json:"args,omitempty"`       // of a call or deploy: the arguments in JSON
-	Parameters           *types.Parameters `json:"parameters,omitempty"` // of a configure: the new parameters
+	To                   *types.Account    `json:"to,omitempty"`         // transfer: the recipient
+	Contract             *types.ContractID `json:"contract,omitempty"`   // call: the contract; deploy: the new contract
+	Function             *string           `json:"function,omitempty"`   // call: the function
+	Args                 *string           `json:"args,omitempty"`       // call, deploy: the arguments in JSON
+	Parameters           *types.Parameters `json:"parameters,omitempty"` // configure: the new parameters
 	Value                api.Quantity      `json:"value"`
 	Nonce                api.Quantity      `json:"nonce"`
 	GasLimit             api.Quantity      `json:"gasLimit"`
@@ -98,7 +98,7 @@ type plannedTransaction struct {
 	MaxCost              api.Quantity      `json:"maxCost"`              // value + gasLimit × maxFeePerGas
 	Unsigned             api.Data          `json:"unsigned"`             // bincode(Transaction)
 	LikelyGas            api.Quantity      `json:"likelyGas,omitempty"`  // gas that it would use now
-	LikelyCost           api.Quantity      `json:"likelyCost,omitempty"` // value + likelyGas × the current price per gas
+	LikelyCost           api.Quantity      `json:"likelyCost,omitempty"` // value + likelyGas × the current price
 	Trace                *readTrace        `json:"trace,omitempty"`
 }
 

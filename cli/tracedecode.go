@@ -45,7 +45,7 @@ type readWrite struct {
 // decodedWrite is the JSON form of a write to storage. Values that are absent or do not match the type are omitted.
 type decodedWrite struct {
 	Name  string          `json:"name"`
-	Key   json.RawMessage `json:"key,omitempty"` // of a map: the key; of a list: the index, or absent for its length
+	Key   json.RawMessage `json:"key,omitempty"` // map key, or list index; absent for a list's length
 	Value abi.Type        `json:"type"`
 	Old   json.RawMessage `json:"old,omitempty"`
 	New   json.RawMessage `json:"new,omitempty"`
