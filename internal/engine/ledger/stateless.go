@@ -126,7 +126,7 @@ func (c *usedCodes) get(hash types.CodeHash) ([]byte, error) {
 }
 
 // mostShown bounds the values outside its access list that a block's execution may request; each costs a request to the
-// upstream. If a list lacks more keys than that, it remains open who is at fault.
+// upstream. If a list lacks more keys than that, it remains unknown who is at fault.
 const mostShown = 1000
 
 // provenState presents an access list as the state before its block. A key outside the list is a fault, never absence.

@@ -52,7 +52,7 @@ func (e *ElsewhereError) Unwrap() error { return e.Err }
 type Forwarder struct {
 	resender
 	replica *Replica
-	turns   *turns.Turns // of clients
+	turns   *turns.Turns // the clients' turns
 	flying  sync.Map     // types.TxID → struct{}: transactions awaiting an answer
 }
 

@@ -223,7 +223,8 @@ func (r *Replica) probeOne(ctx context.Context, u *upstream) error {
 	return nil
 }
 
-// best returns the preferred upstream, or nil if good is empty.
+// best returns the first upstream that did not lie recently and is not far behind another such one. If there is none,
+// it returns the first that did not lie, else the first. It returns nil if good is empty.
 func (r *Replica) best(good []*upstream) *upstream {
 	var head types.Height
 	for _, u := range good {

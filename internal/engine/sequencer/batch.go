@@ -115,7 +115,7 @@ func (b *batch) Next() *types.VerifiedTx {
 	}
 }
 
-// crowded reports whether contracts have had their half of the block.
+// crowded reports whether contracts have used up their half of the block's time.
 func (b *batch) crowded() bool { return b.running >= b.time/2 }
 
 // round returns a transaction's round in a crowded block.

@@ -51,7 +51,7 @@ func (f *fetcher) chooseKept(ctx context.Context) (m Manifest, sources []Source,
 				continue // a source that does not answer now may still offer it
 			}
 		}
-		// A crash cut off its beginning, or no source offers it any more.
+		// A crash damaged its manifest, or no source offers it any more.
 		if err := os.RemoveAll(part); err != nil {
 			return m, nil, err
 		}
