@@ -76,7 +76,7 @@ outage: build ## do to a cluster of three what happens to machines, with real pr
 	go -C workshop run ./outage -parts faults
 
 crash: ## kill a loaded node, a replica that imports, and programs that pay and watch, KILLS times in a row and check that nothing is lost or done twice
-	go -C workshop test ./e2e -run 'Crash|TestReplicas|TestDepositsAreSeenOnce|TestPayoutsAreSafeToRepeat' -count 1 -timeout 30m -v -kills $(KILLS)
+	CAIRN_KILLS=$(KILLS) go -C workshop test ./e2e -run 'Crash|TestReplicas|TestDepositsAreSeenOnce|TestEventsAreSeenOnce|TestPayoutsAreSafeToRepeat' -count 1 -timeout 30m -v -kills $(KILLS)
 
 sim: ## simulate a primary and replicas, and the members of a cluster, with faults: SEED=n runs one seed and shows its log, SEEDS=n the seeds 1 to n; LANES=false as on a machine without
 	go -C workshop test ./sim -run TestSeeds -count 1 -timeout 2h -v $(if $(LANES),-lanes=$(LANES)) $(if $(SEED),-seed $(SEED) -seeds 1,-seeds $(or $(SEEDS),1000))

@@ -33,6 +33,12 @@ func programOfThePage(t *testing.T, heading string) string {
 	if !found {
 		t.Fatalf("the page has no program under %s", heading)
 	}
+	return compiled(t, source)
+}
+
+// compiled is a program of a source.
+func compiled(t *testing.T, source string) string {
+	t.Helper()
 	dir := t.TempDir()
 	main, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "program")
 	if err := os.WriteFile(main, []byte(source), 0o600); err != nil {
