@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::moves::{smaller, Args, Call};
 use crate::abi::Named;
+use crate::testing::world;
 use crate::Account;
 
 const MAX_SEEN: usize = 256;
@@ -172,7 +173,8 @@ impl Values {
     /// A number of so many bits.
     fn number(&self, r: &mut Random, bits: u32) -> u128 {
         let most = u128::MAX >> (128 - bits);
-        let n = match r.below(8) {
+        let n = match r.below(9) {
+            8 if bits == 64 => soon(r), // a deadline
             0 => [0, 1, 2, most, most - 1][r.below(5)],
             1 => 1_u128.checked_shl(r.below(bits as usize) as u32).unwrap_or(0),
             2..=5 if !self.seen.is_empty() => {
@@ -245,6 +247,12 @@ impl Values {
             }
         }
     }
+}
+
+/// A time that comes soon, in Unix seconds.
+fn soon(r: &mut Random) -> u128 {
+    let wait = [1, 60, 3_600, 86_400, 30 * 86_400][r.below(5)] + r.below(2) as u64;
+    (world(|w| w.time) + wait) as u128
 }
 
 /// The width of a type of integers.
