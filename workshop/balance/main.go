@@ -1,11 +1,12 @@
-// Command balance shows that the balancers of this directory hide what happens behind them. It runs a primary and two
-// replicas, or a cluster of three, and in front of two of them nginx or HAProxy with the shipped configuration on other
-// ports. Some clients read, and one sends through it. Then one of the two is killed, stopped and paused, and comes back
-// each time. No read and no send may fail, and while all is well each client must stay on one replica.
+// Command balance checks that the load balancer configurations of this directory hide failures behind them. It runs a
+// primary and two replicas, or a cluster of three, and puts nginx or HAProxy, with the shipped configuration on other
+// ports, in front of two of them. Some clients read through the balancer and one sends. One of the two nodes is then
+// killed, stopped and paused in turn, and comes back each time. No read and no send may fail, and without a failure
+// each client must stay on one replica.
 //
-// In the end the primary is lost, for good. Nobody is ready then, and reads must go on all the same.
+// Finally the primary is lost for good. No node is ready then, but reads must still succeed.
 //
-// It needs Linux and the programs nginx and haproxy, which Debian has in packages of these names.
+// It needs Linux and the programs nginx and haproxy, from the Debian packages of these names.
 package main
 
 import (
@@ -43,15 +44,15 @@ type settings struct {
 	cluster          bool
 }
 
-// balancers are the programs, in the order in which each is tried alone.
+// balancers lists the programs, in the order in which each is tried alone.
 var balancers = []string{"nginx", "haproxy"}
 
-// shipped are the ports of the shipped configurations, from the first one of ours on.
+// shipped lists the ports of the shipped configurations, in the order of our numbers.
 var shipped = []string{"8080", "8787", "8788", "8797", "8798"}
 
 func (s settings) port(number int) string { return strconv.Itoa(s.firstPort + number) }
 
-// address is that of a port on this machine.
+// address returns the address of a numbered port on this machine.
 func (s settings) address(number int) string { return "127.0.0.1:" + s.port(number) }
 
 // run tries both balancers.
@@ -80,7 +81,7 @@ func (s settings) run(ctx context.Context) error {
 	return os.RemoveAll(dir)
 }
 
-// balancer starts a balancer with the shipped configuration, on our ports: it listens on the one of a number.
+// balancer starts a balancer with the shipped configuration on our ports. It listens on the numbered port.
 func (s settings) balancer(name, dir string, number int) (*program.Process, error) {
 	files := map[string]string{"nginx": "nginx.conf", "haproxy": "haproxy.cfg"}
 	content, err := os.ReadFile(filepath.Join(s.configs, files[name]))
@@ -107,7 +108,8 @@ func (s settings) balancer(name, dir string, number int) (*program.Process, erro
 	return program.Start(program.Command{Args: args, Log: filepath.Join(dir, name+".log")})
 }
 
-// temporary has nginx keep its temporary files in a directory, which others than root can write to.
+// temporary returns nginx directives that keep its temporary files in a directory, as the defaults are writable only by
+// root.
 func temporary(dir string) (directives string) {
 	for _, of := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
 		directives += fmt.Sprintf("%s_temp_path %s;\n", of, filepath.Join(dir, of))
@@ -115,7 +117,7 @@ func temporary(dir string) (directives string) {
 	return directives
 }
 
-// before starts a balancer, which listens on the port of a number, and returns once it answers for both replicas.
+// before starts a balancer on the numbered port, and returns once it has reached both replicas.
 func (st *stage) before(ctx context.Context, name string, number int) (*traffic, error) {
 	for _, replica := range st.replicas {
 		if err := await(ctx, replica.admin, true); err != nil {
@@ -133,7 +135,7 @@ func (st *stage) before(ctx context.Context, name string, number int) (*traffic,
 	return t, nil
 }
 
-// try has things happen to a replica behind a balancer.
+// try runs the events for a replica behind a balancer.
 func (st *stage) try(ctx context.Context, name string) error {
 	t, err := st.before(ctx, name, 0)
 	if err != nil {
@@ -147,7 +149,7 @@ func (st *stage) try(ctx context.Context, name string) error {
 	return errors.Join(err, t.end())
 }
 
-// happens has something happen while clients use balancers, and holds these to what the clients saw.
+// happens runs an event while clients use balancers, and checks the results of the clients.
 func happens(ctx context.Context, event event, traffics ...*traffic) error {
 	saw, err := during(ctx, event.do, traffics)
 	if err != nil {
@@ -167,8 +169,9 @@ func happens(ctx context.Context, event event, traffics ...*traffic) error {
 	return err
 }
 
-// lose loses the primary behind both balancers. Of a cluster it loses the leader first, which nobody may notice, and
-// then the majority. Reads go on, from what is left and not ready, and a send is told that no primary can be reached.
+// lose loses the primary behind both balancers. In a cluster it first loses the leader, which clients must not notice,
+// and then the majority. Reads must continue from the remaining node, which is not ready, and sends must fail with the
+// error for an unreachable primary.
 func (st *stage) lose(ctx context.Context) (err error) {
 	var traffics []*traffic
 	for i, name := range balancers {

@@ -20,7 +20,7 @@ import (
 	"github.com/cairn-chain/cairn/workshop/internal/program"
 )
 
-// stage is a primary and two replicas. Of a cluster these are members, and the primary is the one that led first.
+// stage is a primary and two replicas. In a cluster, all are members, and primary is the first leader.
 type stage struct {
 	settings
 	dir      string
@@ -28,24 +28,24 @@ type stage struct {
 	replicas []*replica
 }
 
-// replica is one that may be away.
+// replica is a node behind the balancers.
 type replica struct {
 	command program.Command
-	file    string // its ready file
+	file    string // path of its ready file
 	admin   string
 	node    *program.Node
 }
 
-// sender is who sends through a balancer.
+// sender returns the signer that sends through a balancer.
 func sender(balancer string) client.Signer {
 	key, err := crypto.NewPrivateKey(sha256.Sum256([]byte(balancer)))
 	if err != nil {
-		panic(err) // of one name in 2^127
+		panic(err) // about one name in 2^127 has no valid key
 	}
 	return client.NewSigner(key)
 }
 
-// found begins a chain and starts all three nodes.
+// found starts a chain and all three nodes.
 func (st *stage) found(ctx context.Context) error {
 	first := filepath.Join(st.dir, "primary")
 	begin := []string{"init", first, "--network", string(types.Regtest), "--block-time", "250ms"}
@@ -77,7 +77,7 @@ func (st *stage) begin(ctx context.Context, path string, args ...string) (err er
 	return err
 }
 
-// add starts a node that a balancer has.
+// add starts a node behind the balancers.
 func (st *stage) add(ctx context.Context, i int, path string, args ...string) error {
 	args = append(args, "--trusted-proxy", "127.0.0.1")
 	r := &replica{command: st.node(path, 2*i+1, args), file: path + "-ready.json", admin: "http://" + st.address(2*i+2)}
@@ -85,7 +85,7 @@ func (st *stage) add(ctx context.Context, i int, path string, args ...string) er
 	return r.start(ctx)
 }
 
-// node is the command of a node, whose JSON-RPC is on the port of a number and whose admin address on the next.
+// node returns the command for a node whose JSON-RPC is on the numbered port and whose admin address is on the next.
 func (st *stage) node(path string, number int, args []string) program.Command {
 	always := []string{
 		st.program, "node", "--data-dir", path, "--rpc-addr", st.address(number), "--admin-addr", st.address(number + 1),
@@ -108,7 +108,7 @@ func (st *stage) asks(ctx context.Context, result any, args ...string) error {
 	}{result})
 }
 
-// gather makes a chain's directory that of a cluster, and adds the two members that the balancers have.
+// gather turns a chain's directory into a cluster's, and adds the two members behind the balancers.
 func (st *stage) gather(ctx context.Context, first string) error {
 	var own struct {
 		Pin string `json:"pin"`
@@ -120,7 +120,7 @@ func (st *stage) gather(ctx context.Context, first string) error {
 	if err := st.begin(ctx, first, "--cluster-addr", link); err != nil {
 		return err
 	}
-	if err := await(ctx, st.primary.Admin, true); err != nil { // it leads
+	if err := await(ctx, st.primary.Admin, true); err != nil { // until it leads
 		return err
 	}
 	pin := own.Pin
@@ -147,7 +147,7 @@ func (st *stage) gather(ctx context.Context, first string) error {
 	return nil
 }
 
-// copyFiles makes a directory with files of another one, which only their owner can read.
+// copyFiles creates a directory with copies of another directory's files, readable only by the owner.
 func copyFiles(to, from string, names ...string) error {
 	if err := os.Mkdir(to, 0o700); err != nil {
 		return err
@@ -164,7 +164,7 @@ func copyFiles(to, from string, names ...string) error {
 	return nil
 }
 
-// votes waits until a member has a vote.
+// votes waits until a member is a voter.
 func (st *stage) votes(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -194,19 +194,19 @@ func (r *replica) start(ctx context.Context) (err error) {
 	return err
 }
 
-// kill kills the replica for good.
+// kill permanently kills the replica.
 func (r *replica) kill() {
 	r.node.Kill()
 	r.node = nil
 }
 
-// killPrimary kills the primary for good.
+// killPrimary permanently kills the primary.
 func (st *stage) killPrimary() {
 	st.primary.Kill()
 	st.primary = nil
 }
 
-// stop ends what runs.
+// stop stops all running nodes.
 func (st *stage) stop() (err error) {
 	for _, r := range st.replicas {
 		if r.node != nil {
@@ -219,7 +219,7 @@ func (st *stage) stop() (err error) {
 	return err
 }
 
-// await waits until a node says on its admin address that it is ready, or that it is not.
+// await waits until a node's admin address reports that it is ready, or not ready.
 func await(ctx context.Context, admin string, ready bool) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -240,7 +240,7 @@ func await(ctx context.Context, admin string, ready bool) error {
 	}
 }
 
-// wait lets time pass.
+// wait waits for a duration.
 func wait(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -250,7 +250,7 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// event is what happens to the first replica, which is there again in the end.
+// event is a failure of the first replica, which is running again at the end.
 type event struct {
 	name string
 	calm bool

@@ -25,30 +25,30 @@ const (
 	readTime  = 20 * time.Second
 )
 
-// traffic is what goes through the balancer.
+// traffic is the load through a balancer.
 type traffic struct {
-	name     string // of the balancer
+	name     string // name of the balancer
 	url      string
 	balancer *program.Process
 	readers  []*reader
 	client   *client.Client
-	readOnly bool // nobody sends
+	readOnly bool // no sender
 }
 
-// reader is a client with an address of its own, by which the balancer knows it.
+// reader is a client with its own address, by which the balancer recognizes it.
 type reader struct {
 	http   *http.Client
 	height types.Height
-	by     string // the replica that answered last
+	by     string // replica of the latest response
 }
 
-// seen is what the clients saw of an event.
+// seen holds the observations of the clients during an event.
 type seen struct {
 	mu             sync.Mutex
 	reads, sends   int
-	longest        time.Duration // of a read
+	longest        time.Duration // longest read
 	failed, unsent []error
-	moved          int // readers that two replicas answered
+	moved          int // number of readers that changed replicas
 }
 
 func newTraffic(name, address string, balancer *program.Process) *traffic {
@@ -61,10 +61,10 @@ func newTraffic(name, address string, balancer *program.Process) *traffic {
 	return t
 }
 
-// end ends the balancer.
+// end stops the balancer.
 func (t *traffic) end() error { return t.balancer.End(syscall.SIGTERM) }
 
-// reach waits until the balancer answers for both replicas.
+// reach waits until the balancer has reached both replicas.
 func (t *traffic) reach(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -87,7 +87,7 @@ func (t *traffic) reach(ctx context.Context) (err error) {
 	}
 }
 
-// during has the clients of balancers read and send while something happens.
+// during runs do while the clients of the balancers read and send.
 func during(ctx context.Context, do func(context.Context) error, traffics []*traffic) (saw []*seen, err error) {
 	if len(traffics) == 0 {
 		return nil, do(ctx)
@@ -99,7 +99,7 @@ func during(ctx context.Context, do func(context.Context) error, traffics []*tra
 	return append([]*seen{first}, saw...), err
 }
 
-// during has the clients read and send while something happens.
+// during runs do while the clients read and send.
 func (t *traffic) during(ctx context.Context, do func(context.Context) error) (*seen, error) {
 	s := new(seen)
 	working, stop := context.WithCancel(ctx)
@@ -146,7 +146,7 @@ func (r *reader) readOn(ctx context.Context, url string, s *seen) {
 
 const request = `{"jsonrpc":"2.0","id":1,"method":"svc_blockNumber","params":[]}`
 
-// read asks for the head.
+// read requests the head.
 func (r *reader) read(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
@@ -172,7 +172,7 @@ func (r *reader) read(ctx context.Context, url string) error {
 	return nil
 }
 
-// sendOn sends transfers until ctx ends, each once the one before is in a block.
+// sendOn sends transfers until ctx ends, waiting for each to be included.
 func (t *traffic) sendOn(ctx context.Context, s *seen) {
 	whole := context.WithoutCancel(ctx)
 	for wait(ctx, readPause) == nil {
@@ -185,7 +185,7 @@ func (t *traffic) sendOn(ctx context.Context, s *seen) {
 	}
 }
 
-// send sends a transfer as a wallet does. That it is known already says that a first try came through.
+// send sends a transfer as a wallet does. The error that it is already known means that a first attempt succeeded.
 func (t *traffic) send(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()

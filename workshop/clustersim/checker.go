@@ -17,7 +17,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Invariant is what no run may break.
+// Invariant is a property that every run must have.
 type Invariant string
 
 // The invariants.
@@ -40,34 +40,34 @@ const (
 	Running      Invariant = "a member ends only for a fault of its machine, and starts again"
 )
 
-// Violation is an invariant that a run has broken.
+// Violation is a violated invariant.
 type Violation struct {
 	Invariant Invariant
 	Text      string
 }
 
-// maxEntries is how many entries a log may have in the end.
+// maxEntries bounds the length of a log at the end.
 const maxEntries = 400
 
-// book is what was seen in a run.
+// book records the observations of a run.
 type book struct {
 	signed   map[types.Height]types.BlockHash
 	released map[types.Height]types.BlockHash
-	leaders  map[uint64]uint64        // by term
-	order    []types.TxID             // acknowledged
-	taken    map[types.TxID]time.Time // when, by the log's time
-	votes    map[[2]uint64]uint64     // by voter and term
+	leaders  map[uint64]uint64        // leader by term
+	order    []types.TxID             // in order of acknowledgement
+	taken    map[types.TxID]time.Time // time of pool admission, by the log's clock
+	votes    map[[2]uint64]uint64     // vote by voter and term
 	promises map[uint64]promise       // by member
-	last     time.Duration            // when the last block was released for the first time
-	batches  []time.Duration          // that leaders' transactions took to be decided
-	releases []time.Duration          // that leaders' blocks took to be released
+	last     time.Duration            // time of the latest block's first release
+	batches  []time.Duration          // time from proposal by leaders to decision, for transactions
+	releases []time.Duration          // time to release, for leaders' blocks
 }
 
-// promise is what a member told others of its disk in the newest term in which it told them anything.
+// promise is the durable state that a member reported to others in the newest term of its messages.
 type promise struct {
 	term uint64
-	vote uint64 // for whom; 0: it told of no vote
-	last uint64 // the entry up to which it has the log of the term's leader
+	vote uint64 // candidate; 0 if it reported no vote
+	last uint64 // last entry of the term's leader that it acknowledged
 }
 
 func newBook() book {
@@ -89,7 +89,8 @@ func (w *world) violate(i Invariant, format string, args ...any) {
 
 var errKeyless = errors.New("who has the key is not reached")
 
-// sign signs as a machine's member: the lock is asked before, and holds the block before anyone has the signature.
+// sign signs a header for a member. It first asks the signing lock, which stores the block before the signature is
+// used.
 func (p *process) sign(h types.Header) (types.Signature, error) {
 	if p.keyless || p.unsigned {
 		return types.Signature{}, errKeyless
@@ -113,7 +114,7 @@ func (p *process) sign(h types.Header) (types.Signature, error) {
 	return signature, nil
 }
 
-// decided tells whether a block is in the log, at the newest entry that was applied or before it.
+// decided reports whether a block is in the log at or before the newest applied entry.
 func (p *process) decided(hash types.BlockHash, applied uint64) bool {
 	for index := applied; ; index-- {
 		entries, err := p.log.Entries(index, index+1, 1)
@@ -133,7 +134,7 @@ func (p *process) decided(hash types.BlockHash, applied uint64) bool {
 	}
 }
 
-// signs notes a signature.
+// signs records a signature.
 func (p *process) signs(height types.Height, hash types.BlockHash) {
 	if before, there := p.book.signed[height]; there && before != hash {
 		p.violate(OneSignature, "%s signs block %d, %s, and %s was signed", p.record.Name, height, hash, before)
@@ -141,7 +142,7 @@ func (p *process) signs(height types.Height, hash types.BlockHash) {
 	p.book.signed[height] = hash
 }
 
-// released notes a block that a member tells others of.
+// released records a block released by a member.
 func (p *process) released(b ledger.Block) {
 	if p.dead {
 		return
@@ -157,7 +158,7 @@ func (p *process) released(b ledger.Block) {
 	p.report.Heights = max(p.report.Heights, height)
 }
 
-// votes notes that a member votes for another one.
+// votes records a vote of a member.
 func (w *world) votes(voter, term, proposal uint64) {
 	key := [2]uint64{voter, term}
 	if before, there := w.book.votes[key]; there && before != proposal {
@@ -166,7 +167,7 @@ func (w *world) votes(voter, term, proposal uint64) {
 	w.book.votes[key] = proposal
 }
 
-// promises notes what a message says of its sender's disk.
+// promises records the durable state that a message reports of its sender.
 func (w *world) promises(message *raftpb.Message) {
 	if message.GetReject() {
 		return
@@ -187,8 +188,8 @@ func (w *world) promises(message *raftpb.Message) {
 	w.book.promises[message.GetFrom()] = made
 }
 
-// remembers looks whether a log that is opened has what its member has promised. Of an earlier term's entries it need
-// not have all: a later leader may have replaced them.
+// remembers checks that a newly opened log has everything that its member promised. Entries of an earlier term may be
+// missing, as a later leader may have replaced them.
 func (m *machine) remembers(log *raftlog.Log) error {
 	hard, _, err := log.InitialState()
 	if err != nil {
@@ -209,7 +210,7 @@ func (m *machine) remembers(log *raftlog.Log) error {
 	return nil
 }
 
-// acknowledged notes what a member has told a client.
+// acknowledged records a transaction that a member acknowledged to a client.
 func (w *world) acknowledged(p *process, id types.TxID) {
 	if _, there := w.book.taken[id]; !there {
 		w.book.taken[id] = p.takenAt(id)
@@ -221,7 +222,7 @@ func (w *world) acknowledged(p *process, id types.TxID) {
 	}
 }
 
-// takenAt is when the pool took a transaction, by the log's time: its age counts from then.
+// takenAt returns when the pool took a transaction, by the log's clock, which determines its age.
 func (p *process) takenAt(id types.TxID) time.Time {
 	_, pending := p.pool.All()
 	for _, t := range pending {
@@ -232,7 +233,7 @@ func (p *process) takenAt(id types.TxID) time.Time {
 	return p.times.Now() // a block has it
 }
 
-// has tells whether a transaction is in the chain or the pool of a process.
+// has reports whether a process has a transaction in its chain or pool.
 func (p *process) has(id types.TxID) bool {
 	if _, pending := p.pool.Get(id); pending {
 		return true
@@ -244,7 +245,7 @@ func (p *process) has(id types.TxID) bool {
 	return err == nil
 }
 
-// observe looks at a process after each of its steps.
+// observe checks a process after each of its steps.
 func (p *process) observe() {
 	s := p.member.Status()
 	if s.Catching && !p.behind {
@@ -263,7 +264,7 @@ func (p *process) observe() {
 	}
 }
 
-// settled tells whether all members have applied the same.
+// settled reports whether all members have applied the same entries.
 func (w *world) settled() bool {
 	applied := make(map[uint64]bool)
 	for _, m := range w.members() {
@@ -279,7 +280,7 @@ func (w *world) settled() bool {
 	return len(applied) == 1
 }
 
-// end looks at everything once more, when the faults have ended.
+// end checks everything again after the end of the faults.
 func (w *world) end() {
 	var first *process
 	for _, m := range w.machines {
@@ -302,7 +303,7 @@ func (w *world) end() {
 	}
 }
 
-// checkChain compares the blocks of a member with all that was seen.
+// checkChain compares a member's blocks with the observations.
 func (w *world) checkChain(p *process) {
 	included := make(map[types.TxID]types.Height)
 	head := p.ledger.Tip().Header.Header.Height
@@ -326,7 +327,7 @@ func (w *world) checkChain(p *process) {
 	}
 }
 
-// checkMember compares a member with another one and with all that was seen.
+// checkMember compares a member with another one and with the observations.
 func (w *world) checkMember(p, first *process) {
 	name, s, tip := p.record.Name, p.member.Status(), p.ledger.Tip()
 	if s.Leader == 0 || tip.Hash != first.ledger.Tip().Hash {
@@ -364,7 +365,7 @@ func (w *world) checkMember(p, first *process) {
 	if len(mine) != len(others) {
 		w.violate(EqualPools, "%s holds %d transactions, %s %d", name, len(mine), first.record.Name, len(others))
 	}
-	if index, err := p.log.FirstIndex(); err != nil || s.Last+1-index > maxEntries { // of an empty log it is 0
+	if index, err := p.log.FirstIndex(); err != nil || s.Last+1-index > maxEntries { // 0 for an empty log
 		w.violate(Bounded, "%s has the entries %d to %d, %v", name, index, s.Last, err)
 	} else if index > 100 {
 		w.report.LogCuts++

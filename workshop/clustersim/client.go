@@ -14,22 +14,22 @@ import (
 
 const (
 	window = 8
-	// expiry is shorter than a run: what waits for an earlier nonce leaves the pools by its age.
+	// expiry is shorter than a run, so that transactions waiting for an earlier nonce leave the pools by age.
 	expiry = 25 * time.Second
-	// gap is the nonce that the hoarder leaves out.
+	// gap is the nonce that the hoarding client omits.
 	gap = 1
 )
 
 var errLost = errors.New("the connection broke")
 
-// client pays from an account of its own: it sends what is not acknowledged yet to one member or another.
+// client pays from its own account. It sends transactions that are not acknowledged yet to varying members.
 type client struct {
 	*world
 	name  string
 	key   crypto.PrivateKey
 	sent  []types.SignedTransaction // by nonce
-	taken int                       // of sent, acknowledged
-	waits bool                      // it leaves a nonce out: what it sends waits in the pools
+	taken int                       // number of acknowledged transactions in sent
+	waits bool                      // it omits a nonce, so its transactions wait in the pools
 }
 
 func newClient(w *world, index int) *client {
@@ -37,7 +37,7 @@ func newClient(w *world, index int) *client {
 	return &client{world: w, name: name, key: newKey(name), waits: index == 0}
 }
 
-// act sends, and again after a while.
+// act sends, and schedules the next time.
 func (c *client) act() {
 	if !c.sending {
 		return
@@ -53,7 +53,7 @@ func (c *client) act() {
 	}
 	more := 1 + c.random.IntN(window)
 	if c.waits {
-		more = 1 // a pool holds few of one sender
+		more = 1 // a pool holds few per sender
 	}
 	for len(c.sent) < c.taken+more {
 		c.sign()
@@ -69,7 +69,7 @@ func (c *client) act() {
 	}))
 }
 
-// told notes what a member has told of transactions.
+// told records a member's results for transactions.
 func (c *client) told(p *process, batch []types.SignedTransaction, results []mempool.Result, a cluster.Answer) {
 	if p.dead || a.Refused != nil {
 		return
@@ -106,7 +106,7 @@ func (c *client) sign() {
 		Payload:              types.Transfer{To: types.Account(to), Amount: types.Amount(1 + c.random.IntN(1000))},
 	}, c.key, [32]byte{})
 	if err != nil {
-		panic(err) // a key signs everything
+		panic(err) // signing cannot fail
 	}
 	c.sent = append(c.sent, tx)
 }

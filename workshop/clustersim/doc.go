@@ -1,11 +1,12 @@
-// Package clustersim runs the members of a cluster in one process. Loop, log, ledger, pool and store are the real ones;
-// clock, disks and links are drawn from one seed. Everything happens in one goroutine, one event after the other
-// on a clock of the world's own. So a seed runs the same again, event for event; [Report].Digest tells.
+// Package clustersim runs the members of a cluster in one process, as a deterministic simulation. Loop, log, ledger,
+// pool and store are the real ones; clock, disks and links are simulated, with randomness from a single seed. All
+// events run one after the other in one goroutine, on a simulated clock, so a seed reproduces a run event for event:
+// equal runs have equal values of [Report].Digest.
 //
-// raft draws how long it waits for a leader from crypto/rand.Reader, which is a variable of the process. While a member
-// is stepped it is that member's own stream, and a lock keeps the worlds of other seeds out. A raft that draws
-// otherwise is found by running seeds twice.
+// Raft draws its election timeouts from crypto/rand.Reader, a global variable. While a member is stepped, that variable
+// is the member's own stream, and a lock excludes the worlds of other seeds. Running seeds twice detects a raft that
+// draws from elsewhere.
 //
-// A checker keeps a book of what members sign, release and tell their clients. What no run may break are the
-// [Invariant] values. Each of twelve bugs, planted into the code of the members or of the world, is found.
+// A checker records everything that members sign, release and tell their clients, and checks the [Invariant] values.
+// Tests plant twelve bugs into the code of the members or of the world, and each must be found.
 package clustersim

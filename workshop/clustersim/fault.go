@@ -9,13 +9,13 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 )
 
-// Bugs of the world; those of members are planted into their code.
+// Bugs of the world. Bugs of members are planted into their code.
 const (
 	ExpiresByClock = "expires by the local clock"
 	ReusesID       = "reuses an id with an empty disk"
 )
 
-// fault is what befalls the cluster, and how often beside the others.
+// fault is a kind of fault, with its relative frequency.
 type fault struct {
 	weight int
 	strike func(*world)
@@ -35,7 +35,7 @@ var faults = []fault{
 	{2, (*world).grow},
 }
 
-// act lets something befall the cluster, and something else after a while.
+// act strikes with a random fault, and schedules the next one.
 func (w *world) act() {
 	if !w.faulty {
 		return
@@ -54,7 +54,7 @@ func (w *world) act() {
 	}
 }
 
-// any is a machine that is up; nil if none is.
+// any returns a random running machine, or nil if there is none.
 func (w *world) any() *machine {
 	var up []*machine
 	for _, m := range w.machines {
@@ -68,7 +68,7 @@ func (w *world) any() *machine {
 	return up[w.random.IntN(len(up))]
 }
 
-// crashOne ends a process now.
+// crashOne ends a process immediately.
 func (w *world) crashOne(power bool) {
 	if m := w.any(); m != nil {
 		m.process.die(power)
@@ -76,14 +76,14 @@ func (w *world) crashOne(power bool) {
 	}
 }
 
-// crashSoon ends a process at one of the next moments of what it does.
+// crashSoon ends a process at one of its next crash points.
 func (w *world) crashSoon() {
 	if m := w.any(); m != nil {
 		m.process.dies, m.process.power = 1+w.random.IntN(40), w.chance(60)
 	}
 }
 
-// crashAll takes the power from all machines at once.
+// crashAll cuts the power of all machines at once.
 func (w *world) crashAll() {
 	w.note("the power fails")
 	for _, m := range w.machines {
@@ -94,7 +94,7 @@ func (w *world) crashAll() {
 	}
 }
 
-// comeBack has a machine start after a while.
+// comeBack restarts a machine after a while.
 func (m *machine) comeBack() {
 	m.after(50*time.Millisecond+m.upTo(4*time.Second), func() {
 		if m.process == nil && !m.gone {
@@ -106,7 +106,7 @@ func (m *machine) comeBack() {
 	})
 }
 
-// disturb has the network lose and delay messages for a while.
+// disturb makes the network lose and delay messages for a while.
 func (w *world) disturb() {
 	w.network.loses = w.random.IntN(25)
 	w.network.slow = calm
@@ -128,7 +128,7 @@ func (w *world) isolate() {
 	w.cutWhere(func(from, to int) bool { return side[from] != side[to] })
 }
 
-// cutOneWay lets no message from one machine arrive at another one.
+// cutOneWay drops all messages from one machine to another.
 func (w *world) cutOneWay() {
 	from, to := w.random.IntN(len(w.machines)), w.random.IntN(len(w.machines))
 	w.note("nothing goes from member %d to member %d", from, to)
@@ -154,7 +154,7 @@ func (w *world) cutWhere(where func(from, to int) bool) {
 	})
 }
 
-// jump sets a machine's clock wrong, and all others right: the middle of them is a right one.
+// jump sets one machine's clock wrong and all others right, so that the median is right.
 func (w *world) jump() {
 	for _, m := range w.machines {
 		m.offset = 0
@@ -175,7 +175,7 @@ func (w *world) slowDisk() {
 	w.after(w.upTo(5*time.Second), func() { m.slow = time.Millisecond })
 }
 
-// leader is the process that leads, as it knows; nil if none does.
+// leader returns a process that believes it is the leader, or nil if none does.
 func (w *world) leader() *process {
 	for _, m := range w.machines {
 		if m.process != nil && m.process.member.Status().Leads {
@@ -185,7 +185,7 @@ func (w *world) leader() *process {
 	return nil
 }
 
-// transfer hands leadership on.
+// transfer transfers leadership.
 func (w *world) transfer() {
 	if l := w.leader(); l != nil {
 		w.note("an operator asks %s to hand leadership on", l.record.Name)
@@ -193,10 +193,10 @@ func (w *world) transfer() {
 	}
 }
 
-// busy tells whether the members are being changed.
+// busy reports whether the membership is being changed.
 func (w *world) busy() bool { return len(w.wishes) > 0 }
 
-// replace loses a machine's disk for good. An operator removes its member, and adds another one.
+// replace permanently loses a machine's disk. An operator removes its member and adds another.
 func (w *world) replace() {
 	m := w.any()
 	if m == nil || w.busy() || !w.spares(m) {
@@ -210,7 +210,7 @@ func (w *world) replace() {
 	w.add()
 }
 
-// grow adds a member, or removes one that was.
+// grow adds a member, or removes an added one.
 func (w *world) grow() {
 	if w.busy() {
 		return
@@ -225,7 +225,7 @@ func (w *world) grow() {
 	}
 	w.note("an operator removes %s", m.record.Name)
 	w.wish(func(l *process, tell func(error)) { l.step(cluster.Remove(m.record.ID, tell)) }, cluster.ErrUnknownMember)
-	w.wish(func(_ *process, tell func(error)) { // it may not hear of it
+	w.wish(func(_ *process, tell func(error)) { // it may never learn of it
 		m.gone = true
 		if m.process != nil {
 			m.process.die(true)
@@ -235,8 +235,8 @@ func (w *world) grow() {
 	}, nil)
 }
 
-// spares tells whether a machine may be lost for good: the leader has all voters, and most of them know of all without
-// that machine. With a change that only a lost leader knows to be decided, two voters are still two.
+// spares reports whether a machine may be lost for good: the leader knows all voters, and so does a majority without
+// that machine. If a membership change is known only to a lost leader, two voters remain two.
 func (w *world) spares(lost *machine) bool {
 	l := w.leader()
 	if l == nil {
@@ -252,7 +252,7 @@ func (w *world) spares(lost *machine) bool {
 	return len(voters) >= w.setup.Members && 2*know > len(voters)
 }
 
-// votersOf are the machines, of those that are not gone, that vote as far as a process knows.
+// votersOf returns the machines, except those lost for good, that are voters in a process's view.
 func (w *world) votersOf(p *process) (voters []*machine) {
 	for _, peer := range p.member.Status().Peers {
 		if m := w.machineOf(peer.ID); peer.Voter && !m.gone {
@@ -262,12 +262,12 @@ func (w *world) votersOf(p *process) (voters []*machine) {
 	return voters
 }
 
-// members are the machines that are not gone.
+// members returns the machines that are not lost for good.
 func (w *world) members() []*machine {
 	return slices.DeleteFunc(slices.Clone(w.machines), func(m *machine) bool { return m.gone })
 }
 
-// add brings a machine up and has the cluster take it.
+// add starts a machine and adds it to the cluster.
 func (w *world) add() {
 	m := w.newMachine(false)
 	w.note("an operator adds %s", m.record.Name)
@@ -279,14 +279,14 @@ func (w *world) add() {
 	w.wish(func(l *process, tell func(error)) { l.step(cluster.Add(m.record, tell)) }, cluster.ErrMemberExists)
 }
 
-// wish is something that an operator asks the leader for until it is done. An error that says that it is done already
-// is as none.
+// wish is an operator's request to the leader, repeated until done. The error done means that the request has been
+// carried out already.
 type wish struct {
 	ask  func(l *process, tell func(error))
 	done error
 }
 
-// wish asks for something, after what was asked for before.
+// wish adds a request after the earlier ones.
 func (w *world) wish(ask func(l *process, tell func(error)), done error) {
 	w.wishes = append(w.wishes, wish{ask, done})
 	if len(w.wishes) == 1 {
@@ -294,7 +294,7 @@ func (w *world) wish(ask func(l *process, tell func(error)), done error) {
 	}
 }
 
-// insist asks the leader for the first wish, and again after a while.
+// insist sends the first request to the leader, and repeats it after a while.
 func (w *world) insist() {
 	if len(w.wishes) == 0 {
 		return
@@ -339,7 +339,7 @@ func (w *world) heal() {
 	}
 }
 
-// up starts a machine; it must not fail.
+// up starts a machine, which must not fail.
 func (m *machine) up() {
 	if err := m.start(); err != nil {
 		m.violate(Running, "%s does not start: %v", m.record.Name, err)
@@ -347,7 +347,7 @@ func (m *machine) up() {
 	}
 }
 
-// emptyDisk is a disk on which the log of the machine is as at its first start.
+// emptyDisk returns a disk with the machine's log as at its first start.
 func (m *machine) emptyDisk() *kv.CrashDisk {
 	was := m.disk
 	defer func() { m.disk = was }()

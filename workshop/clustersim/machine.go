@@ -26,34 +26,34 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Files of a machine beside its database.
+// Files of a machine besides its database.
 const (
 	votesFile   = "vote.mark"
 	headFile    = "head.mark"
 	journalFile = "mempool.journal"
 )
 
-// compaction is when logs are cut here: often enough for a short run.
+// compaction cuts logs often enough for a short run.
 var compaction = cluster.Compaction{Every: 40, Keep: 80}
 
-// machine is a disk and a clock, and the member that runs there while it is up.
+// machine is a disk and a clock, with a member while it is up.
 type machine struct {
 	*world
 	index    int
 	record   cluster.Record
 	voter    bool // from the beginning
 	disk     *kv.CrashDisk
-	offset   time.Duration // of its clock
-	slow     time.Duration // what a sync of its disk takes
+	offset   time.Duration // error of its clock
+	slow     time.Duration // duration of a disk sync
 	process  *process      // nil while it is down
 	starts   uint64
-	gone     bool   // for good
-	astray   bool   // it has another producer's key
-	unsigned bool   // its signer is not reached
-	unable   string // what the machine lacks for the making of blocks
+	gone     bool   // lost for good
+	astray   bool   // it has a wrong producer key
+	unsigned bool   // its signer is unreachable
+	unable   string // reason why the machine cannot make blocks
 }
 
-// newMachine makes a machine with an ID of its own.
+// newMachine returns a machine with a unique ID.
 func (w *world) newMachine(voter bool) *machine {
 	index := len(w.machines)
 	name := fmt.Sprint("member ", index)
@@ -70,7 +70,7 @@ func (w *world) newMachine(voter bool) *machine {
 	return m
 }
 
-// keyOf is the producer's key, or another one's.
+// keyOf returns the producer's key, or a wrong one if the machine is astray.
 func (m *machine) keyOf() crypto.PrivateKey {
 	if m.astray {
 		return newKey("another producer")
@@ -87,22 +87,22 @@ func (w *world) machineOf(id uint64) *machine {
 	return nil
 }
 
-// process is a member that runs. It is what the member acts on.
+// process is a running member, and the environment in which it acts.
 type process struct {
 	*machine
 	parts
 	doom
-	random  *mathrand.ChaCha8 // from which raft draws
+	random  *mathrand.ChaCha8 // raft's source of randomness
 	member  *cluster.Member
-	stepped int         // messages that the present step has sent
+	stepped int         // messages sent in the current step
 	busy    [2]deferred // its workers
 	loop    loop
-	behind  bool // whether it fetches blocks
+	behind  bool // whether it is fetching blocks
 	ticks   int
 	term    uint64
 }
 
-// parts are what a member is made of, in the order in which they are opened.
+// parts are the components of a member, in the order in which they are opened.
 type parts struct {
 	db     *kv.DB
 	log    *raftlog.Log
@@ -113,26 +113,26 @@ type parts struct {
 	pool   *mempool.Pool
 }
 
-// doom is how a process ends.
+// doom describes the end of a process.
 type doom struct {
-	dead  bool          // it has crashed: nothing that it does counts
-	dies  int           // at which of the next moments it dies; 0: at none
-	power bool          // whether what was not synced is lost then
-	left  *kv.CrashDisk // as it left it when it died
+	dead  bool          // it has crashed: its actions have no effect
+	dies  int           // number of crash points until it dies; 0: it does not
+	power bool          // whether unsynced data is lost
+	left  *kv.CrashDisk // disk as of the crash
 }
 
-// loop has its member step.
+// loop runs the steps of a member.
 type loop struct {
-	until   time.Duration   // when the disk has done what it waits for
-	waiting []cluster.Event // what has come meanwhile
+	until   time.Duration   // end of the disk operation that it waits for
+	waiting []cluster.Event // events that arrived meanwhile
 }
 
 // deferred is a worker.
 type deferred struct {
-	until time.Duration // when it has done what it was given
+	until time.Duration // end of its current work
 }
 
-// begin brings all machines up on logs that begin with the genesis block.
+// begin starts all machines with logs that begin at the genesis block.
 func (w *world) begin() error {
 	var members []cluster.Record
 	for range w.setup.Members {
@@ -149,7 +149,7 @@ func (w *world) begin() error {
 	return nil
 }
 
-// create makes the log of a machine: as of one of the first members, or one that waits to be added.
+// create creates the log of a machine: of an initial member, or of one that waits to be added.
 func (m *machine) create(members []cluster.Record) (err error) {
 	db, err := m.open()
 	if err != nil {
@@ -165,7 +165,7 @@ func (m *machine) create(members []cluster.Record) (err error) {
 	if err != nil {
 		return err
 	}
-	// What is added later waits at an entry that the others' log never reaches back to.
+	// A member added later waits at an index that the others' log never reaches back to.
 	at := cluster.Place{Head: cluster.Head{Hash: l.Tip().Hash}, Time: 1000 * m.genesis.Time, Members: members}
 	index, term, conf := uint64(1), uint64(0), &raftpb.ConfState{}
 	if m.voter {
@@ -186,7 +186,7 @@ func (m *machine) open() (*kv.DB, error) {
 	return kv.Open("db", kv.Options{FS: m.disk.FS(), CacheBytes: 4 << 20, MemTableBytes: 1 << 20, Logger: quiet})
 }
 
-// start brings the machine up on what its disk holds.
+// start starts the machine from the contents of its disk.
 func (m *machine) start() (err error) {
 	m.starts++
 	var seed [32]byte
@@ -216,7 +216,7 @@ func (m *machine) start() (err error) {
 	return nil
 }
 
-// openParts opens what the member is made of.
+// openParts opens the components of the member.
 func (p *process) openParts() (err error) {
 	if p.db, err = p.open(); err != nil {
 		return err
@@ -259,7 +259,7 @@ func (p *process) openParts() (err error) {
 	return err
 }
 
-// config is how the member is opened.
+// config returns the configuration of the member.
 func (p *process) config() (cluster.Config, error) {
 	book, err := quarantine.Open(quarantine.Options{})
 	return cluster.Config{
@@ -280,10 +280,11 @@ func (p *process) config() (cluster.Config, error) {
 	}, err
 }
 
-// flushTicks is after how many ticks the database is flushed: long before it is by itself, which no seed decides.
+// flushTicks is the number of ticks between database flushes. It is low enough that the database never flushes by
+// itself, which would not be determined by the seed.
 const flushTicks = 10
 
-// tick has time pass for the member, until it ends.
+// tick ticks the member until the process ends.
 func (p *process) tick() {
 	p.after(cluster.TickTime, func() {
 		if p.dead {
@@ -299,7 +300,7 @@ func (p *process) tick() {
 	})
 }
 
-// step has an event happen, once the loop has no other to do, together with those that came before and wait, too.
+// step handles an event once the loop is idle, together with earlier events that wait.
 func (p *process) step(e cluster.Event) {
 	if p.dead {
 		return
@@ -309,7 +310,7 @@ func (p *process) step(e cluster.Event) {
 	}
 }
 
-// stepAll has all happen that waits.
+// stepAll handles all waiting events.
 func (p *process) stepAll() {
 	switch {
 	case p.dead:
@@ -337,7 +338,7 @@ func (p *process) stepAll() {
 	}
 }
 
-// try has events happen. A panic, which raft gives where its promises were broken, is an error.
+// try handles events. It returns an error if raft panics, as it does when its promises were broken.
 func (p *process) try(events []cluster.Event) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -349,7 +350,8 @@ func (p *process) try(events []cluster.Event) (err error) {
 	return err
 }
 
-// moment is one at which a machine may crash: between what its member does with disk, link and chain.
+// moment is a crash point, between actions of the member on disk, link and chain. It reports whether the process has
+// died.
 func (p *process) moment() bool {
 	if p.dies > 0 && !p.dead {
 		if p.dies--; p.dies == 0 {
@@ -359,9 +361,9 @@ func (p *process) moment() bool {
 	return p.dead
 }
 
-// die leaves a disk behind as the crash of a machine does, or, with its power, of a process: without what was not
-// synced, or with all that was written. Whether the database's log has what it does not wait for in memory or in its
-// file is a race, which a seed must not see. So all of it is in the file.
+// die leaves behind the disk after a crash: of the machine, without unsynced data, or of the process, with all written
+// data. Whether unsynced log data of the database is in memory or in the file is a race that must not affect a run, so
+// it is flushed to the file first.
 func (p *process) die(power bool) {
 	p.dead, p.power = true, power
 	kept := 0
@@ -371,11 +373,11 @@ func (p *process) die(power bool) {
 			p.violate(Running, "%s cannot sync: %v", p.record.Name, err)
 		}
 	}
-	synctest.Wait() // what is being written is
+	synctest.Wait() // pending writes have finished
 	p.left = p.disk.Crash(kept, 0)
 }
 
-// bury takes a dead process away; its machine comes back.
+// bury removes a dead process. Its machine comes back.
 func (p *process) bury() {
 	m := p.machine
 	m.process = nil
@@ -386,7 +388,7 @@ func (p *process) bury() {
 	m.comeBack()
 }
 
-// close releases what the process holds. What a dead one meets is of no account.
+// close releases the resources of the process. Errors of a dead process are ignored.
 func (p *process) close() {
 	var err error
 	if p.pool != nil {

@@ -9,17 +9,17 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/cluster"
 )
 
-// network carries messages between machines, by their index.
+// network carries messages between machines, identified by index.
 type network struct {
 	world *world
 	cut   map[[2]int]bool // from, to
 	last  map[lane]time.Duration
-	slow  time.Duration // the longest that a message takes
-	loses int           // of a hundred messages
-	quiet bool          // the faults have ended, and nothing may be refused for its order
+	slow  time.Duration // greatest latency of a message
+	loses int           // percentage of lost messages
+	quiet bool          // the faults have ended, and no message may be refused for its order
 }
 
-// lane is a connection, on which messages do not overtake one another.
+// lane is a connection, which preserves the order of messages.
 type lane struct {
 	from, to int
 	of       cluster.Lane
@@ -31,7 +31,7 @@ func newNetwork(w *world) network {
 	return network{world: w, cut: make(map[[2]int]bool), last: make(map[lane]time.Duration), slow: calm}
 }
 
-// travel is what a message takes, and whether it arrives.
+// travel returns the latency of a message, and whether it arrives.
 func (n *network) travel(from, to int) (time.Duration, bool) {
 	d := 50*time.Microsecond + n.world.upTo(n.slow)
 	if n.cut[[2]int{from, to}] || n.world.random.IntN(100) < n.loses {
@@ -41,7 +41,7 @@ func (n *network) travel(from, to int) (time.Duration, bool) {
 	return d, true
 }
 
-// send carries a message of raft.
+// send sends a raft message.
 func (n *network) send(from *machine, message *raftpb.Message, delay time.Duration) {
 	w := n.world
 	to := w.machineOf(message.GetTo())
@@ -66,15 +66,15 @@ func (n *network) send(from *machine, message *raftpb.Message, delay time.Durati
 		}
 	}
 	w.after(at-w.now, arrive)
-	if w.faulty && l.of == cluster.Pulse && w.chance(2) { // a message that comes twice
+	if w.faulty && l.of == cluster.Pulse && w.chance(2) { // a duplicate message
 		w.after(at-w.now+w.upTo(time.Second), arrive)
 	}
 }
 
-// callTime is after how long a call has no answer.
+// callTime is the timeout of a call.
 const callTime = 5 * time.Second
 
-// call has another machine answer, by a process that may have ended meanwhile. done is told once.
+// call asks another machine, whose process may meanwhile have ended. done is called once.
 func call[T any](p *process, to uint64, ask func(*process, func(T, error)), done func(T, error) cluster.Event) {
 	w, over := p.world, false
 	if p.dead {

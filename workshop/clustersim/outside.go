@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// What follows is cluster.World.
+// The methods below implement cluster.World.
 
 func (p *process) Now() time.Time  { return began.Add(p.now) }
 func (p *process) Wall() time.Time { return began.Add(p.now + p.offset) }
@@ -28,7 +28,7 @@ func (p *process) Offsets() (others map[uint64]time.Duration, own time.Duration)
 	return others, 0
 }
 
-// Unfit is what the others say, of those that are up.
+// Unfit returns the reasons that the other running members report.
 func (p *process) Unfit() map[uint64]string {
 	unfit := make(map[uint64]string)
 	for _, m := range p.machines {
@@ -41,7 +41,7 @@ func (p *process) Unfit() map[uint64]string {
 	return unfit
 }
 
-// Send sends what may be sent: what comes second in a step waits for the disk.
+// Send sends messages. The second messages of a step wait for the disk.
 func (p *process) Send(messages []*raftpb.Message) {
 	p.stepped++
 	if p.stepped%2 == 0 {
@@ -58,7 +58,7 @@ func (p *process) Send(messages []*raftpb.Message) {
 	}
 }
 
-// Do has work done when its worker has time.
+// Do runs work when its worker is free.
 func (p *process) Do(w cluster.Worker, work func() cluster.Event) {
 	start := p.now
 	took := 100*time.Microsecond + p.upTo(3*time.Millisecond)
@@ -86,7 +86,7 @@ func (p *process) Do(w cluster.Worker, work func() cluster.Event) {
 	})
 }
 
-// ended buries a process that has died beside its loop.
+// ended buries a process that has died outside of its loop.
 func (p *process) ended() {
 	if p.process == p {
 		p.bury()
@@ -111,7 +111,7 @@ func (p *process) Pending(of uint64, done func(cluster.Pending, error) cluster.E
 	}, done)
 }
 
-// files is a machine's disk as a journal sees it.
+// files is a machine's disk as used by a journal.
 type files struct{ disk *kv.CrashDisk }
 
 func (f files) Create(name string) (journal.File, error) { return asFile(f.disk.Create(name)) }
@@ -120,7 +120,7 @@ func (f files) Rename(from, to string) error             { return f.disk.Rename(
 func (f files) Remove(name string) error                 { return f.disk.Remove(name) }
 func (f files) SyncDir(dir string) error                 { return f.disk.FS().SyncDir(dir) }
 
-// file is a file of a disk that is not truncated: only after a write that failed a journal would.
+// file is a file that is never truncated: a journal truncates only after a failed write.
 type file struct{ kv.LogFile }
 
 func asFile(f kv.LogFile, err error) (journal.File, error) {
@@ -132,7 +132,7 @@ func asFile(f kv.LogFile, err error) (journal.File, error) {
 
 func (file) Truncate(int64) error { return fs.ErrInvalid }
 
-// hands is the clock by which blocks are made: it stands still while one is.
+// hands is the clock for making blocks. It stands still while a block is made.
 type hands struct{ *process }
 
 func (hands) After(time.Duration) <-chan time.Time { return nil }

@@ -20,39 +20,39 @@ import (
 const (
 	blockTime = 200 * time.Millisecond
 	clients   = 4
-	// healing is how long members have after the last fault to agree. Half of it is without sends, so that pools are
-	// at rest in the end.
+	// healing is the time for members to agree after the last fault. Nothing is sent in its second half, so that pools
+	// are settled at the end.
 	healing = 10 * time.Second
 )
 
-// Setup is what a run is made of.
+// Setup configures a run.
 type Setup struct {
 	Seed    uint64
 	Members int           // 3 or 5
-	Faults  time.Duration // how long faults go on, before they heal
-	Bug     string        // planted into the world; see bugs
-	Engine  vm.Engine     // of the contracts
+	Faults  time.Duration // duration of the faults, before healing
+	Bug     string        // bug planted into the world; see bugs
+	Engine  vm.Engine     // engine for contracts
 }
 
-// Report is what a run came to.
+// Report is the result of a run.
 type Report struct {
 	Seed         uint64
 	Violations   []Violation
-	Digest       [32]byte // of the log: runs with the same digest were the same
-	Log          []string // what happened, in order
+	Digest       [32]byte // hash of Log: equal digests mean equal runs
+	Log          []string // events, in order
 	Heights      types.Height
-	Acknowledged int // transactions
+	Acknowledged int // number of transactions
 	Elections    int
-	Crashes      int // of machines
-	Cuts         int // of the network
-	Lost         int // messages
-	Caught       int // snapshots that members followed
-	LogCuts      int // logs that were cut
-	Refused      int // messages of entries that members refused once the faults had ended
-	Changes      int // of members
+	Crashes      int // crashes of machines
+	Cuts         int // cuts of the network
+	Lost         int // lost messages
+	Caught       int // snapshots installed by members
+	LogCuts      int // log compactions
+	Refused      int // entry messages refused by members after the end of the faults
+	Changes      int // membership changes
 }
 
-// Broke reports whether the run has broken an invariant.
+// Broke reports whether the run violated an invariant.
 func (r *Report) Broke(i Invariant) bool {
 	return slices.ContainsFunc(r.Violations, func(v Violation) bool { return v.Invariant == i })
 }
@@ -68,29 +68,29 @@ type world struct {
 	machines []*machine
 	clients  []*client
 	network  network
-	wishes   []wish // of an operator
+	wishes   []wish // requests of an operator
 	book     book
 	report   Report
 }
 
-// agenda is what is to happen, in its order.
+// agenda is the schedule of events.
 type agenda struct {
-	now      time.Duration // since the beginning
+	now      time.Duration // since the start
 	queue    queue
-	sequence uint64 // of what is put into the queue
+	sequence uint64 // of queue entries
 }
 
-// phase is what goes on beside the cluster.
+// phase is the phase of the surroundings of the cluster.
 type phase struct {
-	faulty  bool // faults come
+	faulty  bool // faults occur
 	sending bool // clients send
-	keyless bool // nothing is signed: who has the key is not reached
+	keyless bool // nothing is signed: the signer is unreachable
 }
 
-// began is the time of day at which runs begin, by clocks that are right.
+// began is the true time at which runs begin.
 var began = time.Unix(1_700_000_000, 0)
 
-// happening is something that is to happen.
+// happening is a scheduled event.
 type happening struct {
 	at       time.Duration
 	sequence uint64
@@ -117,13 +117,13 @@ func (q *queue) Pop() any {
 	return x
 }
 
-// after has something happen after a time.
+// after schedules an event.
 func (a *agenda) after(d time.Duration, do func()) {
 	a.sequence++
 	heap.Push(&a.queue, happening{a.now + max(0, d), a.sequence, do})
 }
 
-// runUntil lets everything happen that is due until then.
+// runUntil runs all events that are due by a time.
 func (a *agenda) runUntil(end time.Duration) {
 	for len(a.queue) > 0 && a.queue[0].at <= end {
 		next := heap.Pop(&a.queue).(happening)
@@ -133,7 +133,7 @@ func (a *agenda) runUntil(end time.Duration) {
 	a.now = end
 }
 
-// newWorld makes a world whose machines are not up yet.
+// newWorld returns a world whose machines are not started yet.
 func newWorld(setup Setup) *world {
 	w := &world{
 		setup:    setup,
@@ -162,7 +162,7 @@ func newWorld(setup Setup) *world {
 	return w
 }
 
-// Run makes one run.
+// Run executes a run.
 func Run(setup Setup) (*Report, error) {
 	w := newWorld(setup)
 	defer w.close()
@@ -182,7 +182,7 @@ func Run(setup Setup) (*Report, error) {
 	w.sending = false
 	w.network.quiet = true
 	w.runUntil(w.now + healing/2)
-	for range 100 { // a block is on its way for a while
+	for range 100 { // a block may be under way
 		if w.settled() {
 			break
 		}
@@ -192,33 +192,33 @@ func Run(setup Setup) (*Report, error) {
 	return w.finish(), nil
 }
 
-// upTo is a time under a limit.
+// upTo returns a random duration below a limit.
 func (w *world) upTo(d time.Duration) time.Duration {
 	return time.Duration(w.random.Int64N(int64(d)))
 }
 
-// chance is true in so many of a hundred cases.
+// chance returns true with a probability of percent.
 func (w *world) chance(percent int) bool { return w.random.IntN(100) < percent }
 
-// note puts an event into the log.
+// note adds a line to the log.
 func (w *world) note(format string, args ...any) {
 	w.report.Log = append(w.report.Log, fmt.Sprintf("%10.4fs %s", w.now.Seconds(), fmt.Sprintf(format, args...)))
 }
 
-// finish puts the report together.
+// finish completes the report.
 func (w *world) finish() *Report {
 	r := &w.report
 	w.note("%d blocks, %d acknowledged, %d elections, %d crashes, %d cuts, %d messages lost, %d snapshots, %d logs cut",
 		r.Heights, r.Acknowledged, r.Elections, r.Crashes, r.Cuts, r.Lost, r.Caught, r.LogCuts)
 	digest := sha256.New()
 	for _, line := range r.Log {
-		fmt.Fprintln(digest, line) // a hash takes everything
+		fmt.Fprintln(digest, line) // writes to a hash cannot fail
 	}
 	digest.Sum(r.Digest[:0])
 	return r
 }
 
-// close ends all machines.
+// close stops all machines.
 func (w *world) close() {
 	for _, m := range w.machines {
 		if m.process != nil {
@@ -230,15 +230,15 @@ func (w *world) close() {
 func newKey(name string) crypto.PrivateKey {
 	key, err := crypto.NewPrivateKey(sha256.Sum256([]byte(name)))
 	if err != nil {
-		panic(err) // the digests of these names are keys
+		panic(err) // the digests of these names are valid keys
 	}
 	return key
 }
 
-// drawing guards crypto/rand.Reader, which is of the process.
+// drawing guards crypto/rand.Reader, which is global.
 var drawing sync.Mutex
 
-// withRandom does something during which crypto/rand draws from a stream.
+// withRandom calls do while crypto/rand reads from stream.
 func withRandom(stream io.Reader, do func()) {
 	drawing.Lock()
 	defer drawing.Unlock()

@@ -12,35 +12,35 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// lie is how a false bundle is made. The producer is in league with its upstream: its header commits to the list.
+// lie describes a false bundle. The producer colludes with the upstream: its header commits to the list.
 type lie struct {
-	Entries  int  // of the list
-	Key      int  // bytes
-	Old, New int  // bytes; 0: absent
-	Differ   bool // the values differ, so that each entry is a write
+	Entries  int  // in the list
+	Key      int  // size in bytes
+	Old, New int  // sizes in bytes; 0: absent
+	Differ   bool // the values differ, so each entry is a write
 	shape
-	Claim  string // which length says more than there is
-	Answer string // how it is sent
+	Claim  string // the length that is overstated
+	Answer string // way of sending
 }
 
-// shape is that of a proof.
+// shape is the shape of a proof.
 type shape struct {
 	Segments int
-	Others   int // other leaves of each segment
+	Others   int // other leaves per segment
 	Level    int // of each entry and leaf
-	Steps    int // of each segment
-	Argument int // bytes of each
-	LogRows  int // that each says it has
+	Steps    int // per segment
+	Argument int // size in bytes, per segment
+	LogRows  int // claimed by each segment
 }
 
 // claims are the lengths that a lie can overstate.
 var claims = []string{"", "list", "value", "proof", "segments", "levels", "others", "steps", "argument"}
 
-// answers are the ways in which it can be sent: with its length, without, compressed, or little but its length.
+// answers are the ways of sending a lie: with its length, without, compressed, or with its length but little data.
 var answers = []string{"plain", "chunked", "zstd", "announced"}
 
-// fit makes of a lie one that passes the checks of lengths, as far as its claims let it. The list is what so much gas
-// can pay for, and all but headers is no more than limit bytes.
+// fit adjusts a lie to pass the checks of lengths, as far as its claims permit. The gas must pay for the list, and
+// everything except headers takes at most limit bytes.
 func (l *lie) fit(gas types.Gas, limit int) {
 	l.Key, l.Old, l.New = min(max(8, l.Key), 161), min(max(0, l.Old), 16<<10), min(max(0, l.New), 16<<10)
 	if !l.Differ {
@@ -52,7 +52,7 @@ func (l *lie) fit(gas types.Gas, limit int) {
 	l.Argument = min(max(3, l.Argument), 450_000)
 	each := 24 + l.Key + l.Old + l.New
 	l.Entries = max(1, min(l.Entries, params.MostAccesses(gas), (params.MostListBytes(gas)-8)/each))
-	// What a verifier refuses for its lengths costs little.
+	// A bundle that a verifier refuses for its lengths costs little.
 	rest := limit - 32 - l.Entries*(each+1)
 	l.Others = min(l.Others, max(2*l.Entries, l.Segments)/l.Segments)
 	l.Segments = max((l.Entries+1<<17-1)>>17, min(l.Segments, l.Entries, 1<<16, rest/l.segmentBytes()))
@@ -64,10 +64,10 @@ func (l *lie) fit(gas types.Gas, limit int) {
 	}
 }
 
-// segmentBytes are those of a segment but for its entries' levels.
+// segmentBytes returns the size of a segment without the levels of its entries.
 func (l *lie) segmentBytes() int { return 4*8 + 65*l.Others + 4*l.Steps + 32 + l.Argument }
 
-// list is the lie's access list.
+// list returns the lie's access list.
 func (l *lie) list() []types.Access {
 	noise := make([]byte, 1<<20)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -87,8 +87,8 @@ func (l *lie) list() []types.Access {
 	return list
 }
 
-// headers are those of so many blocks, from height 1 on, that used so much gas together. That of genesis is before
-// them. One block alone writes what the list says.
+// headers returns the header of genesis and those of blocks from height 1 on, which together used the given gas. With
+// one block, its writes are those of the list.
 func (l *lie) headers(list []types.Access, gas types.Gas, blocks int) ([]types.SignedHeader, error) {
 	key, err := crypto.NewPrivateKey([32]byte{31: 1})
 	if err != nil {
@@ -113,7 +113,7 @@ func (l *lie) headers(list []types.Access, gas types.Gas, blocks int) ([]types.S
 	return headers, nil
 }
 
-// bundle is the lie itself: that of a block, or the range of several.
+// bundle encodes the lie: the bundle of one block, or of a range of blocks.
 func (l *lie) bundle(headers []types.SignedHeader, list []types.Access) []byte {
 	proof, encoded := l.proof(), types.EncodeAccesses(list)
 	if l.Claim == "list" {
@@ -164,7 +164,7 @@ func (l *lie) proof() []byte {
 		for range l.Steps {
 			e.U32(1 << 17)
 		}
-		e.Fixed(make([]byte, 32)) // the root after, as the header's
+		e.Fixed(make([]byte, 32)) // root after the block, as in the header
 		e.U64(uint64(l.Argument) + l.more("argument", 1<<20))
 		e.Fixed(argument)
 	}

@@ -1,7 +1,8 @@
-// Command distrust plays an upstream that lies to who verifies block proofs: it climbs over bundles that are refused,
-// to those that take most memory or time until they are. Each is served over HTTP to a process of its own, which does
-// what a replica without state does with it. It fetches the bundle within the bound of the block's gas, decodes and
-// verifies it. It prints the worst, and fails if one is not refused or passes a bound. It needs Linux.
+// Command distrust acts as a lying upstream towards verifiers of block proofs. It searches, by hill climbing over
+// bundles that are refused, for those that take the most memory or time to refuse. It serves each bundle over HTTP to a
+// child process, which handles it like a replica without state: it fetches the bundle within the bound for the block's
+// gas, decodes it and verifies it. It prints the worst bundles, and fails if one is accepted or exceeds a limit. It
+// needs Linux.
 package main
 
 import (
@@ -16,10 +17,10 @@ import (
 	"github.com/cairn-chain/cairn/workshop/internal/program"
 )
 
-// Bounds of what a bundle that is refused may cost.
+// Limits on the cost of refusing a bundle.
 const (
 	mostMemory = 300 << 20
-	mostTime   = 2 * time.Second // of the processor
+	mostTime   = 2 * time.Second // processor time
 )
 
 type settings struct {
@@ -27,7 +28,7 @@ type settings struct {
 	blocks int
 	steps  int
 	seed   uint64
-	verify string // of a child: where the bundle is
+	verify string // in a child process: URL of the bundle
 }
 
 func main() {
@@ -45,13 +46,13 @@ func main() {
 	program.Main("distrust", run)
 }
 
-// tried is a lie with what it cost.
+// tried is a lie with its cost.
 type tried struct {
 	lie
 	cost
 }
 
-// search climbs, by turns towards more memory and more time.
+// search climbs alternately towards more memory and more time.
 func (s settings) search(ctx context.Context) error {
 	random := rand.New(rand.NewPCG(s.seed, 0))
 	up, err := newUpstream(types.Gas(s.gas), s.blocks)
@@ -113,10 +114,10 @@ func (s settings) search(ctx context.Context) error {
 	return over
 }
 
-// kept is how many of the worst the search goes on from.
+// kept is the number of worst lies from which the search continues.
 const kept = 4
 
-// beginnings are what the search begins with: what was found to cost much, and what is long in each of its parts.
+// beginnings returns the initial lies: known expensive ones, and for each part one in which it is long.
 func beginnings() (all []lie) {
 	plain := shape{
 		Segments: 1,
@@ -147,7 +148,7 @@ func beginnings() (all []lie) {
 	return all
 }
 
-// changed is a lie that differs in one or two things.
+// changed returns a lie that differs in one or two respects.
 func (l lie) changed(random *rand.Rand) lie {
 	for range 1 + random.IntN(2) {
 		scale := func(n int) int { return int(float64(n+1) * []float64{0, 0.5, 0.8, 1.25, 2, 8}[random.IntN(6)]) }
@@ -181,12 +182,12 @@ func (l lie) changed(random *rand.Rand) lie {
 	return l
 }
 
-// cost is what a bundle took of the process that refused it.
+// cost is the cost of a bundle to the process that refused it.
 type cost struct {
-	Peak   uint64        // bytes of memory that it had resident at most
-	Fetch  time.Duration // until the bundle was there
-	Verify time.Duration // from then until it was refused
-	CPU    time.Duration // that took of the processor
+	Peak   uint64        // peak resident memory in bytes
+	Fetch  time.Duration // time to fetch the bundle
+	Verify time.Duration // time from then to the refusal
+	CPU    time.Duration // processor time during Verify
 	Why    string
 }
 

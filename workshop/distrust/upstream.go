@@ -26,7 +26,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// liar serves one bundle as the proof of block 1, or of the blocks from there on, and the headers that a victim knows.
+// liar serves one bundle as the proof of block 1, or of the range that begins there, and the headers that a victim
+// knows.
 type liar struct {
 	blocks int
 	gas    types.Gas
@@ -55,16 +56,16 @@ func newUpstream(gas types.Gas, blocks int) (*liar, error) {
 	mux.HandleFunc("/headers", func(w http.ResponseWriter, _ *http.Request) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		_, _ = w.Write(l.headers) // who is gone misses nothing
+		_, _ = w.Write(l.headers) // a client that left misses nothing
 	})
 	l.server = &http.Server{Handler: mux}
-	go func() { _ = l.server.Serve(listener) }() // it ends with close
+	go func() { _ = l.server.Serve(listener) }() // close ends it
 	return l, nil
 }
 
 func (l *liar) close() { _ = l.server.Close() }
 
-// serve sends the bundle. Who reads it may leave at any time.
+// serve sends the bundle. The client may disconnect at any time.
 func (l *liar) serve(w http.ResponseWriter, _ *http.Request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,7 +88,7 @@ func send(w http.ResponseWriter, answer string, bundle []byte, limit int64) {
 	_, _ = w.Write(bundle)
 }
 
-// try has a process of its own refuse a lie.
+// try makes a child process refuse a lie.
 func (l *liar) try(ctx context.Context, lie lie) (cost, error) {
 	list := lie.list()
 	headers, err := lie.headers(list, l.gas, l.blocks)
@@ -115,7 +116,7 @@ func (l *liar) try(ctx context.Context, lie lie) (cost, error) {
 	return c, json.Unmarshal(said.Bytes(), &c)
 }
 
-// victim fetches a bundle as a replica without state does, and says what refusing it took.
+// victim fetches a bundle as a replica without state does, and reports the cost of refusing it.
 func (s settings) victim(ctx context.Context) error {
 	encoded, err := fetchHeaders(s.verify)
 	if err != nil {
@@ -129,7 +130,7 @@ func (s settings) victim(ctx context.Context) error {
 		}
 		headers = append(headers, header)
 	}
-	blockproof.Circuit().Digest() // which a node computes as it starts
+	blockproof.Circuit().Digest() // a node computes it at its start
 	node, err := upstream.New(s.verify)
 	if err != nil {
 		return err
@@ -154,7 +155,8 @@ func (s settings) victim(ctx context.Context) error {
 	return json.NewEncoder(os.Stdout).Encode(c)
 }
 
-// mostBytes is how much a replica takes as the bundle of a block, or the range of several, after the one before them.
+// mostBytes returns the greatest size that a replica accepts for the bundle of a block, or of a range, after its
+// predecessor.
 func mostBytes(headers []types.SignedHeader) int64 {
 	if len(headers) == 2 {
 		return replica.MostBundle(headers[1])
@@ -193,7 +195,7 @@ func fetchHeaders(url string) (encoded []byte, err error) {
 	return io.ReadAll(response.Body)
 }
 
-// peak is the most memory that a process had resident, in bytes.
+// peak returns the peak resident memory of a process in bytes.
 func peak(status string) (uint64, error) {
 	content, err := os.ReadFile(status)
 	if err != nil {
@@ -208,7 +210,7 @@ func peak(status string) (uint64, error) {
 	return 0, fmt.Errorf("%s has no VmHWM", status)
 }
 
-// processor is how long this process has had a processor.
+// processor returns the processor time used by this process.
 func processor() time.Duration {
 	var usage syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage) // never fails
