@@ -101,7 +101,7 @@ func verifyChunkInLanes(items []SignedMessage) []bool {
 }
 
 // allValid reports whether all signatures are valid, by one sum. If one is not valid, it wrongly returns true with
-// probability 2^-128 for each batch that an attacker forms and hashes: the coefficients are a hash of all items
+// probability at most 2^-128 for each batch that an attacker forms and hashes: the coefficients are a hash of all items
 // ([lanes.Coefficient]). It may return false even if all are valid.
 func allValid(items []SignedMessage) bool {
 	equations := make([]lanes.Equation, len(items))

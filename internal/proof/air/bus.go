@@ -7,11 +7,11 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/field"
 )
 
-// ErrDenominator is returned when a fingerprint is 0: its term of the sum is not defined. For challenges drawn after
-// the tuples are fixed this happens with a probability of about 2^−160.
+// ErrDenominator is returned if a fingerprint is 0, as its term of the sum is not defined. If the challenges are drawn
+// after the tuples are fixed, this happens with a probability of about 2^−160.
 var ErrDenominator = errors.New("air: fingerprint of a bus is zero")
 
-// ErrTuple is returned for a tuple of the public side that is longer than any of the circuit's.
+// ErrTuple is returned for a tuple of the public side that is longer than every tuple of the circuit.
 var ErrTuple = errors.New("air: tuple is too long")
 
 // Bus is a multiset of tuples that must balance.
@@ -25,35 +25,35 @@ type busShape struct {
 	arity int
 }
 
-// ID is the bus' identity in fingerprints, from 1.
+// ID returns the bus' number in fingerprints, from 1.
 func (bus Bus) ID() int { return bus.id }
 
-// Arity is the number of elements in its tuples.
+// Arity returns the number of elements in the bus' tuples.
 func (bus Bus) Arity() int { return bus.b.buses[bus.id-1].arity }
 
-// Bus adds a bus of tuples with so many elements. Its name is for people.
+// Bus adds a bus whose tuples have arity elements. Its name is for people.
 func (b *Builder) Bus(name string, arity int) Bus {
 	b.buses = append(b.buses, busShape{name, arity})
 	return Bus{b, len(b.buses)}
 }
 
-// Interaction is what a row does on a bus.
+// Interaction is a row's interaction with a bus.
 type Interaction struct {
-	Bus          int     // its ID
-	Multiplicity int32   // node: how often the tuple is sent, negative where it is received
+	Bus          int     // ID of the bus
+	Multiplicity int32   // node: number of times the tuple is sent; negative if it is received
 	Tuple        []int32 // nodes
-	Fingerprint  int32   // node: of the tuple, in the extension field
+	Fingerprint  int32   // node: fingerprint of the tuple, in the extension field
 }
 
-// Send adds: each row sends tuple on the bus as often as multiplicity says.
+// Send makes each row send tuple on the bus multiplicity times.
 func (bus Bus) Send(multiplicity Expr, tuple ...Expr) { bus.interact(multiplicity, tuple) }
 
-// Receive adds: each row receives tuple from the bus as often as multiplicity says.
+// Receive makes each row receive tuple from the bus multiplicity times.
 func (bus Bus) Receive(multiplicity Expr, tuple ...Expr) {
 	bus.interact(bus.b.Const(field.Element{}).Sub(multiplicity), tuple)
 }
 
-// interact adds an interaction. The order of interactions decides which share a helper column.
+// interact adds an interaction. The order of interactions determines which ones share a helper column.
 func (bus Bus) interact(multiplicity Expr, tuple []Expr) {
 	b := bus.b
 	b.own(multiplicity)
@@ -71,12 +71,12 @@ func (bus Bus) interact(multiplicity Expr, tuple []Expr) {
 	b.interactions = append(b.interactions, it)
 }
 
-// perGroup is the number of interactions whose terms are added up in one helper column. With two of them, whose
+// perGroup is the number of interactions whose terms are added up in one helper column. With two interactions, whose
 // fingerprints have degree 1 and multiplicities degree ≤ 2, the constraint on the helper column has degree 3.
 const perGroup = 2
 
-// groups splits the interactions into those that share a helper column. The last group has none: its terms go into
-// the accumulator at once.
+// groups splits the interactions into groups that share a helper column. The last group has no helper column: its terms
+// are added to the accumulator directly.
 func groups(interactions []Interaction) [][]Interaction {
 	var all [][]Interaction
 	for len(interactions) > 0 {
@@ -87,12 +87,13 @@ func groups(interactions []Interaction) [][]Interaction {
 	return all
 }
 
-// constrainBuses adds the constraints on helper columns and accumulator. With the terms m/d of a group,
+// constrainBuses adds the constraints on helper columns and accumulator. For the terms m/d of a group, the constraint
+// is
 //
 //	helper · Πd = Σ m·Π(other d)
 //
-// and for the last group, with the accumulator's growth less the helpers in place of the helper. The accumulator
-// grows by OpShift less than the terms on each row, so that after the last row it is where it was before the first.
+// For the last group, the helper is replaced by the accumulator's growth minus the helpers. On each row the accumulator
+// grows by the terms minus OpShift, so that after the last row it is back at its value before the first.
 func (b *Builder) constrainBuses() {
 	all := groups(b.interactions)
 	if len(all) == 0 {
@@ -117,7 +118,7 @@ func (b *Builder) constrainBuses() {
 	}
 }
 
-// numerator is the multiplicity of interaction i times the fingerprints of the others in the group.
+// numerator returns the multiplicity of interaction i times the fingerprints of the others in the group.
 func (b *Builder) numerator(group []Interaction, i int) Expr {
 	product := Expr{b, group[i].Multiplicity}
 	for j, other := range group {
@@ -128,22 +129,22 @@ func (b *Builder) numerator(group []Interaction, i int) Expr {
 	return product
 }
 
-// Term is an interaction of the public side: a tuple that is sent on a bus, or received where Multiplicity is negative.
+// Term is an interaction of the public side: a tuple that is sent on a bus, or received if Multiplicity is negative.
 type Term struct {
 	Bus          Bus
 	Multiplicity field.Element
 	Tuple        []field.Element
 }
 
-// Challenges are what the transcript gives for the buses after the columns are committed to.
+// Challenges holds the challenges for the buses, which are drawn after the columns are committed to.
 type Challenges struct {
 	Alpha field.Ext
-	Beta  []field.Ext // β to the powers 1, 2, …: as many as [Circuit.Arity] says
+	Beta  []field.Ext // powers 1, 2, … of β; their number is [Circuit.Arity]
 	Shift field.Ext   // value of OpShift
 }
 
-// NewChallenges sets all from α and β and the public side's sum, for a table of 2^logRows rows. It returns
-// ErrDenominator for a fingerprint of 0, and ErrTuple.
+// NewChallenges returns the challenges for α and β and the public side, for a table of 2^logRows rows. It returns
+// ErrDenominator if a fingerprint is 0, or ErrTuple.
 func (c *Circuit) NewChallenges(alpha, beta field.Ext, terms []Term, logRows int) (*Challenges, error) {
 	ch := &Challenges{Alpha: alpha, Beta: make([]field.Ext, c.arity)}
 	power := field.One()
@@ -167,7 +168,8 @@ func (c *Circuit) NewChallenges(alpha, beta field.Ext, terms []Term, logRows int
 	return ch, nil
 }
 
-// publicSum adds up multiplicity / fingerprint over the public side. It returns ErrDenominator for a fingerprint of 0.
+// publicSum returns the sum of multiplicity / fingerprint over the public side. It returns ErrDenominator if a
+// fingerprint is 0.
 func (ch *Challenges) publicSum(terms []Term) (sum field.Ext, err error) {
 	fingerprints := ch.fingerprints(terms)
 	for i := range fingerprints {
@@ -184,7 +186,7 @@ func (ch *Challenges) publicSum(terms []Term) (sum field.Ext, err error) {
 	return sum, nil
 }
 
-// fingerprints are α − (bus + Σ β^k·t_k), added up over all terms for one k after the other.
+// fingerprints returns α − (bus + Σ β^k·t_k) for each term. It adds one k after the other for all terms.
 func (ch *Challenges) fingerprints(terms []Term) field.ExtVector {
 	v, elements := make(field.ExtVector, len(terms)), make(field.Vector, len(terms))
 	for i := range terms {

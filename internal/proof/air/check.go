@@ -8,10 +8,10 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/field"
 )
 
-// ErrShape is returned for a table, public inputs or a public side that are not of the circuit's shape.
+// ErrShape is returned for a table, public inputs or a public side that do not have the circuit's shape.
 var ErrShape = errors.New("air: not of the circuit's shape")
 
-// Violation is a constraint that a row does not fulfil.
+// Violation is returned for a constraint that a row violates.
 type Violation struct {
 	Constraint string
 	Row        int
@@ -21,12 +21,12 @@ func (v *Violation) Error() string {
 	return fmt.Sprintf("air: row %d violates the constraint %q", v.Row, v.Constraint)
 }
 
-// Imbalance is a tuple that is not received as often as it is sent.
+// Imbalance is returned for a tuple that is not received as often as it is sent.
 type Imbalance struct {
 	Bus   string
 	Tuple []field.Element
-	Row   int           // the first that sends or receives it; −1: the public side
-	Net   field.Element // how often it is sent less how often it is received
+	Row   int           // the first row that sends or receives it; −1 for the public side
+	Net   field.Element // number of times it is sent minus number of times it is received
 }
 
 func (i *Imbalance) Error() string {
@@ -35,8 +35,8 @@ func (i *Imbalance) Error() string {
 	)
 }
 
-// Check evaluates the circuit row by row over a table, given by columns of one length, and the buses as multisets,
-// with no randomness and no commitment. It is what the circuit means, and what tests of circuits use; it returns a
+// Check evaluates the circuit row by row over a table, given by columns of equal length, and the buses as multisets,
+// without randomness or commitments. It defines the meaning of the circuit and is used in tests. It returns a
 // *Violation, an *Imbalance or an error that wraps ErrShape.
 func (c *Circuit) Check(columns []field.Vector, public []field.Element, terms []Term) error {
 	if len(columns) != len(c.columns) || len(public) != c.public || len(columns) == 0 {
@@ -75,10 +75,10 @@ func (c *Circuit) Check(columns []field.Vector, public []field.Element, terms []
 	return l.balance()
 }
 
-// checkRows is how many rows are evaluated at a time.
+// checkRows is the number of rows that are evaluated at a time.
 const checkRows = 128
 
-// violation is the first row from low to high that a constraint is violated on, nil for none.
+// violation returns a *Violation for the first row from low to high that violates a constraint, or nil.
 func (c *Circuit) violation(values []field.Vector, low, high int) error {
 	for row := range high - low {
 		for _, constraint := range c.constraints {
@@ -90,7 +90,7 @@ func (c *Circuit) violation(values []field.Vector, low, high int) error {
 	return nil
 }
 
-// evaluateRows sets the values of the nodes in the base field on rows low to high.
+// evaluateRows sets the values of the base-field nodes on rows low to high.
 func (c *Circuit) evaluateRows(values []field.Vector, columns []field.Vector, public []field.Element, low, high int) {
 	rows := len(columns[0])
 	one := field.New(1)

@@ -8,13 +8,13 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/field"
 )
 
-// Constraint is an expression that is 0 on every row.
+// Constraint is an expression that must be 0 on every row.
 type Constraint struct {
 	Name string // for people
 	Node int32
 }
 
-// Circuit is a finished circuit. It does not change and may be used concurrently.
+// Circuit is a finished circuit. It is immutable and safe for concurrent use.
 type Circuit struct {
 	nodes        []Node
 	extension    []bool
@@ -28,8 +28,8 @@ type Circuit struct {
 	digest       [sha256.Size]byte
 }
 
-// Build finishes the circuit: it adds the constraints of the buses, after all others. The builder must not be used
-// any more.
+// Build finishes the circuit: it adds the constraints of the buses after all others. The builder must not be used
+// afterwards.
 func (b *Builder) Build() *Circuit {
 	b.constrainBuses()
 	c := &Circuit{
@@ -48,7 +48,7 @@ func (b *Builder) Build() *Circuit {
 	return c
 }
 
-// finish sets what is asked for with every proof and follows from the rest.
+// finish sets the derived fields that are needed for every proof.
 func (c *Circuit) finish() {
 	degrees := c.Degrees()
 	c.degree = 0
@@ -58,36 +58,36 @@ func (c *Circuit) finish() {
 	c.digest = c.hash()
 }
 
-// Nodes are the expressions; operands stand before the operations on them. Callers do not change them.
+// Nodes returns the expressions. Operands precede operations on them. Callers must not modify the result.
 func (c *Circuit) Nodes() []Node { return c.nodes }
 
-// InExtension reports whether a node's values are in the extension field and not in the base field.
+// InExtension reports whether a node's values are in the extension field rather than the base field.
 func (c *Circuit) InExtension(node int32) bool { return c.extension[node] }
 
-// Columns are the columns' names. Callers do not change them.
+// Columns returns the names of the columns. Callers must not modify the result.
 func (c *Circuit) Columns() []string { return c.columns }
 
-// PublicInputs is the number of public inputs.
+// PublicInputs returns the number of public inputs.
 func (c *Circuit) PublicInputs() int { return c.public }
 
-// Constraints are all constraints, those of the buses last. Callers do not change them.
+// Constraints returns all constraints; the constraints of the buses come last. Callers must not modify the result.
 func (c *Circuit) Constraints() []Constraint { return c.constraints }
 
-// Groups are the interactions by the helper column that their terms multiplicity/fingerprint of a row are added up in.
-// Helper column g, in the extension field, holds the sum of group g. The last group has no helper column of its own:
-// the last column is the accumulator. It grows from row to row by the sums of all groups less OpShift.
+// Groups returns the interactions grouped by the helper column that sums up their terms multiplicity/fingerprint on a
+// row. Helper column g, in the extension field, holds the sum of group g. The last group has no helper column: the last
+// column is the accumulator, which grows from row to row by the sums of all groups minus OpShift.
 func (c *Circuit) Groups() [][]Interaction { return groups(c.interactions) }
 
-// AuxColumns is the number of columns in the extension field: of helpers and the accumulator.
+// AuxColumns returns the number of columns in the extension field, which are the helpers and the accumulator.
 func (c *Circuit) AuxColumns() int { return len(c.Groups()) }
 
-// Arity is the number of elements in the longest tuple on a bus.
+// Arity returns the number of elements in the longest tuple on a bus.
 func (c *Circuit) Arity() int { return c.arity }
 
-// Degree is the highest degree of a constraint, where columns and the selectors of first and last row count 1.
+// Degree returns the highest degree of a constraint. Columns and the selectors of first and last row have degree 1.
 func (c *Circuit) Degree() int { return c.degree }
 
-// Degrees are the degrees of all nodes.
+// Degrees returns the degrees of all nodes.
 func (c *Circuit) Degrees() []int {
 	degrees := make([]int, len(c.nodes))
 	for i, n := range c.nodes {
@@ -103,7 +103,8 @@ func (c *Circuit) Degrees() []int {
 	return degrees
 }
 
-// Without is the circuit less constraint i: it accepts what only that constraint forbids. It is for tests.
+// Without returns the circuit without constraint i, for tests: it also accepts tables that only this constraint
+// forbids.
 func (c *Circuit) Without(i int) *Circuit {
 	less := *c
 	less.constraints = slices.Delete(slices.Clone(c.constraints), i, i+1)
@@ -111,9 +112,10 @@ func (c *Circuit) Without(i int) *Circuit {
 	return &less
 }
 
-// Digest names the circuit. It is SHA-256 over "cairn/circuit/v1" and these, as u32 little-endian. First come the
-// numbers of columns, public inputs, nodes, constraints and interactions. Then each node is op, A, B and canonical
-// value, each constraint its node, and each interaction its bus and the nodes of its multiplicity and fingerprint.
+// Digest returns a hash that identifies the circuit. It is SHA-256 over "cairn/circuit/v1" and the following, as u32
+// little-endian: the numbers of columns, public inputs, nodes, constraints and interactions; for each node op, A, B and
+// canonical value; for each constraint its node; and for each interaction its bus and the nodes of its multiplicity and
+// fingerprint.
 func (c *Circuit) Digest() [sha256.Size]byte { return c.digest }
 
 func (c *Circuit) hash() [sha256.Size]byte {

@@ -2,17 +2,17 @@ package air
 
 import "github.com/cairn-chain/cairn/internal/proof/field"
 
-// Point is where the verifier evaluates a circuit: the values of everything that its expressions name, as polynomials
-// at one point of the extension field.
+// Point holds the values at which the verifier evaluates a circuit: the values of all leaves of its expressions, as
+// polynomials at one point of the extension field.
 type Point struct {
 	Columns, Next []field.Ext // at the point, and at the point times the generator of the rows
-	Aux, AuxNext  []field.Ext // likewise
+	Aux, AuxNext  []field.Ext // at the point, and at the point times the generator of the rows
 	Public        []field.Element
 	First, Last   field.Ext // the selectors
 	Challenges    *Challenges
 }
 
-// Evaluate returns the values of the constraints at p, in their order. The lengths in p must be those of the circuit.
+// Evaluate returns the values of the constraints at p, in order. The lengths in p must match the circuit.
 func (c *Circuit) Evaluate(p *Point) []field.Ext {
 	values := make([]field.Ext, len(c.nodes))
 	for i, n := range c.nodes {

@@ -1,15 +1,15 @@
-// Package air is the language that circuits of proofs are written in: polynomial constraints over the rows of a table
+// Package air is the language in which circuits of proofs are written: polynomial constraints over the rows of a table
 // (an algebraic intermediate representation), with buses between rows.
 //
 // A circuit is built once, from expressions over columns, public inputs and the selectors of the first and the last
-// row. A column is read in this row or in the next; the row after the last is the first. A constraint is an expression
-// that is 0 on every row. Prover, verifier and [Circuit.Check] evaluate the same graph of expressions, so a rule is
-// written once.
+// row. A column is read on the current row or on the next; the row after the last is the first. A constraint is an
+// expression that must be 0 on every row. Prover, verifier and [Circuit.Check] evaluate the same graph of expressions,
+// so a rule is written once.
 //
-// A bus is a multiset of tuples that rows send and receive; it must balance. It is checked by logarithmic derivatives
-// (Haböck, eprint 2022/1530). With challenges α and β the fingerprint of a tuple t on bus b is α − (b + Σ β^i·t_i, i ≥
-// 1). The sum of multiplicity / fingerprint over all that is sent must equal that over all that is received. A part of
-// it, the public side, is known to the verifier, who adds it up himself: [Circuit.NewChallenges].
+// A bus is a multiset of tuples that rows send and receive; it must balance. This is checked by logarithmic derivatives
+// (Haböck, eprint 2022/1530). With challenges α and β, the fingerprint of a tuple t on bus b is α − (b + Σ β^i·t_i, i ≥
+// 1). The sum of multiplicity / fingerprint over all tuples sent must equal the sum over all tuples received. A part of
+// it, the public side, is known to the verifier, who computes its sum: [Circuit.NewChallenges].
 package air
 
 import (
@@ -18,11 +18,10 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/field"
 )
 
-// Op says what a [Node] is.
+// Op is the kind of a [Node].
 type Op uint8
 
-// The kinds of nodes. Those after OpMul have values in the extension field; of the others, operations with an operand
-// in the extension field.
+// Kinds of nodes. Leaves after OpMul have values in the extension field, and so do operations with such an operand.
 const (
 	OpConst  Op = iota // Value
 	OpColumn           // column A of this row
@@ -38,15 +37,15 @@ const (
 	OpAuxNext // helper column A of the next row
 	OpAlpha   // the challenge α
 	OpBeta    // the challenge β to the power A, A ≥ 1
-	OpShift   // what the accumulator is short of on every row: the buses' sum over all rows, divided by their number
+	OpShift   // the buses' sum over all rows, divided by their number: subtracted from the accumulator's growth
 )
 
-// Node is an expression in a circuit's graph. A and B are the indices of earlier nodes for OpAdd, OpSub and OpMul, and
-// of what Op names for others.
+// Node is an expression in a circuit's graph. For OpAdd, OpSub and OpMul, A and B are the indices of earlier nodes. For
+// other kinds, Op states the meaning of A.
 type Node struct {
 	Op    Op
 	A, B  int32
-	Value field.Element // of OpConst
+	Value field.Element // only for OpConst
 }
 
 // Expr is an expression of the circuit that a [Builder] builds.
@@ -55,11 +54,10 @@ type Expr struct {
 	node int32
 }
 
-// Builder gathers a circuit. A misuse that the circuit's author must not make, such as adding expressions of two
-// builders, panics.
+// Builder collects the parts of a circuit. It panics on programming errors, such as adding expressions of two builders.
 type Builder struct {
 	nodes        []Node
-	extension    []bool // by node: whether its values are in the extension field
+	extension    []bool // by node: its values are in the extension field
 	index        map[Node]int32
 	columns      []string
 	public       int
@@ -96,13 +94,14 @@ func (b *Builder) Publics(n int) []Expr {
 	return inputs
 }
 
-// First is 1 on the first row and 0 on the others.
+// First returns the selector that is 1 on the first row and 0 on the others.
 func (b *Builder) First() Expr { return b.leaf(OpFirst, 0) }
 
-// Last is 1 on the last row and 0 on the others; 1 − Last selects the transitions that do not wrap around.
+// Last returns the selector that is 1 on the last row and 0 on the others. 1 − Last selects the transitions that do not
+// wrap around.
 func (b *Builder) Last() Expr { return b.leaf(OpLast, 0) }
 
-// Const is x on every row.
+// Const returns an expression that is x on every row.
 func (b *Builder) Const(x field.Element) Expr { return b.add(Node{Op: OpConst, Value: x}) }
 
 // Constrain adds the constraint that e is 0 on every row. Its name is for people.
@@ -111,7 +110,7 @@ func (b *Builder) Constrain(name string, e Expr) {
 	b.constraints = append(b.constraints, Constraint{Name: name, Node: e.node})
 }
 
-// Next is the column e of the next row, where the row after the last is the first.
+// Next returns column e of the next row. The row after the last is the first.
 func (e Expr) Next() Expr {
 	n := e.b.nodes[e.node]
 	if n.Op != OpColumn {
@@ -120,16 +119,16 @@ func (e Expr) Next() Expr {
 	return e.b.leaf(OpNext, int(n.A))
 }
 
-// Add is e + f.
+// Add returns e + f.
 func (e Expr) Add(f Expr) Expr { return e.b.operation(OpAdd, e, f) }
 
-// Sub is e − f.
+// Sub returns e − f.
 func (e Expr) Sub(f Expr) Expr { return e.b.operation(OpSub, e, f) }
 
-// Mul is e · f.
+// Mul returns e · f.
 func (e Expr) Mul(f Expr) Expr { return e.b.operation(OpMul, e, f) }
 
-// Not is 1 − e.
+// Not returns 1 − e.
 func (e Expr) Not() Expr { return e.b.one().Sub(e) }
 
 func (b *Builder) one() Expr { return b.Const(field.New(1)) }
@@ -142,7 +141,7 @@ func (b *Builder) own(e Expr) {
 	}
 }
 
-// operation adds e op f, unless it is simpler: constants are computed, and 0 and 1 fall away.
+// operation adds e op f. It computes constants and simplifies operations with 0 and 1.
 func (b *Builder) operation(op Op, e, f Expr) Expr {
 	b.own(e)
 	b.own(f)
@@ -179,7 +178,7 @@ func compute(op Op, x, y field.Element) (z field.Element) {
 	return z
 }
 
-// add returns the one node that equals n.
+// add returns the only node that equals n.
 func (b *Builder) add(n Node) Expr {
 	i, ok := b.index[n]
 	if !ok {

@@ -1,7 +1,7 @@
 package field
 
-// Weights are elements of E by which vectors over F_p are multiplied, as Combine reads them: six words an element, each
-// a coordinate in Montgomery form.
+// Weights are elements of E, by which [Combine] multiplies vectors over F_p. An element is six words, each a coordinate
+// in Montgomery form.
 type Weights [][Degree]uint64
 
 // NewWeights returns the weights v.
@@ -15,14 +15,14 @@ func NewWeights(v []Ext) Weights {
 	return w
 }
 
-// Planar is a vector over E as six vectors of coordinates, all of one length.
+// Planar is a vector over E, represented by six vectors of coordinates of equal length.
 type Planar [Degree]Vector
 
-// Gap is how many elements vectors that are used together stand apart: a cache line. Their lengths are powers of two.
-// Without the gap the same row of all of them would belong into one set of the cache.
+// Gap is the number of elements between vectors that are used together: a cache line. Their lengths are powers of two,
+// so without the gap the same row of all vectors would map to the same cache set.
 const Gap = 16
 
-// NewPlanar returns n elements, all 0.
+// NewPlanar returns a vector of n zeros.
 func NewPlanar(n int) (p Planar) {
 	room := make(Vector, Degree*(n+Gap))
 	for c := range p {
@@ -31,7 +31,7 @@ func NewPlanar(n int) (p Planar) {
 	return p
 }
 
-// PlanarOf returns the elements of v.
+// PlanarOf returns the vector with the elements of v.
 func PlanarOf(v []Ext) *Planar {
 	p := NewPlanar(len(v))
 	for i := range v {
@@ -40,7 +40,7 @@ func PlanarOf(v []Ext) *Planar {
 	return &p
 }
 
-// Slice returns elements low to high.
+// Slice returns elements low to high; they are shared with p.
 func (p *Planar) Slice(low, high int) (part Planar) {
 	for c := range p {
 		part[c] = p[c][low:high]
@@ -72,23 +72,24 @@ func (p *Planar) Clear() {
 }
 
 const (
-	// lanes is how many elements a vector register holds.
+	// lanes is the number of elements in a vector register.
 	lanes = 16
-	// modulus is a multiple of p beyond all sums that are reduced: Montgomery's reduction takes integers below it.
+	// modulus is a multiple of p that exceeds all sums that are reduced: Montgomery's reduction accepts integers below
+	// it.
 	modulus = P << 32
 )
 
-// fold takes modulus from x, which is below 2·modulus, if it is not below.
+// fold subtracts modulus from x unless x is below it. x must be below 2·modulus.
 func fold(x uint64) uint64 { return min(x, x-modulus) }
 
-// reduce is Montgomery's reduction: x/2^32 mod p.
+// reduce returns x/2^32 mod p (Montgomery's reduction).
 func reduce(x uint64) Element {
 	e, one := Element{uint32(x % P)}, Element{1}
 	return *e.Mul(&e, &one)
 }
 
-// Combine adds Σ weights[k]·columns[k] to dst. All vectors have one length. Sums of products are reduced at the end
-// only, which is what makes it several times as fast as adding up one product after the other.
+// Combine adds Σ weights[k]·columns[k] to dst. All vectors must have the same length. It reduces sums of products only
+// at the end, which makes it several times as fast as adding one product after the other.
 func Combine(dst *Planar, columns []Vector, weights Weights) {
 	n, done := len(dst[0]), 0
 	if len(columns) == 0 {
@@ -103,10 +104,11 @@ func Combine(dst *Planar, columns []Vector, weights Weights) {
 	}
 }
 
-// tile is how many rows are combined at once where no vector kernel does it: their sums lie in the first cache.
+// tile is the number of rows that are combined at once without a vector kernel. Their sums fit in the first-level
+// cache.
 const tile = 64
 
-// combineTile does rows low to high.
+// combineTile combines rows low to high.
 func combineTile(dst *Planar, columns []Vector, weights Weights, low, high int) {
 	var sums [Degree][tile]uint64
 	for c := range sums {
@@ -135,7 +137,7 @@ func combineTile(dst *Planar, columns []Vector, weights Weights, low, high int) 
 	}
 }
 
-// addFour adds four weighted columns to sums. Two products are below modulus together: they are added before one fold.
+// addFour adds four weighted columns to sums. The sum of two products is below modulus, so it needs only one fold.
 func addFour(sums *[Degree][tile]uint64, columns []Vector, weights Weights, low, high int) {
 	x0, x1, x2, x3 := columns[0][low:high], columns[1][low:high], columns[2][low:high], columns[3][low:high]
 	for c := range sums {
@@ -149,12 +151,12 @@ func addFour(sums *[Degree][tile]uint64, columns []Vector, weights Weights, low,
 	}
 }
 
-// InnerProducts returns Σ weights[i]·column[i] over all of column; weights may be longer.
+// InnerProducts returns Σ weights[i]·column[i] over all of column. weights may be longer.
 func InnerProducts(column Vector, weights *Planar) Ext {
 	var sums [Degree]uint64
 	done := 0
 	if blocks := len(column) / lanes; vector && blocks > 0 {
-		var parts [2 * Degree][lanes / 2]uint64 // for each coordinate sums of even rows, and of odd rows
+		var parts [2 * Degree][lanes / 2]uint64 // for each coordinate, sums of even rows and of odd rows
 		innerProductLanes(&parts, &column[0], weights, uintptr(blocks))
 		for k := range parts {
 			for _, x := range parts[k] {
@@ -171,8 +173,8 @@ func InnerProducts(column Vector, weights *Planar) Ext {
 	return FromCoordinates(e)
 }
 
-// addProducts adds the products of column with each coordinate of the weights from first on. Two products are below
-// modulus together: they are added before one fold.
+// addProducts adds the products of column with each coordinate of the weights from first on. The sum of two products is
+// below modulus, so it needs only one fold.
 func addProducts(sums *[Degree]uint64, column Vector, weights *Planar, first int) {
 	n := len(column)
 	for c := 0; c < Degree; c += 2 {
@@ -192,7 +194,7 @@ func addProducts(sums *[Degree]uint64, column Vector, weights *Planar, first int
 	}
 }
 
-// AddScalar sets dst[i] = a[i] + x. Both have one length, and may be the same.
+// AddScalar sets dst[i] = a[i] + x. dst and a must have the same length and may be the same.
 func AddScalar(dst, a Vector, x Element) {
 	n, done := min(len(dst), len(a)), 0
 	if blocks := n / lanes; vector && blocks > 0 {

@@ -1,8 +1,8 @@
-// Package field is the arithmetic of proofs. It has the KoalaBear prime field F_p, p = 2^31 − 2^24 + 1, and its
-// extension E of degree 6 (186 bits). It has vectors of both, and transforms over the two-adic subgroups of F_p.
+// Package field implements the arithmetic of proofs: the KoalaBear prime field F_p, p = 2^31 − 2^24 + 1, and its
+// extension E of degree 6 (186 bits), vectors over both, and transforms over the two-adic subgroups of F_p.
 //
-// E is built as F_p[u]/(u² − 3) and over it [v]/(v³ − (u + 1)); an element's six coordinates belong to
-// 1, u, v, uv, v², uv². Elements are kept in Montgomery form; what leaves a process is the canonical integer below p.
+// E is F_p[u]/(u² − 3), and over that [v]/(v³ − (u + 1)). The six coordinates of an element belong to 1, u, v, uv, v²,
+// uv². Elements are kept in Montgomery form; their encoding outside the process is the canonical integer below p.
 package field
 
 import (
@@ -21,25 +21,25 @@ const (
 	P = 0x7f000001
 	// Degree is the degree of E over F_p.
 	Degree = 6
-	// Size is the length in bytes of an encoded element of F_p, ExtSize of one of E.
+	// Size is the length in bytes of an encoded element of F_p. ExtSize is the length for an element of E.
 	Size, ExtSize = 4, 4 * Degree
 	// TwoAdicity is the largest k such that 2^k divides p − 1.
 	TwoAdicity = 24
 )
 
-// Element is one of F_p; its zero value is 0.
+// Element is an element of F_p. The zero value is 0.
 type Element = koalabear.Element
 
-// Vector is elements of F_p; its operations are vectorised where the processor can.
+// Vector is a vector over F_p. Its operations are vectorised if the processor supports it.
 type Vector = koalabear.Vector
 
-// Ext is an element of E; its zero value is 0.
+// Ext is an element of E. The zero value is 0.
 type Ext = extensions.E6
 
-// ExtVector is elements of E.
+// ExtVector is a vector over E.
 type ExtVector = extensions.VectorE6
 
-// ErrCanonical says that an encoded integer is p or more.
+// ErrCanonical is returned for an encoded integer that is p or more.
 var ErrCanonical = errors.New("field element is not canonical")
 
 // New returns v mod p.
@@ -92,7 +92,7 @@ func AppendExt(b []byte, x *Ext) []byte {
 	return b
 }
 
-// DecodeVector reads len(b)/4 elements, each four bytes as Append wrote them, and fails with ErrCanonical if an integer
+// DecodeVector decodes len(b)/4 elements, each four bytes as written by Append. It returns ErrCanonical if an integer
 // is not below p.
 func DecodeVector(b []byte) (Vector, error) {
 	words := make([]uint32, len(b)/Size)
@@ -104,7 +104,7 @@ func DecodeVector(b []byte) (Vector, error) {
 	return Integers(words), nil
 }
 
-// DecodeExts reads len(b)/24 elements of E, as AppendExt wrote them, and fails with ErrCanonical if a coordinate is not
+// DecodeExts decodes len(b)/24 elements of E as written by AppendExt. It returns ErrCanonical if a coordinate is not
 // below p.
 func DecodeExts(b []byte) ([]Ext, error) {
 	coordinates, err := DecodeVector(b)
@@ -118,21 +118,21 @@ func DecodeExts(b []byte) ([]Ext, error) {
 	return v, nil
 }
 
-// Integers returns the elements of these integers, all below p, and takes words for their vector. It is one vector
-// multiplication, and undone by Canonical.
+// Integers returns the elements of the given integers, which must be below p. It reuses words as the vector. It is one
+// vector multiplication, and the inverse of Canonical.
 func Integers(words []uint32) Vector {
 	v := Vector(unsafe.Slice((*Element)(unsafe.Pointer(unsafe.SliceData(words))), len(words))) // an Element is one word
 	v.ScalarMul(v, &toMontgomery)
 	return v
 }
 
-// toMontgomery takes an integer that stands where its Montgomery form should to that form: multiplying by 2^32, of
-// which this is the Montgomery form.
+// toMontgomery converts an integer, stored in place of a Montgomery form, to its Montgomery form: it is the Montgomery
+// form of 2^32, so multiplying by it multiplies by 2^32.
 var toMontgomery = New(1 << 32)
 
-// Canonical sets words to the canonical integers of v, which is one vector multiplication. words must be as long as v.
+// Canonical sets words to the canonical integers of v, by one vector multiplication. words must be as long as v.
 func Canonical(words []uint32, v Vector) {
-	// the integer 1 taken for a Montgomery form: multiplying by it divides by 2^32
+	// The integer 1 taken as a Montgomery form: multiplying by it divides by 2^32.
 	one := Element{1}
 	as := Vector(unsafe.Slice((*Element)(unsafe.Pointer(unsafe.SliceData(words))), len(words))) // an Element is one word
 	as.ScalarMul(v, &one)
@@ -165,17 +165,17 @@ func SquareTimes(x *Ext, k int) Ext {
 	return z
 }
 
-// invertOneByOne replaces every element of v by its inverse and zero by zero, with one inversion for all (Montgomery's
-// trick).
+// invertOneByOne replaces every element of v by its inverse, and zero by zero, with one inversion in total
+// (Montgomery's trick).
 func invertOneByOne(v Vector) { copy(v, koalabear.BatchInvert(v)) }
 
-// InvertExt does in E what Invert does in F_p.
+// InvertExt is Invert over E.
 func InvertExt(v ExtVector) { copy(v, extensions.BatchInvertE6(v)) }
 
-// Shift is the multiplicative generator 3 of F_p, by which cosets are shifted off the two-adic subgroups.
+// Shift returns the multiplicative generator 3 of F_p, by which cosets are shifted off the two-adic subgroups.
 func Shift() Element { return New(3) }
 
-// RootOfUnity returns a generator of the subgroup of 2^log elements; the generator for log − 1 is its square. log must
+// RootOfUnity returns a generator of the subgroup of 2^log elements. The generator for log − 1 is its square. log must
 // be at most TwoAdicity.
 func RootOfUnity(log int) Element {
 	return Pow(Shift(), (P-1)>>log)

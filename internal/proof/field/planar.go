@@ -2,11 +2,11 @@ package field
 
 import "slices"
 
-// pair is a vector over F_p² = F_p[u]/(u² − 3): the coordinates to 1 and to u. E is F_p²[v]/(v³ − ξ) with ξ = u + 1,
-// and a Planar three pairs, to 1, v and v².
+// pair is a vector over F_p² = F_p[u]/(u² − 3), represented by the coordinates to 1 and u. E is F_p²[v]/(v³ − ξ) with ξ
+// = u + 1, and a Planar is three pairs, to 1, v and v².
 type pair [2]Vector
 
-// pairs returns k of n elements.
+// pairs returns k pairs of n elements.
 func pairs(k, n int) []pair {
 	room, all := make(Vector, 2*k*n), make([]pair, k)
 	for i := range all {
@@ -29,7 +29,7 @@ func (x pair) sub(y, z pair) {
 	x[1].Sub(y[1], z[1])
 }
 
-// mul sets x to y·z; x is neither of them, and room for a vector.
+// mul sets x to y·z. x must be neither y nor z; room is scratch for one vector.
 func (x pair) mul(y, z pair, room Vector) {
 	x[0].Mul(y[0], z[0])
 	room.Mul(y[1], z[1])
@@ -49,8 +49,8 @@ func (x pair) mulXi(room Vector) {
 	copy(x[1], room)
 }
 
-// MulPlanar sets dst to x·y, element by element. All have one length, and may be the same. Three of the nine products
-// of pairs are saved (Karatsuba).
+// MulPlanar sets dst to x·y, element by element. All must have the same length and may be the same. It saves three of
+// the nine products of pairs (Karatsuba).
 func MulPlanar(dst, x, y *Planar) {
 	n := len(dst[0])
 	t := pairs(9, n)
@@ -79,15 +79,15 @@ func MulPlanar(dst, x, y *Planar) {
 	c1.add(v01, v2)
 }
 
-// InvertPlanar sets dst to the inverses of x, element by element, and to zero where x is. Both have one length, and may
-// be the same.
+// InvertPlanar sets dst to the inverses of x, element by element, and to zero for zeros of x. dst and x must have the
+// same length and may be the same.
 func InvertPlanar(dst, x *Planar) {
 	n := len(dst[0])
 	t := pairs(6, n)
 	s0, s1, s2, f, p, r := t[0], t[1], t[2], t[3], t[4], t[5]
 	room := r[0]
 	a, b, c := x.pairs()
-	// For x = a + b·v + c·v² the product of its conjugates over F_p² is s0 + s1·v + s2·v², and with x that makes f.
+	// For x = a + b·v + c·v², s0 + s1·v + s2·v² is the product of its conjugates over F_p². Multiplied by x it gives f.
 	s0.mul(b, c, room)
 	s0.mulXi(room)
 	p.mul(a, a, room)
@@ -125,11 +125,11 @@ func InvertPlanar(dst, x *Planar) {
 	}
 }
 
-// minHalves is from how many elements on Invert works on vectors.
+// minHalves is the number of elements from which Invert works on vectors.
 const minHalves = 4 * lanes
 
-// Invert replaces every element of v by its inverse and zero by zero, with one inversion for all. The inverses of the
-// products of the halves' elements give those of both halves.
+// Invert replaces every element of v by its inverse, and zero by zero, with one inversion in total. It inverts the
+// products of the elements of the two halves, from which the inverses of both halves follow.
 func Invert(v Vector) {
 	half := len(v) / 2
 	if len(v) < minHalves || len(v) != 2*half || slices.Contains(v, Element{}) {

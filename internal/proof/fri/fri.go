@@ -1,10 +1,10 @@
-// Package fri proves that a function on a coset is close to a polynomial of low degree. It has fast Reed–Solomon
-// interactive oracle proofs of proximity (Ben-Sasson, Bentov, Horesh, Riabzev, ICALP 2018), which fold by 8.
+// Package fri proves that a function on a coset is close to a polynomial of low degree. It implements fast Reed–Solomon
+// interactive oracle proofs of proximity (Ben-Sasson, Bentov, Horesh, Riabzev, ICALP 2018) that fold by 8.
 //
-// Let f have 2^log coefficients and be given on the domain of blowup·2^log points. Write f(x) = Σ x^k·f_k(x^8) for k <
-// 8. A layer commits to f by a tree whose leaf holds the eight values at the points with the same x^8. It draws β, and
-// goes on with Σ β^k·f_k on the domain of the eighth powers. When at most 2^LogFinal coefficients are left they are
-// sent. A query follows one point through the layers down to the final polynomial.
+// Let f have 2^log coefficients and be given on the domain of blowup·2^log points, and write f(x) = Σ x^k·f_k(x^8) for
+// k < 8. A layer commits to f by a tree whose leaves hold the eight values at the points with the same x^8. It then
+// draws β and continues with Σ β^k·f_k on the domain of the eighth powers. When at most 2^LogFinal coefficients are
+// left, they are sent. A query follows one point through the layers to the final polynomial.
 package fri
 
 import (
@@ -18,22 +18,22 @@ import (
 
 const (
 	logFold = 3
-	// Fold is how many values a leaf holds, and by what a fold divides the number of coefficients.
+	// Fold is the number of values in a leaf, and the factor by which a fold reduces the number of coefficients.
 	Fold = 1 << logFold
 )
 
-// ErrFinal says that a query does not end at the final polynomial.
+// ErrFinal is returned if a query does not end at the final polynomial.
 var ErrFinal = errors.New("low-degree test: a query does not meet the final polynomial")
 
-// Parameters are those of a proof system that ends in FRI.
+// Parameters are the parameters of a proof system that ends in FRI.
 type Parameters struct {
 	LogBlowup int // the domain has 2^LogBlowup points for each coefficient
 	LogFinal  int // folding ends when at most 2^LogFinal coefficients are left; at least 2
 	Grinding  int // bits of work before queries are drawn
-	Queries   int // how many points are drawn, with repetition
+	Queries   int // number of points drawn, with repetition
 }
 
-// Append appends what a transcript absorbs: LogBlowup, the logarithm of the folding factor, LogFinal, Grinding and
+// Append appends the encoding for a transcript: LogBlowup, the logarithm of the folding factor, LogFinal, Grinding and
 // Queries, each as four bytes little-endian.
 func (p Parameters) Append(b []byte) []byte {
 	for _, v := range []int{p.LogBlowup, logFold, p.LogFinal, p.Grinding, p.Queries} {
@@ -42,12 +42,13 @@ func (p Parameters) Append(b []byte) []byte {
 	return b
 }
 
-// Layers returns how often a polynomial of 2^log coefficients is folded.
+// Layers returns the number of folds of a polynomial of 2^log coefficients.
 func (p Parameters) Layers(log int) int {
 	return max(0, (log-p.LogFinal+logFold-1)/logFold)
 }
 
-// Indices draws the queries' indices in the domain of 2^log·blowup points; they ascend without repetition.
+// Indices draws the queries' indices in the domain of 2^log·blowup points. They are returned in ascending order,
+// without repetition.
 func (p Parameters) Indices(log int, t *transcript.Transcript) []int {
 	indices := make([]int, p.Queries)
 	for i := range indices {
@@ -57,15 +58,15 @@ func (p Parameters) Indices(log int, t *transcript.Transcript) []int {
 	return slices.Compact(indices)
 }
 
-// Domain is a coset s·⟨w⟩ of n·B points, n = 2^Log and B = 2^LogBlowup, laid out as B cosets of n points each: index
-// j·n + i stands for s·w^(i·B + j).
+// Domain is a coset s·⟨w⟩ of n·B points, n = 2^Log and B = 2^LogBlowup, laid out as B cosets of n points each: the
+// point at index j·n + i is s·w^(i·B + j).
 type Domain struct {
 	Log, LogBlowup int
 	Shift          field.Element // s
 	Root           field.Element // w
 }
 
-// Domain returns the domain on which polynomials of 2^log coefficients are committed to; its shift is 3.
+// Domain returns the domain on which polynomials of 2^log coefficients are committed to. Its shift is 3.
 func (p Parameters) Domain(log int) Domain {
 	return Domain{log, p.LogBlowup, field.Shift(), field.RootOfUnity(log + p.LogBlowup)}
 }
@@ -77,26 +78,26 @@ func (d Domain) At(index int) field.Element {
 	return *x.Mul(&x, &d.Shift)
 }
 
-// eighthPowers is the domain after a fold.
+// eighthPowers returns the domain after a fold.
 func (d Domain) eighthPowers() Domain {
 	return Domain{d.Log - logFold, d.LogBlowup, field.Pow(d.Shift, Fold), field.Pow(d.Root, Fold)}
 }
 
-// leaf returns which leaf of the layer on d holds the value at index, and where in the leaf it stands. A leaf's number
-// is the index of its points' eighth power in the domain after the fold.
+// leaf returns the leaf of the layer on d that holds the value at index, and the value's slot in the leaf. A leaf's
+// number is the index of its points' eighth power in the domain after the fold.
 func (d Domain) leaf(index int) (leaf, slot int) {
 	m := d.Log - logFold
 	j, i := index>>d.Log, index&(1<<d.Log-1)
 	return j<<m | i&(1<<m-1), i >> m
 }
 
-// index undoes leaf.
+// index is the inverse of leaf.
 func (d Domain) index(leaf, slot int) int {
 	m := d.Log - logFold
 	return leaf>>m<<d.Log | slot<<m | leaf&(1<<m-1)
 }
 
-// folder folds leaves of one layer.
+// folder folds the leaves of one layer.
 type folder struct {
 	beta   [logFold]field.Ext      // β, β², β⁴
 	roots  [Fold / 2]field.Element // powers of the inverse of the root of order 8, halved
@@ -118,12 +119,12 @@ func newFolder(beta field.Ext) *folder {
 	return f
 }
 
-// fold returns Σ β^k·f_k(x^8) from a leaf's values at x·ζ^t, ζ the root of order 8; inverse is that of x. It is three
-// folds by two, for which f_even(x²) = (f(x) + f(−x))/2 and f_odd(x²) = (f(x) − f(−x))/2x. v is overwritten.
+// fold returns Σ β^k·f_k(x^8) from a leaf's values at x·ζ^t, where ζ is the root of order 8 and inverse is 1/x. It
+// folds by two three times, with f_even(x²) = (f(x) + f(−x))/2 and f_odd(x²) = (f(x) − f(−x))/2x. It overwrites v.
 func (f *folder) fold(v *[Fold]field.Ext, inverse field.Element) field.Ext {
 	var odd field.Ext
 	var factor field.Element
-	stride := 1 // of the roots: after each fold the points are the squares
+	stride := 1 // stride in roots: after each fold the points are squared
 	for level, n := 0, Fold/2; n >= 1; level, n = level+1, n/2 {
 		for t := range n {
 			odd.Sub(&v[t], &v[t+n])
@@ -139,7 +140,7 @@ func (f *folder) fold(v *[Fold]field.Ext, inverse field.Element) field.Ext {
 	return v[0]
 }
 
-// opening is a leaf that queries touch: which of its values they bring along, and all of its values.
+// opening is a leaf that queries touch: its values, and which of them the queries supply.
 type opening struct {
 	leaf   int
 	known  [Fold]bool
@@ -169,7 +170,7 @@ func (d Domain) group(indices []int, values []field.Ext) []opening {
 	return out
 }
 
-// appendRow appends a leaf's content as it is hashed.
+// appendRow appends a leaf's content in its hashed form.
 func (o *opening) appendRow(b []byte) []byte {
 	for i := range o.values {
 		b = field.AppendExt(b, &o.values[i])

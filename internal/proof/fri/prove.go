@@ -8,21 +8,21 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/transcript"
 )
 
-// Parallel runs f(i) for each i below n, in any order and at any time, and returns when all have returned.
+// Parallel calls f(i) for each i below n, in any order and concurrently, and returns when all have returned.
 type Parallel func(n int, f func(i int))
 
-// Layers are what a prover keeps to answer queries.
+// Layers holds the data that a prover needs to answer queries.
 type Layers struct {
 	domain Domain
-	values []*field.Planar // on the layer's domain
+	values []*field.Planar // values on each layer's domain
 	trees  []*merkle.Tree
 }
 
-// leafBlock is at most how many leaves one call hashes or folds.
+// leafBlock is the maximum number of leaves that one call hashes or folds.
 const leafBlock = 1 << 8
 
-// Commit folds the polynomial of 2^log coefficients whose values on the domain are f, and appends what ReadCommitment
-// reads. It keeps f.
+// Commit folds the polynomial of 2^log coefficients whose values on the domain are f, and appends the data that
+// ReadCommitment reads. It retains f.
 func (p Parameters) Commit(
 	log int, f *field.Planar, proof []byte, t *transcript.Transcript, parallel Parallel,
 ) (*Layers, []byte) {
@@ -57,7 +57,8 @@ func (p Parameters) Commit(
 	return l, proof
 }
 
-// slots returns for each slot the values there of n leaves of the layer, from first on, all in one coset.
+// slots returns, for each slot, the values in that slot of n leaves of the layer from first on. The leaves must be in
+// one coset.
 func (d Domain) slots(f *field.Planar, first, n int) *[Fold]field.Planar {
 	var slots [Fold]field.Planar
 	for slot := range slots {
@@ -67,7 +68,7 @@ func (d Domain) slots(f *field.Planar, first, n int) *[Fold]field.Planar {
 	return &slots
 }
 
-// hashLeaves sets dst to the leaves that hold these values.
+// hashLeaves sets dst to the hashes of the leaves with the given values.
 func hashLeaves(dst []merkle.Digest, slots *[Fold]field.Planar) {
 	columns := make([]field.Vector, 0, Fold*field.Degree)
 	for slot := range slots {
@@ -76,7 +77,7 @@ func hashLeaves(dst []merkle.Digest, slots *[Fold]field.Planar) {
 	merkle.Leaves(dst, columns, 0)
 }
 
-// foldAll sets dst to what fold returns for each leaf; inverses are those of the leaves' points.
+// foldAll sets dst to the result of fold for each leaf. inverses are the inverses of the leaves' points.
 func (f *folder) foldAll(dst *field.Planar, slots *[Fold]field.Planar, inverses field.Vector) {
 	n := len(inverses)
 	powers, factors, odd := slices.Clone(inverses), make(field.Vector, n), field.NewPlanar(n)
@@ -105,7 +106,8 @@ func (f *folder) foldAll(dst *field.Planar, slots *[Fold]field.Planar, inverses 
 	}
 }
 
-// weights are those of an odd part's coordinates at a level, where sums are not halved but eighths taken of the last.
+// weights returns the weights of an odd part's coordinates at a level. They are doubled, since foldAll does not halve
+// sums but divides the final result by eight.
 func (f *folder) weights(level int) field.Weights {
 	twice := f.beta[level]
 	twice.Double(&twice)
@@ -117,7 +119,7 @@ func (f *folder) weights(level int) field.Weights {
 	return field.NewWeights(weights)
 }
 
-// inverses returns those of the points at the first 2^log indices of each of the domain's cosets.
+// inverses returns the inverses of the points at the first 2^log indices of each of the domain's cosets.
 func (d Domain) inverses(log int) field.Vector {
 	n := 1 << log
 	v := make(field.Vector, n<<d.LogBlowup)
@@ -128,7 +130,7 @@ func (d Domain) inverses(log int) field.Vector {
 	return v
 }
 
-// interpolate returns the coefficients of the polynomial of which f's first coset holds the values.
+// interpolate returns the coefficients of the polynomial whose values are in f's first coset.
 func interpolate(d Domain, f *field.Planar) field.ExtVector {
 	n := 1 << d.Log
 	v := make(field.ExtVector, n)
@@ -143,7 +145,7 @@ func interpolate(d Domain, f *field.Planar) field.ExtVector {
 	return v
 }
 
-// AppendOpenings appends what Verify reads for the queries at indices, which ascend without repetition.
+// AppendOpenings appends the data that Verify reads for the queries at indices, which must ascend without repetition.
 func (l *Layers) AppendOpenings(proof []byte, indices []int) []byte {
 	domain := l.domain
 	for k, tree := range l.trees {

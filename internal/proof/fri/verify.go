@@ -6,17 +6,17 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/transcript"
 )
 
-// Commitment is what a prover has bound itself to before queries are drawn.
+// Commitment is the data that a prover is bound to before queries are drawn.
 type Commitment struct {
 	parameters Parameters
 	domain     Domain
 	roots      []merkle.Digest
 	betas      []field.Ext
-	final      []field.Ext // coefficients of the last polynomial, the constant first
+	final      []field.Ext // coefficients of the final polynomial, the constant first
 }
 
 // ReadCommitment reads the layers' roots and the final polynomial's coefficients for a polynomial of 2^log
-// coefficients, absorbing each and drawing the challenges.
+// coefficients. It absorbs each and draws the challenges.
 func (p Parameters) ReadCommitment(log int, r *transcript.Reader, t *transcript.Transcript) (*Commitment, error) {
 	c := &Commitment{parameters: p, domain: p.Domain(log)}
 	for range p.Layers(log) {
@@ -36,13 +36,13 @@ func (p Parameters) ReadCommitment(log int, r *transcript.Reader, t *transcript.
 	return c, nil
 }
 
-// CommitmentSize is how many bytes [Parameters.ReadCommitment] reads.
+// CommitmentSize returns the number of bytes that [Parameters.ReadCommitment] reads.
 func (p Parameters) CommitmentSize(log int) int {
 	layers := p.Layers(log)
 	return layers*len(merkle.Digest{}) + field.ExtSize<<(log-logFold*layers)
 }
 
-// MostOpened is how many bytes [Commitment.Verify] reads at most.
+// MostOpened returns the maximum number of bytes that [Commitment.Verify] reads.
 func (p Parameters) MostOpened(log int) (most int) {
 	log += p.LogBlowup
 	for range p.Layers(log - p.LogBlowup) {
@@ -53,7 +53,7 @@ func (p Parameters) MostOpened(log int) (most int) {
 }
 
 // Verify reads the layers' openings and checks that the values at indices lead to the final polynomial. indices must
-// not be empty and ascend without repetition; both slices stay as they are.
+// not be empty and must ascend without repetition. Neither slice is modified.
 func (c *Commitment) Verify(indices []int, values []field.Ext, r *transcript.Reader) error {
 	domain := c.domain
 	for l := range c.roots {
@@ -90,7 +90,7 @@ func (c *Commitment) Verify(indices []int, values []field.Ext, r *transcript.Rea
 	return nil
 }
 
-// read reads the values of the opened leaves that are not known.
+// read reads the unknown values of the opened leaves.
 func read(r *transcript.Reader, opened []opening) error {
 	unknown := 0
 	for k := range opened {

@@ -1,6 +1,6 @@
-// Package merkle commits to rows by a binary tree of SHA-256 over a power of two of them. A leaf is H(0 ‖ row) and a
-// node is H(1 ‖ left ‖ right), the tags 0 and 1 four bytes little-endian. An opening of several rows has no node twice
-// and none that the verifier computes itself.
+// Package merkle commits to rows, a power of two of them, by a binary tree with SHA-256. A leaf is H(0 ‖ row) and a
+// node is H(1 ‖ left ‖ right), with the tags 0 and 1 as four bytes little-endian. An opening of several rows contains
+// no node twice, and no node that the verifier can compute.
 package merkle
 
 import (
@@ -19,22 +19,22 @@ const Size = sha256.Size
 // Digest is a node's hash.
 type Digest = [Size]byte
 
-// ErrRoot says that opened rows do not hash to the root.
+// ErrRoot is returned if opened rows do not hash to the root.
 var ErrRoot = errors.New("opened rows are not those committed to")
 
-// What precedes the content of leaf and node in the hash.
+// Tags that precede the content of a leaf and of a node in the hash.
 const (
 	tagLeaf uint32 = iota
 	tagNode
 )
 
-// Leaves sets dst[i] to the leaf of the row that columns have at first + i: their canonical integers, each four bytes
+// Leaves sets dst[i] to the leaf of row first + i of the columns: the row's canonical integers, each four bytes
 // little-endian.
 func Leaves(dst []Digest, columns []field.Vector, first int) {
 	sha.HashRows(dst, tagLeaf, columns, first)
 }
 
-// rowLeaves returns the leaves of n rows, which stand in rows one after the other.
+// rowLeaves returns the leaves of n rows, which are concatenated in rows.
 func rowLeaves(n int, rows []byte) []Digest {
 	size := len(rows) / n
 	words := make([]uint32, (1+size/4)*n)
@@ -50,20 +50,20 @@ func rowLeaves(n int, rows []byte) []Digest {
 	return leaves
 }
 
-// Tree is a committed tree of n leaves: nodes[n+i] is leaf i, and node k's children are 2k and 2k+1.
+// Tree is a committed tree of n leaves. nodes[n+i] is leaf i, and the children of node k are 2k and 2k+1.
 type Tree struct {
 	nodes []Digest
 }
 
-// subtree is at most how many leaves one call takes up to their common node.
+// subtree is the maximum number of leaves that one call reduces to their common ancestor.
 const subtree = 1 << 12
 
-// New returns a tree in nodes, which has the length 2n and the leaves in its second half; n is a power of two. parallel
-// runs f(i) for each i below n in any order.
+// New returns a tree that uses nodes, which has length 2n with the leaves in its second half; n must be a power of two.
+// parallel runs f(i) for each i below n in any order.
 func New(nodes []Digest, parallel func(n int, f func(i int))) *Tree {
 	leaves := len(nodes) / 2
 	trees := max(1, leaves/subtree)
-	// levels computes n of a level's width nodes from number i·n on, and those above them.
+	// levels computes n nodes of a level of the given width, from number i·n on, and the nodes above them.
 	levels := func(width, n, i int) {
 		for ; n >= 1; width, n = width/2, n/2 {
 			from := width + i*n
@@ -89,16 +89,17 @@ func (t *Tree) AppendOpening(b []byte, indices []int) []byte {
 	return b
 }
 
-// MostSiblings is how many siblings an opening of so many leaves of a tree of 2^log has at most.
+// MostSiblings returns the maximum number of siblings in an opening of the given number of leaves of a tree of 2^log
+// leaves.
 func MostSiblings(leaves, log int) (most int) {
-	for level := range log { // of as many parents as can be, what is not known of both halves
+	for level := range log { // at most 2·parents − nodes siblings, with as many parents as possible
 		most += 2*min(leaves, 1<<level) - min(leaves, 2<<level)
 	}
 	return most
 }
 
 // climb goes from a level to the one above it and returns the parents. It calls single for each node whose sibling is
-// not among them, with its position in level and its sibling's index. It calls both for each pair, with the positions.
+// not in level, with its position in level and the sibling's index. It calls both for each pair, with the positions.
 func climb(level []int, single func(position, sibling int), both func(left, right int)) []int {
 	parents := level[:0]
 	for i := 0; i < len(level); i++ {
@@ -114,15 +115,14 @@ func climb(level []int, single func(position, sibling int), both func(left, righ
 	return parents
 }
 
-// Verify fails with ErrRoot unless root is that of a tree of 2^log leaves which has at indices the leaves of rows. The
-// siblings that next returns one by one show that; next's error is Verify's. rows has for each of indices a row, one
-// after the other and all of the same length, a multiple of four bytes. indices must not be empty and ascend without
-// repetition.
+// Verify returns ErrRoot unless root is the root of a tree of 2^log leaves that has the leaves of rows at indices. next
+// returns the siblings one by one; Verify returns its error. rows is the concatenation of one row for each of indices,
+// all of the same length, a multiple of four bytes. indices must not be empty and must ascend without repetition.
 func Verify(root *Digest, log int, indices []int, rows []byte, next func() (Digest, error)) (err error) {
 	level, hashes := slices.Clone(indices), rowLeaves(len(indices), rows)
 	children := make([]Digest, 2*len(hashes))
 	for range log {
-		n := 0 // how many parents have their children
+		n := 0 // number of parents whose children are known
 		level = climb(level, func(i, sibling int) {
 			other, failed := next()
 			if failed != nil {

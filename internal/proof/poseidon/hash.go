@@ -2,20 +2,21 @@ package poseidon
 
 import "encoding/binary"
 
-// lanes is how many states are hashed side by side.
+// lanes is the number of states that are hashed side by side.
 const lanes = 32
 
-// block is what the kernels work on: states side by side, elements below P. Some work on one half after the other.
+// block is the input of the kernels: states side by side, with elements below P. Some kernels process one half after
+// the other.
 type (
 	block [lanes][width]uint32
 	half  [lanes / 2][width]uint32
 )
 
-// Permute applies the permutation to one state, whose elements must be below P.
+// Permute applies the permutation to a state, whose elements must be below P.
 func Permute(s *[16]uint32) { permuteScalar(s) }
 
-// Nodes writes dst[i] = permute(L ‖ R)[0..8) + L for each src[i] = {L, R}: a 2-to-1 compression with the left half
-// fed forward. dst and src must have the same length.
+// Nodes sets dst[i] = permute(L ‖ R)[0..8) + L for each src[i] = {L, R}: a 2-to-1 compression with the left half fed
+// forward. dst and src must have the same length.
 func Nodes(dst []Digest, src [][2]Digest) {
 	dst = dst[:len(src)]
 	var b block
@@ -34,8 +35,8 @@ func Nodes(dst []Digest, src [][2]Digest) {
 	}
 }
 
-// Leaves writes dst[i] = S(TagLeaf, 16, path ‖ valueHash) for each src[i] = {path, valueHash}: two blocks of the
-// sponge, the second of which has the value's hash. dst and src must have the same length.
+// Leaves sets dst[i] = S(TagLeaf, 16, path ‖ valueHash) for each src[i] = {path, valueHash}: two blocks of the sponge,
+// the second with the value's hash. dst and src must have the same length.
 func Leaves(dst []Digest, src [][2]Digest) {
 	dst = dst[:len(src)]
 	var b block
@@ -57,19 +58,19 @@ func Leaves(dst []Digest, src [][2]Digest) {
 	}
 }
 
-// HashMany writes dst[i] = S(tag, len(msgs[i]), pack(msgs[i])) for each message; pack makes an element of every 3
-// bytes, little-endian, the last of them filled with zeros. dst and msgs must have the same length, tag must be below
-// P, and a message shorter than P bytes (2 GiB).
+// HashMany sets dst[i] = S(tag, len(msgs[i]), pack(msgs[i])) for each message. pack makes an element of every 3 bytes,
+// little-endian, with the last group padded with zeros. dst and msgs must have the same length, tag must be below P,
+// and a message shorter than P bytes (2 GiB).
 //
-// Messages run side by side whatever their lengths are: a lane that ends one takes the next.
+// Messages of any lengths are hashed side by side: a lane that finishes one takes the next.
 func HashMany(tag uint32, dst []Digest, msgs [][]byte) {
 	dst = dst[:len(msgs)]
 	var (
 		b     block
-		rest  [lanes][]byte // what is yet to be absorbed in a lane
+		rest  [lanes][]byte // bytes still to be absorbed by a lane
 		owner [lanes]int    // index of a lane's message
-		n     int           // lanes in use, the first ones
-		next  int           // first message that has no lane yet
+		n     int           // number of lanes in use, which are the first ones
+		next  int           // first message without a lane
 	)
 	for {
 		for ; n < lanes && next < len(msgs); n, next = n+1, next+1 {
@@ -83,7 +84,7 @@ func HashMany(tag uint32, dst []Digest, msgs [][]byte) {
 			rest[i] = absorb(&b[i], rest[i])
 		}
 		permuteLanes(&b, n)
-		// Backwards, so that the lane that fills a gap has been looked at.
+		// Backwards, so that the lane that fills a gap has been checked already.
 		for i := n - 1; i >= 0; i-- {
 			if len(rest[i]) == 0 {
 				dst[owner[i]] = Digest(b[i][:rate])
@@ -94,7 +95,7 @@ func HashMany(tag uint32, dst []Digest, msgs [][]byte) {
 	}
 }
 
-// Hash is HashMany for one message.
+// Hash is [HashMany] for one message.
 func Hash(tag uint32, msg []byte) Digest {
 	s := initialState(tag, uint32(len(msg)))
 	for {
@@ -106,13 +107,13 @@ func Hash(tag uint32, msg []byte) Digest {
 	}
 }
 
-// initialState is the sponge's state before its first block: tag and length in the capacity.
+// initialState returns the sponge's state before its first block, with tag and length in the capacity.
 func initialState(tag, length uint32) (s [width]uint32) {
 	s[rate], s[rate+1] = tag, length
 	return s
 }
 
-// absorb packs the first 24 bytes of msg, or fewer and zeros, into 8 elements, adds them to s, and returns the rest.
+// absorb packs up to 24 bytes of msg, padded with zeros, into 8 elements, adds them to s, and returns the rest.
 func absorb(s *[width]uint32, msg []byte) []byte {
 	var group [3 * rate]byte
 	n := copy(group[:], msg)
@@ -131,6 +132,6 @@ func absorb(s *[width]uint32, msg []byte) []byte {
 func addRate(s *[width]uint32, e *Digest) {
 	for i, v := range e {
 		v += s[i]
-		s[i] = min(v, v-P) // v < 2P < 2^32: below P the subtraction wraps to something greater
+		s[i] = min(v, v-P) // v < 2P < 2^32: if v < P, the subtraction wraps to something greater
 	}
 }

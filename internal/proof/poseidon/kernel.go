@@ -8,7 +8,7 @@ import (
 // Kernel is an implementation of the permutation. All give the same results.
 type Kernel string
 
-// The kernels, fastest first.
+// Kernels, fastest first.
 const (
 	AVX512   Kernel = "avx512"   // amd64 assembly with AVX-512 F and IFMA
 	AVX512BW Kernel = "avx512bw" // amd64 assembly with AVX-512 F and BW
@@ -18,14 +18,14 @@ const (
 
 var active = Available()[0]
 
-// Active is the kernel in use; at first the fastest that the CPU and the operating system allow.
+// Active returns the kernel in use. By default it is the fastest that the CPU and the operating system support.
 func Active() Kernel { return active }
 
-// Available lists the kernels that Use accepts, fastest first.
+// Available returns the kernels that Use accepts, fastest first.
 func Available() []Kernel { return append(vectorKernels(), Scalar) }
 
-// Use chooses the kernel. It must not run while another goroutine hashes. It returns an error, and changes nothing,
-// when k is unknown or the CPU lacks what it needs.
+// Use selects the kernel. It must not be called while another goroutine hashes. It returns an error, and changes
+// nothing, if k is unknown or the CPU does not support it.
 func Use(k Kernel) error {
 	if !slices.Contains(Available(), k) {
 		return fmt.Errorf("poseidon: kernel %q is not available here, only %q", k, Available())

@@ -19,7 +19,8 @@ func permuteAVX512BW(b *block)
 //go:noescape
 func permuteAVX2(b *half)
 
-// vectorKernels are those that the CPU has and whose registers the operating system saves, fastest first.
+// vectorKernels returns the kernels that the CPU supports and whose registers the operating system saves, fastest
+// first.
 func vectorKernels() (k []Kernel) {
 	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512IFMA {
 		k = append(k, AVX512)
@@ -34,7 +35,7 @@ func vectorKernels() (k []Kernel) {
 }
 
 // permuteLanes permutes the first n states of b, and may change the others. A vector kernel takes as long for few
-// states as for all: the scalar one is sooner done with one state, and than AVX2 with two.
+// states as for all: the scalar kernel is faster for one state, and also for two when compared with AVX2.
 func permuteLanes(b *block, n int) {
 	if active == AVX512BW && n > len(half{}) {
 		permuteAVX512BW(b)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// permuted are states and what the permutation makes of them: 0, 1, …, 15; all 0; all P − 1.
+// permuted holds states and their permutations, for the states 0, 1, …, 15; all 0; all P − 1.
 var permuted = [3][2][width]uint32{
 	{
 		{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
@@ -30,7 +30,7 @@ var permuted = [3][2][width]uint32{
 	},
 }
 
-// SelfTest runs known answers through the active kernel and returns an error that names the first wrong one. A CPU or a
+// SelfTest tests the active kernel with known answers and returns an error that names the first wrong one. A CPU or
 // build that computes other hashes must not take part in consensus.
 func SelfTest() error {
 	for shift := range permuted {

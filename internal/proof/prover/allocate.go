@@ -2,7 +2,7 @@ package prover
 
 import "slices"
 
-// reads and writes return the vectors that an instruction uses.
+// reads returns the vectors that an instruction reads.
 func (p *program) reads(i instruction) []int32 {
 	switch i.op {
 	case opAdd, opSub, opMul:
@@ -20,7 +20,7 @@ func (p *program) reads(i instruction) []int32 {
 	}
 }
 
-// slots returns the vectors that a combination uses.
+// slots returns the vectors that a combination reads.
 func (c *combination) slots() []int32 {
 	slots := make([]int32, len(c.sources))
 	for k, s := range c.sources {
@@ -29,8 +29,8 @@ func (c *combination) slots() []int32 {
 	return slots
 }
 
-// allocate gives vectors slots: one that is read for the last time makes its slot free, so that a program works on as
-// little memory as it can.
+// allocate assigns slots to vectors. The last read of a vector frees its slot, so that a program uses as little memory
+// as possible.
 func (k *compiler) allocate() *program {
 	p := &k.program
 	a := allocator{program: p, lastRead: p.lastReads(k.vectors), slots: make([]int32, k.vectors), used: p.inputs.end}
@@ -44,7 +44,7 @@ func (k *compiler) allocate() *program {
 	return p
 }
 
-// lastReads returns for each vector the last instruction that reads it.
+// lastReads returns, for each vector, the last instruction that reads it.
 func (p *program) lastReads(vectors int32) []int {
 	last := make([]int, vectors)
 	for at, i := range p.instructions {
@@ -57,17 +57,17 @@ func (p *program) lastReads(vectors int32) []int {
 	return last
 }
 
-// allocator writes slots in place of the vectors of a program, one instruction after the other.
+// allocator replaces the vectors of a program by slots, one instruction after the other.
 type allocator struct {
 	*program
 	lastRead []int   // by vector
 	slots    []int32 // by vector
-	free     []int32 // slots of no vector that is still read
-	used     int32   // slots, free ones included
+	free     []int32 // slots of vectors that are not read any more
+	used     int32   // number of slots, including free ones
 }
 
-// place gives an instruction its slots. An operation may overwrite what it reads. A combination sets some of what it
-// writes before it has read all, so that this takes slots before what it reads frees them.
+// place assigns slots to the vectors of an instruction. An operation may overwrite its operands. A combination writes
+// some results before it has read all sources, so its results take slots before its sources release theirs.
 func (a *allocator) place(at int) {
 	i := &a.instructions[at]
 	read := append([]int32{}, a.reads(*i)...)
@@ -105,7 +105,7 @@ func (a *allocator) place(at int) {
 	}
 }
 
-// occupy gives a vector a slot that is free, or a new one.
+// occupy assigns a free slot, or a new one, to a vector.
 func (a *allocator) occupy(v int32) int32 {
 	if n := len(a.free); n > 0 {
 		a.slots[v], a.free = a.free[n-1], a.free[:n-1]
@@ -116,7 +116,7 @@ func (a *allocator) occupy(v int32) int32 {
 	return a.slots[v]
 }
 
-// release frees the slots of what an instruction was the last to read. An input's slot stays.
+// release frees the slots of vectors that this instruction is the last to read. Inputs keep their slots.
 func (a *allocator) release(at int, read []int32) {
 	for n, v := range read {
 		if v >= a.inputs.end && a.lastRead[v] == at && !slices.Contains(read[:n], v) {
@@ -125,7 +125,7 @@ func (a *allocator) release(at int, read []int32) {
 	}
 }
 
-// rename writes slots in place of vectors.
+// rename replaces vectors by their slots.
 func (a *allocator) rename(vectors []int32) {
 	for c, v := range vectors {
 		if v != absent {

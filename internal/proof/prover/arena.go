@@ -5,8 +5,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/merkle"
 )
 
-// arena is memory that is kept from one proof to the next: the first pass over fresh pages costs several times the
-// next ones.
+// arena is memory that is reused from one proof to the next: the first pass over fresh pages takes several times as
+// long as later ones.
 type arena struct {
 	elements slab[field.Element]
 	digests  slab[merkle.Digest]
@@ -17,22 +17,22 @@ func (a *arena) reset() {
 	a.digests.reset()
 }
 
-// slab hands out pieces of one slice. What does not fit is allocated for this time, and the slab grows at the next
-// reset.
+// slab hands out pieces of one slice. If the slice is too small, a piece is allocated separately, and the slab grows at
+// the next reset.
 type slab[T any] struct {
 	buffer []T
-	used   int // of this round, also beyond buffer
+	used   int // number of values taken since the last reset, including those beyond buffer
 }
 
 func (s *slab[T]) reset() {
 	if s.used > len(s.buffer) {
-		s.buffer = nil // before the larger one is there
+		s.buffer = nil // free it before the larger one is allocated
 		s.buffer = make([]T, s.used)
 	}
 	s.used = 0
 }
 
-// take returns n values of any content.
+// take returns n values with undefined contents.
 func (s *slab[T]) take(n int) []T {
 	from := s.used
 	s.used += n
@@ -42,7 +42,7 @@ func (s *slab[T]) take(n int) []T {
 	return s.buffer[from:s.used:s.used]
 }
 
-// vectors returns n vectors of any content, each of the given length.
+// vectors returns n vectors with undefined contents, each of the given length.
 func (a *arena) vectors(n, length int) []field.Vector {
 	v := make([]field.Vector, n)
 	for k := range v {
@@ -51,7 +51,7 @@ func (a *arena) vectors(n, length int) []field.Vector {
 	return v
 }
 
-// touch writes to all of the memory, so that its pages are there.
+// touch writes to all of the memory, so that its pages are mapped.
 func (a *arena) touch() {
 	clear(a.elements.buffer)
 	clear(a.digests.buffer)

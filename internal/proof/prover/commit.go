@@ -9,17 +9,17 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/stark"
 )
 
-// grid is the domain of one proof with its tables.
+// grid is the domain of a proof with its tables.
 type grid struct {
 	fri.Domain
 	rows, points int            // n and n·B
-	keepsAll     bool           // the values on all cosets are kept, and not those on two
-	batches      [][]int        // the cosets, in the order in which they are extended, those that are at once in one batch
-	transform    *field.Domain  // of n points
-	double       *field.Domain  // of 2n points
+	keepsAll     bool           // the values on all cosets are kept, rather than those on two
+	batches      [][]int        // the cosets in the order in which they are extended; the cosets of a batch coexist
+	transform    *field.Domain  // for n points
+	double       *field.Domain  // for 2n points
 	cosets       []field.Vector // for each of the B cosets s·⟨w⟩, the powers of s in bit-reversed order
-	unshift      field.Vector   // the powers of 1/s for the first coset, in bit-reversed order
-	powers       field.Vector   // w^i, w the generator of the rows
+	unshift      field.Vector   // powers of 1/s for the first coset, in bit-reversed order
+	powers       field.Vector   // w^i, where w is the generator of the rows
 }
 
 func newGrid(p fri.Parameters, logRows, mostKept int) *grid {
@@ -48,7 +48,8 @@ func newGrid(p fri.Parameters, logRows, mostKept int) *grid {
 	return g
 }
 
-// gridFor returns the grid for the parameters. A prover keeps those that it made: with tables they take 96 bytes a row.
+// gridFor returns the grid for the parameters. A prover retains its grids, which take 96 bytes per row with their
+// tables.
 func (p *Prover) gridFor(parameters fri.Parameters, logRows int) *grid {
 	domain := parameters.Domain(logRows)
 	g, ok := p.grids[domain]
@@ -59,18 +60,19 @@ func (p *Prover) gridFor(parameters fri.Parameters, logRows int) *grid {
 	return g
 }
 
-// shift returns the s of coset j: its points are s·w^i.
+// shift returns the s of coset j, whose points are s·w^i.
 func (g *grid) shift(j int) field.Element { return g.At(j << g.Log) }
 
-// mostKept is up to how many points of the domain all values are kept: beyond them, those of two cosets.
+// mostKept is the number of points of the domain up to which all values are kept. For larger domains only the values on
+// two cosets are kept.
 const mostKept = 1 << 19
 
-// keeps reports whether the values on coset j are kept once they are hashed: the quotient needs the first coset and
-// that in the middle. Rows that queries ask for on others are computed again.
+// keeps reports whether the values on coset j are kept after they are hashed. The quotient needs the first and the
+// middle coset. Rows on other cosets that queries ask for are recomputed.
 func (g *grid) keeps(j int) bool { return g.keepsAll || j%(len(g.cosets)/stark.Chunks) == 0 }
 
-// batches puts all cosets into one batch, or each into its own. The first coset comes last, as its vectors have the
-// coefficients until then, and before it that in the middle, in whose vectors stand the values that are not kept.
+// batches puts all cosets into one batch, or each coset into its own. The first coset comes last, as its vectors hold
+// the coefficients until then. The middle coset comes before it, as its vectors hold the values that are not kept.
 func batches(cosets int, together bool) (all [][]int) {
 	middle := cosets / stark.Chunks
 	order := []int{}
@@ -89,13 +91,13 @@ func batches(cosets int, together bool) (all [][]int) {
 	return all
 }
 
-// oracle is functions on the domain and the tree that commits to their rows.
+// oracle is a set of functions on the domain and the tree that commits to their rows.
 type oracle struct {
-	cosets [][]field.Vector // by coset and function; nil where the values are not kept
+	cosets [][]field.Vector // by coset and function; nil if the values are not kept
 	tree   *merkle.Tree
 }
 
-// functions is how many there are.
+// functions returns the number of functions.
 func (o *oracle) functions() int {
 	if o.tree == nil {
 		return 0
@@ -103,8 +105,8 @@ func (o *oracle) functions() int {
 	return len(o.cosets[0])
 }
 
-// commit extends n functions to the domain, hashes their rows, appends the root and absorbs it. coefficients writes
-// those of function k in bit-reversed order, and reports whether they are not all 0.
+// commit extends n functions to the domain, hashes their rows, appends the root and absorbs it. coefficients writes the
+// coefficients of function k in bit-reversed order and reports whether any is not 0.
 func (r *making) commit(n int, coefficients func(k int, to field.Vector) bool) oracle {
 	g := r.grid
 	o, nodes := oracle{cosets: make([][]field.Vector, len(g.cosets))}, r.arena.digests.take(2*g.points)
@@ -123,7 +125,7 @@ func (r *making) commit(n int, coefficients func(k int, to field.Vector) bool) o
 		}
 		r.parallel(n, func(k int) {
 			for _, j := range batch {
-				if to := o.cosets[j][k]; nonzero[k] { // those of paths' elements that no position is deep enough for are not
+				if to := o.cosets[j][k]; nonzero[k] { // zero for elements of paths that no position reaches
 					to.Mul(o.cosets[0][k], g.cosets[j])
 					g.transform.Evaluate(to)
 				} else {
@@ -145,7 +147,7 @@ func (r *making) commit(n int, coefficients func(k int, to field.Vector) bool) o
 	return o
 }
 
-// leafBlock is how many rows one call hashes.
+// leafBlock is the maximum number of rows that one call hashes.
 const leafBlock = 1 << 11
 
 // hashRows sets the leaves of the rows on the cosets of a batch.
@@ -159,7 +161,7 @@ func (r *making) hashRows(leaves []merkle.Digest, o *oracle, batch []int) {
 	})
 }
 
-// commitColumns is commit for columns that are given on the rows.
+// commitColumns is commit for columns given by their values on the rows.
 func (r *making) commitColumns(columns []field.Vector) oracle {
 	return r.commit(len(columns), func(k int, to field.Vector) bool {
 		if isZero(columns[k]) {

@@ -8,22 +8,22 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/field"
 )
 
-// A combination is up to six sums of vectors times scalars, computed at once (field.Combine): the coordinates of one
-// linear form over E, or as many linear forms over F_p. Most of a circuit that hashes is linear: none of it is computed
-// step by step.
+// A combination is up to six sums of vectors times scalars that are computed at once (field.Combine): the six
+// coordinates of a linear form over E, or up to six linear forms over F_p. Most of a circuit that hashes is linear, and
+// none of it is computed step by step.
 type combination struct {
 	forms   []int32
 	sources []source
-	dst     [field.Degree]int32 // vectors, or absent
+	dst     [field.Degree]int32 // vectors or absent
 	total   bool                // the sums are the machine's total, and dst is absent
-	more    bool                // they are added to what is there
+	more    bool                // the sums are added to the values already there
 }
 
-// form is a linear form of atoms, the nodes that are not linear: the sum of roots, each times its weight.
+// form is a linear form of atoms, the nodes that are not linear: the weighted sum of roots.
 type form struct {
 	roots []int32
 	walk  []int32 // the roots and all linear and scalar nodes below them, in descending order
-	total bool    // roots have the weights of the constraints, and not the one root 1
+	total bool    // the root weights are the constraints' weights, rather than 1 for the only root
 }
 
 // source is a vector of a combination: a coordinate of an atom.
@@ -77,9 +77,8 @@ func (k *compiler) form(roots ...int32) (f form, atoms []int32) {
 	return f, atoms
 }
 
-// weigh sets weights to what each node is multiplied by in the form, as far as it comes in, and returns what is added.
-// The weights are the derivatives of the sum of of[i]·roots[i], passed down from the roots. values are those of the
-// scalar nodes.
+// weigh sets weights to the factor of each node in the form, and returns the constant term. The weights are the
+// derivatives of the sum of of[i]·roots[i], passed down from the roots. values are the values of the scalar nodes.
 func (f *form) weigh(p *program, values, of, weights []field.Ext) (constant field.Ext) {
 	clear(weights)
 	add := func(i int32, w field.Ext) { weights[i].Add(&weights[i], &w) }
@@ -110,10 +109,10 @@ func (f *form) weigh(p *program, values, of, weights []field.Ext) (constant fiel
 // boundCombination is a combination for given public inputs and challenges.
 type boundCombination struct {
 	weights   field.Weights               // by source
-	constants [field.Degree]field.Element // of the six sums
+	constants [field.Degree]field.Element // constant terms of the six sums
 }
 
-// bindCombinations binds all of the program's combinations to the values of scalar nodes; of are the weights of the
+// bindCombinations binds all of the program's combinations to the values of scalar nodes. of are the weights of the
 // constraints in the total.
 func (p *program) bindCombinations(values, of []field.Ext) []boundCombination {
 	one := []field.Ext{field.One()}
@@ -134,7 +133,7 @@ func (p *program) bindCombinations(values, of []field.Ext) []boundCombination {
 			if n < 0 {
 				continue
 			}
-			unit := field.Basis(n) // forms over F_p are a coordinate each; one over E is all
+			unit := field.Basis(n) // a form over F_p is one coordinate; a form over E is all of them
 			add := func(to *field.Ext, w field.Ext) { to.Add(to, w.Mul(&w, &unit)) }
 			add(&constants[i], constant)
 			for k, s := range c.sources {
@@ -150,7 +149,7 @@ func (p *program) bindCombinations(values, of []field.Ext) []boundCombination {
 	return all
 }
 
-// sources returns the coordinates of atoms, computing them if they were not yet.
+// sources returns the coordinates of atoms. It computes atoms that are not computed yet.
 func (k *compiler) sources(atoms []int32) (all []source) {
 	for _, atom := range atoms {
 		for c, x := range k.node(atom) {
@@ -162,13 +161,13 @@ func (k *compiler) sources(atoms []int32) (all []source) {
 	return all
 }
 
-// addForm returns the number of a form that becomes the program's.
+// addForm adds a form to the program and returns its number.
 func (k *compiler) addForm(f form) int32 {
 	k.program.forms = append(k.program.forms, f)
 	return int32(len(k.program.forms) - 1)
 }
 
-// combine adds the instruction of a combination, and returns the vectors that its first n sums become.
+// combine adds the instruction of a combination and returns the vectors of its first n sums.
 func (k *compiler) combine(c combination, n int) (v value) {
 	for i := range c.dst {
 		if c.dst[i] = absent; i < n {
@@ -185,10 +184,11 @@ func (k *compiler) combine(c combination, n int) (v value) {
 	return v
 }
 
-// minSources is from how many vectors on a form over F_p is a combination and not made of single operations.
+// minSources is the number of vectors from which a form over F_p is computed as a combination rather than by single
+// operations.
 const minSources = 4
 
-// linear computes a linear node as a combination, unless it is too small for that or in parts over E already.
+// linear computes a linear node as a combination, unless it is too small, or has atoms over E.
 func (k *compiler) linear(i int32) (v value, ok bool) {
 	f, atoms := k.form(i)
 	if slices.ContainsFunc(atoms, k.circuit.InExtension) {
@@ -205,8 +205,8 @@ func (k *compiler) linear(i int32) (v value, ok bool) {
 	return k.values[i], true
 }
 
-// pack computes the linear node first over F_p, and together with it others that are wanted and take no more steps
-// before: as many as a combination has sums.
+// pack computes the linear node first over F_p as a combination, together with other wanted nodes of the same level, as
+// many as a combination has sums.
 func (k *compiler) pack(first int32) {
 	var c combination
 	var nodes, atoms []int32
@@ -227,7 +227,8 @@ func (k *compiler) pack(first int32) {
 	}
 }
 
-// want marks the linear nodes over F_p that are multiplied with others on the way to roots: they are needed as vectors.
+// want marks the linear nodes over F_p that are needed as vectors, because they are multiplied with others on the way
+// to roots.
 func (k *compiler) want(roots []int32) {
 	k.wanted, k.levels = make([]bool, len(k.circuit.Nodes())), make(map[int32]int)
 	seen := make(map[int32]bool)
@@ -252,7 +253,7 @@ func (k *compiler) want(roots []int32) {
 	}
 }
 
-// level is how many combinations, one after the other, a node takes.
+// level returns the number of successive combinations that a node depends on.
 func (k *compiler) level(i int32) int {
 	if l, ok := k.levels[i]; ok {
 		return l
@@ -271,10 +272,10 @@ func (k *compiler) level(i int32) int {
 	return l
 }
 
-// totalSources is about how many vectors are added to the total at once: so many wait for it in the caches.
+// totalSources is about the number of vectors that are added to the total at once. That many wait in the caches.
 const totalSources = 64
 
-// total computes the sum of roots, each times its weight, in the order of its atoms.
+// total computes the weighted sum of roots, in the order of its atoms.
 func (k *compiler) total(roots []int32) {
 	f, atoms := k.form(roots...)
 	f.total = true

@@ -5,11 +5,11 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/field"
 )
 
-// blockRows is how many rows a program works on at once. They are few enough for its vectors to stay in the second
-// cache, and enough that the calls between operations cost little.
+// blockRows is the number of rows that a program works on at once: few enough for its vectors to stay in the
+// second-level cache, and enough to make the cost of calls between operations small.
 const blockRows = 512
 
-// machine runs a program on one block after another; each of several that run at once has its own.
+// machine runs a program on one block after another. Concurrent calls use separate machines.
 type machine struct {
 	program   *program
 	bound     *bound
@@ -18,11 +18,11 @@ type machine struct {
 	temporary field.Vector
 	zeros     field.Vector
 	total     field.Planar
-	columns   []field.Vector         // room for a combination's
-	wrapped   map[int32]field.Vector // room for blocks of next rows that begin again at the first
+	columns   []field.Vector         // columns of a combination, reused
+	wrapped   map[int32]field.Vector // copies of next rows that wrap around to the first row
 }
 
-// newMachine returns a machine for blocks of rows rows, at most blockRows.
+// newMachine returns a machine for blocks of the given number of rows, at most blockRows.
 func newMachine(p *program, b *bound, rows int) *machine {
 	m := &machine{
 		program:   p,
@@ -46,19 +46,19 @@ func newMachine(p *program, b *bound, rows int) *machine {
 	return m
 }
 
-// bound is what is the same on every row, for given public inputs and challenges.
+// bound holds the values that are the same on every row, for given public inputs and challenges.
 type bound struct {
 	scalars      []field.Element
 	combinations []boundCombination
 }
 
-// bind binds a program to the circuit's public inputs and challenges; weights are those of the constraints in the
+// bind binds a program to the circuit's public inputs and challenges. weights are the weights of the constraints in the
 // total.
 func (p *program) bind(public []field.Element, challenges *air.Challenges, weights []field.Ext) *bound {
 	values := make([]field.Ext, len(p.circuit.Nodes()))
 	for i, n := range p.circuit.Nodes() {
 		v := &values[i]
-		switch n.Op { // nodes that differ from row to row get a value that nobody reads
+		switch n.Op { // nodes that differ from row to row get a value that is never read
 		case air.OpConst:
 			*v = field.Lift(n.Value)
 		case air.OpPublic:
@@ -84,8 +84,8 @@ func (p *program) bind(public []field.Element, challenges *air.Challenges, weigh
 	return b
 }
 
-// input sets an input to rows [from, from + rows) of a column. If next is not absent, it sets that input to the rows
-// after them. After the column's last row comes its first.
+// input sets an input to rows [from, from + rows) of a column. If next is not absent, it sets that input to the same
+// rows shifted by one. The column's first row follows its last.
 func (m *machine) input(slot, next int32, column field.Vector, from int) {
 	rows := len(m.ones)
 	m.vectors[slot] = column[from : from+rows]
@@ -105,8 +105,8 @@ func (m *machine) input(slot, next int32, column field.Vector, from int) {
 	}
 }
 
-// run computes the total and the outputs of one block, whose inputs are set. It hands each output to yield as it is
-// ready: a vector for each coordinate, or nil if that is zero.
+// run computes the total and the outputs of one block. The inputs must be set. It passes each output to yield as soon
+// as it is ready: a vector for each coordinate, or nil if the coordinate is zero.
 func (m *machine) run(yield func(output int, v [field.Degree]field.Vector)) {
 	v := m.vectors
 	for _, i := range m.program.instructions {
@@ -151,7 +151,7 @@ func (m *machine) combine(c *combination, b *boundCombination) {
 		switch {
 		case c.total:
 		case slot == absent:
-			dst[n] = m.temporary // of weights 0
+			dst[n] = m.temporary // its weights are 0
 		default:
 			dst[n] = m.vectors[slot]
 		}

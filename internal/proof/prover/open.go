@@ -5,7 +5,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/stark"
 )
 
-// inverses returns 1/(x − z) for each x of the domain's first coset, after that of the last.
+// inverses returns 1/(x − z) for each x of the domain's first coset, preceded by the value for the last x.
 func (r *making) inverses(z field.Ext) *field.Planar {
 	g := r.grid
 	out, s := field.Planar(r.arena.vectors(field.Degree, 1+g.rows)), g.shift(0)
@@ -27,7 +27,7 @@ func (r *making) inverses(z field.Ext) *field.Planar {
 	return &out
 }
 
-// open returns the functions' values at z and z·w, in the order of stark.Shape. On the first coset s·⟨w⟩
+// open returns the functions' values at z and z·w, in the order of stark.Shape. With x on the first coset s·⟨w⟩,
 //
 //	f(z) = (z^n − s^n)/(n·s^n) · Σ f(x)·x/(z − x)
 //
@@ -37,7 +37,7 @@ func (r *making) open(z field.Ext, inverses *field.Planar) []field.Ext {
 	s := g.shift(0)
 	sn := field.Pow(s, uint64(g.rows))
 	factor, lifted := field.SquareTimes(&z, g.Log), field.Lift(sn)
-	factor.Sub(&lifted, &factor) // the sign of z − x against x − z
+	factor.Sub(&lifted, &factor) // sign: weights have x − z instead of z − x
 	scale := field.New(uint64(g.rows))
 	scale.Mul(&scale, &sn).Inverse(&scale)
 	scale.Mul(&scale, &s)
@@ -98,13 +98,13 @@ func (r *making) sums(weights *field.Planar) []field.Ext {
 	return values
 }
 
-// weighted is columns with what they are multiplied by.
+// weighted is a list of columns with their weights.
 type weighted struct {
 	columns []field.Vector
 	weights []field.Ext
 }
 
-// add adds a column, or the six coordinates of a function over E, each weighted with its element of the basis too.
+// add adds a column, or the six coordinates of a function over E, each also weighted with its element of the basis.
 func (w *weighted) add(weight field.Ext, columns ...field.Vector) {
 	for c, column := range columns {
 		b := field.Basis(c)
@@ -112,7 +112,7 @@ func (w *weighted) add(weight field.Ext, columns ...field.Vector) {
 	}
 }
 
-// quotient sets dst to the sum on the rows from low on, less its value at the point, times inverses.
+// quotient sets dst to the weighted sum on the rows from low on, minus its value at the point, times inverses.
 func (w *weighted) quotient(
 	dst *field.Planar, weights field.Weights, low int, value *field.Ext, inverses *field.Planar,
 ) {
@@ -130,9 +130,9 @@ func (w *weighted) quotient(
 	field.MulPlanar(dst, dst, inverses)
 }
 
-// batch returns on the domain the function whose degree is tested. It is Σ c_k·(f_k(x) − f_k(z))/(x − z) and the same
+// batch returns on the domain the function whose degree is tested. It is Σ c_k·(f_k(x) − f_k(z))/(x − z) plus the same
 // at z·w, with the powers c_k of delta in the order of stark.Shape. Since x − z·w = w·(x/w − z), the inverses serve for
-// both. The function has fewer than n coefficients: it is computed on the first coset and extended.
+// both. The function has fewer than n coefficients, so it is computed on the first coset and extended.
 func (r *making) batch(values []field.Ext, inverses *field.Planar, delta field.Ext) *field.Planar {
 	g, split := r.grid, r.shape.AtPoint()
 	powers := stark.Powers(delta, len(values))
@@ -150,7 +150,7 @@ func (r *making) batch(values []field.Ext, inverses *field.Planar, delta field.E
 	r.parallel(g.rows/rows, func(block int) {
 		low, high := block*rows, (block+1)*rows
 		part, partNext := out.Slice(low, high), field.NewPlanar(rows)
-		of, ofNext := inverses.Slice(1+low, 1+high), inverses.Slice(low, high) // ofNext: of x/w
+		of, ofNext := inverses.Slice(1+low, 1+high), inverses.Slice(low, high) // ofNext: for x/w
 		here.quotient(&part, weights, low, &atPoint, &of)
 		next.quotient(&partNext, weightsNext, low, &atNext, &ofNext)
 		for c := range part {
@@ -161,7 +161,7 @@ func (r *making) batch(values []field.Ext, inverses *field.Planar, delta field.E
 	return &out
 }
 
-// extendExt computes on the domain the function over E, of fewer than n coefficients, that is given on the first coset.
+// extendExt extends to the domain a function over E with fewer than n coefficients that is given on the first coset.
 func (r *making) extendExt(values *field.Planar) {
 	g := r.grid
 	r.parallel(len(values), func(c int) {

@@ -5,22 +5,23 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/field"
 )
 
-// A program computes expressions of a circuit for a block of rows at once. Each instruction is one operation on vectors
-// over F_p; an element of E is six of them. What is the same on every row is a scalar, computed before.
+// A program computes expressions of a circuit for a block of rows at once. Each instruction is an operation on vectors
+// over F_p; an element of E is six vectors. Values that are the same on every row are scalars, which are computed
+// before.
 type program struct {
 	circuit      *air.Circuit
 	instructions []instruction
-	combinations []combination            // of opCombine
-	forms        []form                   // of combinations
-	inversions   [][2][field.Degree]int32 // of opInvert: destination and source
-	outputs      [][field.Degree]int32    // of opYield: a vector for each coordinate, or absent
-	slots        int                      // how many vectors it needs, inputs included
+	combinations []combination            // combinations for opCombine
+	forms        []form                   // forms of the combinations
+	inversions   [][2][field.Degree]int32 // destination and source for opInvert
+	outputs      [][field.Degree]int32    // outputs for opYield: a vector for each coordinate, or absent
+	slots        int                      // number of slots, including inputs
 	inputs       inputs
 	scalars      []scalar
-	scalar       []bool // by node: the same on every row
+	scalar       []bool // by node: it is the same on every row
 }
 
-// scalar is one coordinate of a node that is the same on every row.
+// scalar is a coordinate of a node that is the same on every row.
 type scalar struct {
 	node       int32
 	coordinate int
@@ -42,7 +43,7 @@ const (
 	opYield                    // output a is ready
 )
 
-// instruction names vectors by their slots.
+// instruction is an operation on vectors, which are identified by their slots.
 type instruction struct {
 	op        opcode
 	dst, a, b int32
@@ -50,7 +51,7 @@ type instruction struct {
 
 const absent = -1
 
-// inputs is where a program finds its inputs among the slots: the columns, those at the next row, and so on.
+// inputs holds the first slots of a program's inputs: the columns, the columns on the next row, and so on.
 type inputs struct {
 	columns, next, aux, auxNext, first, last, end int32
 }
@@ -66,10 +67,10 @@ func inputsOf(c *air.Circuit) (in inputs) {
 	return in
 }
 
-// operand is a coordinate: absent where it is 0, else a vector or a scalar.
+// operand is a coordinate: zero, a vector or a scalar.
 type operand struct {
 	kind  operandKind
-	index int32 // slot of an input, number of a computed vector after the inputs, or of a scalar
+	index int32 // slot of an input, number of a computed vector after the inputs, or number of a scalar
 }
 
 type operandKind uint8
@@ -83,15 +84,16 @@ const (
 // value is an element of F_p, with only the first coordinate, or of E.
 type value [field.Degree]operand
 
-// compiler lowers expressions to instructions in which each vector is set once; allocate then shares slots.
+// compiler translates expressions to instructions in which each vector is set once. allocate then shares slots between
+// vectors.
 type compiler struct {
 	circuit *air.Circuit
 	program program
 	values  map[int32]value
-	scalar  []bool // by node: the same on every row
+	scalar  []bool // by node: it is the same on every row
 	vectors int32
-	wanted  []bool        // by node: what want says
-	levels  map[int32]int // by node, as far as known
+	wanted  []bool        // by node: marked by want
+	levels  map[int32]int // by node, as far as computed
 }
 
 func newCompiler(c *air.Circuit) *compiler {
@@ -109,7 +111,7 @@ func newCompiler(c *air.Circuit) *compiler {
 	return k
 }
 
-// node returns the value of a node, computing it if it was not yet.
+// node returns the value of a node. It computes the node if it is not computed yet.
 func (k *compiler) node(i int32) value {
 	v, ok := k.values[i]
 	if !ok && k.isLinear(i) {
@@ -174,7 +176,7 @@ func (k *compiler) emit(op opcode, a, b int32) operand {
 	return operand{vector, dst}
 }
 
-// fill makes a vector of a scalar.
+// fill converts a scalar to a vector.
 func (k *compiler) fill(x operand) operand {
 	if x.kind == constant {
 		return k.emit(opFill, absent, x.index)
@@ -214,7 +216,7 @@ func (k *compiler) subOne(x, y operand) operand {
 	switch {
 	case y.kind == zero:
 		return x
-	case x.kind == zero: // no scalar is known to be zero: y − y is the vector of zeros
+	case x.kind == zero: // no scalar is known to be zero, so y − y is a vector of zeros
 		y = k.fill(y)
 		return k.emit(opSub, k.emit(opSub, y.index, y.index).index, y.index)
 	case y.kind == constant:
@@ -237,7 +239,7 @@ func (k *compiler) mulOne(x, y operand) operand {
 	return k.emit(opMul, x.index, y.index)
 }
 
-// mul multiplies polynomials in u and v and reduces them by u² = 3 and v³ = u + 1; coordinate 2i + j belongs to
+// mul multiplies polynomials in u and v and reduces them by u² = 3 and v³ = u + 1. Coordinate 2i + j belongs to
 // v^i·u^j.
 func (k *compiler) mul(x, y value) (v value) {
 	var w [5][3]operand
@@ -265,7 +267,7 @@ func (k *compiler) mul(x, y value) (v value) {
 	return v
 }
 
-// invert inverts over E; zero stays zero.
+// invert inverts over E. Zero stays zero.
 func (k *compiler) invert(x value) (v value) {
 	var both [2][field.Degree]int32
 	for c := range x {
@@ -299,7 +301,7 @@ func (k *compiler) yield(x value) {
 	k.program.outputs = append(k.program.outputs, out)
 }
 
-// compileConstraints returns the program whose total is the sum of the constraints, each times its weight.
+// compileConstraints returns the program whose total is the weighted sum of the constraints.
 func compileConstraints(c *air.Circuit) *program {
 	k := newCompiler(c)
 	var roots []int32
@@ -312,7 +314,7 @@ func compileConstraints(c *air.Circuit) *program {
 }
 
 // compileBuses returns the program whose outputs are the sums of multiplicity/fingerprint over each group of
-// interactions. The fingerprints of a row are inverted with one inversion (Montgomery's trick).
+// interactions. It inverts the fingerprints of a row with one inversion (Montgomery's trick).
 func compileBuses(c *air.Circuit) *program {
 	k := newCompiler(c)
 	var roots []int32
@@ -322,7 +324,7 @@ func compileBuses(c *air.Circuit) *program {
 		}
 	}
 	k.want(roots)
-	var fingerprints, before []value // before[i] is the product of those before i
+	var fingerprints, before []value // before[i] is the product of the fingerprints before i
 	var product value
 	for _, group := range c.Groups() {
 		for _, interaction := range group {

@@ -1,5 +1,5 @@
-// Package prover makes proofs. It proves whatever trace it is given: that a false one is refused is the verifier's
-// work, and the node verifies each proof before it serves it.
+// Package prover makes proofs. It proves any trace that it is given, even a false one: the verifier refuses the result,
+// and the node verifies each proof before it serves it.
 package prover
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/transcript"
 )
 
-// Prover makes proofs of one circuit, one at a time. It keeps its memory from one to the next.
+// Prover makes proofs of one circuit, one at a time. It reuses its memory.
 type Prover struct {
 	circuit     *air.Circuit
 	shape       stark.Shape
@@ -23,10 +23,10 @@ type Prover struct {
 	buses       *program
 	arena       arena
 	grids       map[fri.Domain]*grid
-	mostKept    int // as the constant says, but in tests
+	mostKept    int // the constant mostKept, except in tests
 }
 
-// New returns a prover of the circuit.
+// New returns a prover for the circuit.
 func New(c *air.Circuit) *Prover {
 	return &Prover{
 		circuit:     c,
@@ -38,15 +38,15 @@ func New(c *air.Circuit) *Prover {
 	}
 }
 
-// Reserve takes the memory for traces of 2^logRows rows at a level at once, so that no proof has to wait for it. For
-// each of the trace's cells that is 4 bytes times the level's blowup, or 8 if the domain has more than 2^19 points.
-// Helper columns count six times. To that come about 220 bytes a point.
+// Reserve allocates the memory for traces of 2^logRows rows at a level, so that no proof has to wait for it. Each of
+// the trace's cells takes 4 bytes times the level's blowup, or 8 bytes if the domain has more than 2^19 points. Helper
+// columns count six times. In addition, each point takes about 220 bytes.
 func (p *Prover) Reserve(logRows, level int) {
 	p.fit(p.gridFor(stark.Levels[level].Parameters, logRows))
 	p.arena.touch()
 }
 
-// fit makes all of the arena free again, and large enough for proofs on the grid.
+// fit makes the whole arena free, and large enough for proofs on the grid.
 func (p *Prover) fit(g *grid) {
 	aux := field.Degree * p.shape.Aux
 	functions, kept := p.shape.Columns+aux+field.Degree*stark.Chunks, len(g.cosets)
@@ -59,9 +59,9 @@ func (p *Prover) fit(g *grid) {
 	p.arena.reset()
 }
 
-// Prove returns a proof of the statement at the level of that number in stark.Levels. The trace has a column for each
-// of the circuit's, all of one length, a power of two. It is only read. parallel runs f(i) for each i below n in any
-// order; the proof does not depend on it.
+// Prove returns a proof of the statement at stark.Levels[level]. The trace must have a column for each column of the
+// circuit, all with the same power of two of rows. It is not modified. parallel runs f(i) for each i below n in any
+// order; the proof does not depend on the order.
 func (p *Prover) Prove(s *stark.Statement, level int, columns []field.Vector, parallel fri.Parallel) ([]byte, error) {
 	logRows, err := p.check(s, columns)
 	if err != nil {
@@ -71,7 +71,7 @@ func (p *Prover) Prove(s *stark.Statement, level int, columns []field.Vector, pa
 	return p.prove(s, stark.Levels[level].Parameters, columns, proof, parallel)
 }
 
-// check returns the logarithm of the trace's rows.
+// check returns the logarithm of the trace's number of rows.
 func (p *Prover) check(s *stark.Statement, columns []field.Vector) (logRows int, err error) {
 	if s.Circuit != p.circuit || len(columns) != p.shape.Columns || len(columns) == 0 {
 		return 0, fmt.Errorf("%w: %d columns, or another circuit", stark.ErrShape, len(columns))
@@ -89,7 +89,7 @@ func (p *Prover) check(s *stark.Statement, columns []field.Vector) (logRows int,
 	return logRows, s.Check()
 }
 
-// making is a proof in the making.
+// making is a proof in progress.
 type making struct {
 	*Prover
 	statement  *stark.Statement
@@ -142,7 +142,7 @@ func (p *Prover) prove(
 	return r.answer(batched), nil
 }
 
-// answer runs the low-degree test on the batched function and opens all that its queries ask for.
+// answer runs the low-degree test on the batched function and opens the rows at its queries.
 func (r *making) answer(batched *field.Planar) []byte {
 	layers, proof := r.parameters.Commit(r.grid.Log, batched, r.proof, r.transcript, r.parallel)
 	proof = binary.LittleEndian.AppendUint64(proof, r.transcript.Seal(r.parameters.Grinding, r.parallel))

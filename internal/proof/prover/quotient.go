@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/stark"
 )
 
-// blocks runs the program on each block of n rows, in any order.
+// blocks calls do with a machine for each block of n rows, in any order.
 func (r *making) blocks(p *program, b *bound, n int, do func(m *machine, from int)) {
 	rows := min(blockRows, n)
 	machines := sync.Pool{New: func() any { return newMachine(p, b, rows) }}
@@ -45,8 +45,8 @@ func (r *making) helpers(columns []field.Vector) []field.Vector {
 	return out
 }
 
-// accumulate turns the last helper column, which has the last group's sums, into the accumulator. That begins with 0
-// and grows by the sums of all groups less the shift.
+// accumulate turns the last helper column, which holds the last group's sums, into the accumulator. The accumulator
+// starts at 0 and grows by the sums of all groups minus the shift.
 func (r *making) accumulate(helpers []field.Vector) {
 	last := helpers[len(helpers)-field.Degree:]
 	shift := field.Coordinates(&r.challenges.Shift)
@@ -62,9 +62,9 @@ func (r *making) accumulate(helpers []field.Vector) {
 	})
 }
 
-// quotient composes the constraints with the powers of a challenge, divides them by x^n − 1 and commits to the chunks
-// of the quotient, six coordinates each. The quotient has fewer than 2n coefficients: it is computed on the domain's
-// first coset and that in the middle, which together are 3·⟨w_2n⟩.
+// quotient composes the constraints with the powers of a challenge, divides the result by x^n − 1 and commits to the
+// chunks of the quotient, six coordinates each. The quotient has fewer than 2n coefficients, so it is computed on the
+// domain's first and middle cosets, which together are 3·⟨w_2n⟩.
 func (r *making) quotient(composition field.Ext) oracle {
 	n := r.grid.rows
 	weights := stark.Powers(composition, len(r.circuit.Constraints()))
@@ -76,7 +76,7 @@ func (r *making) quotient(composition field.Ext) oracle {
 	return r.split(values)
 }
 
-// composeOn computes the quotient on coset h·B/2 and puts it into every second of values, from h.
+// composeOn computes the quotient on coset h·B/2 and stores it in every second element of values, from h on.
 func (r *making) composeOn(h int, b *bound, values []field.Vector) {
 	g, in := r.grid, &r.constraints.inputs
 	j := h * len(g.cosets) / stark.Chunks
@@ -90,7 +90,7 @@ func (r *making) composeOn(h int, b *bound, values []field.Vector) {
 				m.input(in.aux+int32(k), in.auxNext+int32(k), column, from)
 			}
 		}
-		m.input(in.first, in.last, first, from) // the selector of the last row is that of the first at x·w
+		m.input(in.first, in.last, first, from) // the selector of the last row at x is the selector of the first at x·w
 		m.run(nil)
 		for c, total := range m.total {
 			total.ScalarMul(total, &inverse)
@@ -102,7 +102,7 @@ func (r *making) composeOn(h int, b *bound, values []field.Vector) {
 }
 
 // selector sets first to the values on coset j of the polynomial that is 1 on the first row and 0 on the others, (x^n −
-// 1)/(n·(x − 1)). It returns the inverse of x^n − 1, which is the same on all of a coset.
+// 1)/(n·(x − 1)). It returns the inverse of x^n − 1, which is constant on a coset.
 func (g *grid) selector(j int, first field.Vector, parallel func(n int, f func(i int))) (field.Vector, field.Element) {
 	s, one := g.shift(j), field.New(1)
 	vanishing := field.Pow(s, uint64(g.rows))
@@ -122,8 +122,8 @@ func (g *grid) selector(j int, first field.Vector, parallel func(n int, f func(i
 	return first, *vanishing.Inverse(&vanishing)
 }
 
-// split interpolates the coordinates of the quotient q, given on 3·⟨w_2n⟩, and commits to q_0 and q_1 for which
-// q = q_0 + x^n·q_1.
+// split interpolates the coordinates of the quotient q, given on 3·⟨w_2n⟩, and commits to q_0 and q_1 with q = q_0 +
+// x^n·q_1.
 func (r *making) split(values []field.Vector) oracle {
 	g := r.grid
 	high := field.Pow(g.Shift, uint64(g.rows))
@@ -131,7 +131,7 @@ func (r *making) split(values []field.Vector) oracle {
 	r.parallel(field.Degree, func(c int) { g.double.Interpolate(values[c]) })
 	return r.commit(field.Degree*stark.Chunks, func(k int, to field.Vector) bool {
 		chunk, v := k/field.Degree, values[k%field.Degree]
-		for i := range to { // bit-reversed: the even are those below n
+		for i := range to { // in bit-reversed order, even positions hold the coefficients below n
 			to[i] = v[stark.Chunks*i+chunk]
 		}
 		to.Mul(to, g.unshift)

@@ -6,8 +6,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/field"
 )
 
-// appendRows appends the oracle's rows at indices, and what shows that they are in the tree. computed are those on
-// cosets whose values are not kept, by index.
+// appendRows appends the oracle's rows at indices, and their opening. computed holds, by index, the rows on cosets
+// whose values are not kept.
 func (r *making) appendRows(b []byte, o *oracle, indices []int, computed map[int]field.Vector) []byte {
 	g := r.grid
 	for _, index := range indices {
@@ -24,12 +24,12 @@ func (r *making) appendRows(b []byte, o *oracle, indices []int, computed map[int
 	return o.tree.AppendOpening(b, indices)
 }
 
-// lagrangeBlock is how many of Lagrange's polynomials are evaluated at a time: those of six points fit into the second
-// cache.
+// lagrangeBlock is the number of Lagrange polynomials that are evaluated at a time. Their values at six points fit in
+// the second-level cache.
 const lagrangeBlock = 1 << 13
 
-// computed returns for each oracle the rows at those of indices whose cosets are not kept. From the values on the first
-// coset s·⟨w⟩ they are
+// computed returns, for each oracle, the rows at the indices whose cosets are not kept. It computes them from the
+// values on the first coset s·⟨w⟩ by
 //
 //	f(x) = (x^n − s^n)/(n·s^n) · Σ f(s·w^i)·s·w^i/(x − s·w^i)
 //
@@ -57,7 +57,7 @@ func (r *making) computed(oracles []*oracle, indices []int) []map[int]field.Vect
 	return all
 }
 
-// interpolate returns for each function of the oracles its values at up to six points.
+// interpolate returns the values of each function of the oracles at up to six points.
 func (r *making) interpolate(oracles []*oracle, group []int) []field.Ext {
 	g := r.grid
 	var functions []field.Vector

@@ -1,15 +1,15 @@
-// Package security counts what a proof is worth: the probability that a false statement is proven, as bits. It computes
-// that from theorems only, for the parameters of a proof system and the figures of a circuit. Nothing rests on a
-// conjecture about proximity beyond the Johnson bound.
+// Package security computes the security of a proof in bits, from the probability that a false statement is proven. It
+// relies only on theorems, for the parameters of a proof system and the figures of a circuit. It uses no conjecture
+// about proximity beyond the Johnson bound.
 //
-// The bounds are those that the Ethereum Foundation's calculator (github.com/ethereum/soundcalc) uses:
+// The bounds are the ones in the Ethereum Foundation's calculator (github.com/ethereum/soundcalc):
 //
 //	BCHKS25  Ben-Sasson, Carmon, Haböck, Kopparty, Saraf, "On proximity gaps for Reed–Solomon codes", 2025, theorem 4.2
 //	Ha22     Haböck, "A summary on the FRI low degree test", eprint 2022/1216, theorem 8
 //	Ha22L    Haböck, "Multivariate lookups based on logarithmic derivatives", eprint 2022/1530, lemma 2
 //
-// Rounds are counted apart and the weakest is the result. This is round-by-round soundness, which survives the
-// Fiat–Shamir transformation in the random-oracle model. Grinding counts for the queries alone.
+// Each round is bounded separately and the weakest one determines the result. This is round-by-round soundness, which
+// is preserved by the Fiat–Shamir transformation in the random-oracle model. Grinding counts only for the queries.
 package security
 
 import (
@@ -22,17 +22,17 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/stark"
 )
 
-// Circuit is what the bounds need to know of a circuit.
+// Circuit holds the figures of a circuit that the bounds depend on.
 type Circuit struct {
-	LogRows     int // its trace has 2^LogRows rows
-	Functions   int // that are batched: each column once for every point at which it is opened
-	Constraints int // composed with powers of one challenge
-	Degree      int // the largest of a constraint, in the columns
-	Entries     int // of all buses: terms of the sum, in the trace and public
-	Width       int // the longest entry's number of values, with its bus
+	LogRows     int // the trace has 2^LogRows rows
+	Functions   int // functions that are batched: each column counts once for every point at which it is opened
+	Constraints int // number of constraints, composed with powers of one challenge
+	Degree      int // largest degree of a constraint in the columns
+	Entries     int // number of terms on all buses, in the trace and public
+	Width       int // number of values in the longest tuple, including its bus
 }
 
-// Of returns a circuit's figures for a trace of 2^logRows rows and so many entries on the public side.
+// Of returns a circuit's figures for a trace of 2^logRows rows and public entries on the public side.
 func Of(c *air.Circuit, logRows, public int) Circuit {
 	shape, interactions := stark.ShapeOf(c), 0
 	for _, group := range c.Groups() {
@@ -48,19 +48,19 @@ func Of(c *air.Circuit, logRows, public int) Circuit {
 	}
 }
 
-// Terms are the bits of each round: −log2 of its error.
+// Terms holds the bits of each round: −log2 of its error.
 type Terms struct {
 	ALI      float64 // the composition hides a violated constraint
 	DEEP     float64 // a false value outside the domain goes unnoticed
 	LogUp    float64 // the sums of unequal buses are equal
-	Batching float64 // a far function becomes close when all are batched
-	Folding  float64 // or when it is folded
-	Query    float64 // no query finds a far function, with grinding
+	Batching float64 // batching makes a far function close
+	Folding  float64 // folding makes a far function close
+	Query    float64 // no query detects a far function; includes grinding
 
-	Multiplicity int // m, of the analysis alone: the distance is (1 + 1/2m)·√ρ away from 1
+	Multiplicity int // m, a parameter of the analysis only: the distance is (1 + 1/2m)·√ρ away from 1
 }
 
-// Bits is the weakest term, rounded down.
+// Bits returns the weakest term, rounded down.
 func (t Terms) Bits() int {
 	return int(math.Floor(min(t.ALI, t.DEEP, t.LogUp, t.Batching, t.Folding, t.Query)))
 }
@@ -70,7 +70,7 @@ func (t Terms) String() string {
 		t.Bits(), t.ALI, t.DEEP, t.LogUp, t.Batching, t.Folding, t.Query, t.Multiplicity)
 }
 
-// points is how many consecutive rows constraints reach: this one and the next.
+// points is the number of consecutive rows that constraints read: the current one and the next.
 const points = 2
 
 // At returns the terms for the analysis with multiplicity m, which must be at least 3.
@@ -98,19 +98,19 @@ func At(p fri.Parameters, c Circuit, m int) Terms {
 	return t
 }
 
-// gap is how many challenges combine two functions, one of them far from the code of this dimension, to a near one
-// (BCHKS25, theorem 4.2).
+// gap bounds the number of challenges that combine two functions, at least one of them far from the code of this
+// dimension, to a function close to the code (BCHKS25, theorem 4.2).
 func gap(rho, dimension float64, m int) float64 {
 	root, half := math.Sqrt(rho), float64(m)+0.5
 	distance := 1 - root - root/float64(2*m)
 	return (2*math.Pow(half, 5)+3*half*distance*rho)*(dimension/rho)/(3*rho*root) + half/root
 }
 
-// maxMultiplicity is where a larger one gives queries less than a tenth of a bit more.
+// maxMultiplicity bounds the search of [Best]. Larger multiplicities gain less than a tenth of a bit in the query term.
 const maxMultiplicity = 1 << 10
 
-// Best returns the terms for the multiplicity that gives the most bits; it is of the analysis, and changes nothing in
-// the proof.
+// Best returns the terms for the multiplicity that gives the most bits. The multiplicity is part of the analysis and
+// does not affect the proof.
 func Best(p fri.Parameters, c Circuit) Terms {
 	best, weakest := Terms{}, math.Inf(-1)
 	for m := 3; m < maxMultiplicity; m++ {

@@ -1,5 +1,5 @@
-// Package sha hashes many messages of one length with SHA-256 (FIPS 180-4), sixteen side by side if the processor has
-// AVX-512. With many short messages that is several times as fast as one after the other with the SHA instructions.
+// Package sha hashes many messages of equal length with SHA-256 (FIPS 180-4), sixteen in parallel if the processor has
+// AVX-512. For many short messages this is several times as fast as hashing sequentially with the SHA instructions.
 package sha
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/field"
 )
 
-// lanes is how many messages the vector kernel hashes at once.
+// lanes is the number of messages that the vector kernel hashes at once.
 const lanes = 16
 
 // Hash sets dst[i] to the hash of message i, which is words[k·len(dst) + i] for k = 0, 1, …, each four bytes
@@ -38,8 +38,8 @@ func Hash(dst [][sha256.Size]byte, words []uint32) {
 	}
 }
 
-// HashRows sets dst[i] to the hash of tag and of the canonical integers of element first + i of each column, all four
-// bytes little-endian.
+// HashRows sets dst[i] to the hash of tag followed by the canonical integers of element first + i of each column, all
+// as four bytes little-endian.
 func HashRows(dst [][sha256.Size]byte, tag uint32, columns []field.Vector, first int) {
 	done := 0
 	if vector && len(dst) >= lanes {
@@ -98,12 +98,12 @@ func HashPairs(dst [][sha256.Size]byte, tag uint32, digests [][sha256.Size]byte)
 	}
 }
 
-// SearchPrefix is the length in bytes of what precedes the number that Search counts up.
+// SearchPrefix is the length in bytes of the prefix before the number that Search varies.
 const SearchPrefix = 36
 
-// Search returns the least of the count numbers from first on whose hash begins with so many zero bits, at most 32. The
-// hash is that of prefix and the number, eight bytes little-endian. Bits are counted from each byte's lowest. first and
-// count must be multiples of 16.
+// Search returns the least of count numbers from first on whose hash begins with the given number of zero bits, at most
+// 32. It hashes prefix followed by the number as eight bytes little-endian. Bits are counted from each byte's least
+// significant bit. first and count must be multiples of 16.
 func Search(prefix *[SearchPrefix]byte, first uint64, count, bits int) (least uint64, found bool) {
 	mask := uint32(1<<bits - 1)
 	if !vector {
@@ -153,14 +153,14 @@ func hashOne(words []uint32, i, count int) [sha256.Size]byte {
 const (
 	blockWords  = 16
 	digestWords = sha256.Size / 4
-	pairWords   = 1 + 2*digestWords // of what HashPairs hashes
+	pairWords   = 1 + 2*digestWords // words that HashPairs hashes
 )
 
 // initial is the state before the first block: the first 32 bits of the fractional parts of the square roots of the
 // first eight primes.
 var initial = [8]uint32{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19}
 
-// initialLanes is initial for each message.
+// initialLanes is initial in all lanes.
 var initialLanes = func() (state [8][lanes]uint32) {
 	for k := range state {
 		for i := range state[k] {
@@ -170,24 +170,24 @@ var initialLanes = func() (state [8][lanes]uint32) {
 	return state
 }()
 
-// ending is the last blocks of each of sixteen messages: what is left of it after whole blocks, and the padding.
+// ending holds the last blocks of sixteen messages: the rest of each message after whole blocks, and the padding.
 type ending struct {
 	words  [2 * blockWords][lanes]uint32
 	blocks uintptr
 }
 
-// newEnding returns the ending of messages of so many words, without what is left of them.
+// newEnding returns the ending of messages of length words. The caller must fill in the rest of the messages.
 func newEnding(length int) (e ending) {
 	rest := length % blockWords
 	e.blocks = 1
-	if rest > blockWords-3 { // the end mark and the length of 64 bits
+	if rest > blockWords-3 { // the end mark and the 64-bit length
 		e.blocks = 2
 	}
 	e.pad(rest, int(e.blocks)*blockWords, uint64(length)*32)
 	return e
 }
 
-// pad sets the end mark after rest words, and the length in bits before the end.
+// pad writes the end mark after rest words, and the length in bits before end.
 func (e *ending) pad(rest, end int, bits uint64) {
 	for i := range lanes {
 		e.words[rest][i] = 0x80
@@ -196,5 +196,5 @@ func (e *ending) pad(rest, end int, bits uint64) {
 	}
 }
 
-// swap turns the bytes around: words are little-endian here, and those of SHA-256 big-endian.
+// swap reverses the bytes of w: words in this package are little-endian, those in SHA-256 big-endian.
 func swap(w uint32) uint32 { return w>>24 | w>>8&0xff00 | w<<8&0xff0000 | w<<24 }

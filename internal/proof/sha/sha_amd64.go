@@ -10,17 +10,16 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/field"
 )
 
-// vector says whether compress may run.
+// vector reports whether the kernels may run.
 var vector = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW
 
-// compress takes so many blocks into the states of 16 messages: word k of all messages stands at k·stride bytes from
-// words.
+// compress compresses blocks into the states of 16 messages. Word k of all messages is at k·stride bytes from words.
 //
 //go:noescape
 func compress(state *[8][lanes]uint32, words *uint32, stride, blocks uintptr)
 
-// compressColumns takes so many blocks into the states of 16 messages: their words are a tag and then the canonical
-// integers of elements first to first + 15 of each column.
+// compressColumns compresses blocks into the states of 16 messages. The words of the messages are a tag, followed by
+// the canonical integers of elements first to first + 15 of each column.
 //
 //go:noescape
 func compressColumns(state *[8][lanes]uint32, tag uint32, columns *field.Vector, first, blocks uintptr)
@@ -30,7 +29,7 @@ func compressColumns(state *[8][lanes]uint32, tag uint32, columns *field.Vector,
 //go:noescape
 func storeLanes(dst *[sha256.Size]byte, state *[8][lanes]uint32)
 
-// loadPairs sets words to those of 16 pairs of digests.
+// loadPairs sets words to the words of 16 pairs of digests.
 //
 //go:noescape
 func loadPairs(words *[2 * digestWords][lanes]uint32, digests *[sha256.Size]byte)

@@ -8,25 +8,25 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/field"
 )
 
-// vector says whether compress may run.
+// vector reports whether the kernels may run.
 const vector = false
 
-// compress is not there: vector says so.
+// compress is not implemented and not called, as vector is false.
 func compress(*[8][lanes]uint32, *uint32, uintptr, uintptr) {
 	panic("sha: no vector kernel on this architecture")
 }
 
-// compressColumns is not there: vector says so.
+// compressColumns is not implemented and not called, as vector is false.
 func compressColumns(*[8][lanes]uint32, uint32, *field.Vector, uintptr, uintptr) {
 	panic("sha: no vector kernel on this architecture")
 }
 
-// storeLanes is not there: vector says so.
+// storeLanes is not implemented and not called, as vector is false.
 func storeLanes(*[sha256.Size]byte, *[8][lanes]uint32) {
 	panic("sha: no vector kernel on this architecture")
 }
 
-// loadPairs is not there: vector says so.
+// loadPairs is not implemented and not called, as vector is false.
 func loadPairs(*[2 * digestWords][lanes]uint32, *[sha256.Size]byte) {
 	panic("sha: no vector kernel on this architecture")
 }

@@ -1,6 +1,6 @@
-// Package stark is what prover and verifier of a circuit must agree on to the byte. That is the levels of security, the
-// shape of a proof and what its transcript begins with. docs/proofs.md describes the proof system; it is DEEP-ALI
-// (Ben-Sasson, Goldberg, Kopparty, Saraf, ITCS 2020) over FRI, with buses by logarithmic derivatives.
+// Package stark holds the definitions on which prover and verifier of a circuit must agree to the byte: the security
+// levels, the shape of a proof and the beginning of its transcript. docs/proofs.md describes the proof system. It is
+// DEEP-ALI (Ben-Sasson, Goldberg, Kopparty, Saraf, ITCS 2020) over FRI, with buses by logarithmic derivatives.
 package stark
 
 import (
@@ -17,29 +17,29 @@ import (
 const (
 	// Version is the first byte of a proof.
 	Version = 1
-	// MinLogRows and MaxLogRows bound the logarithm of a trace's number of rows.
+	// MinLogRows and MaxLogRows bound the logarithm of the number of rows of a trace.
 	MinLogRows, MaxLogRows = 3, 18
-	// Chunks is how many polynomials of fewer coefficients than rows the quotient is split into; a constraint's degree
-	// is therefore at most Chunks + 1.
+	// Chunks is the number of polynomials, of fewer coefficients than rows, into which the quotient is split. A
+	// constraint's degree is therefore at most Chunks + 1.
 	Chunks = 2
 	// HeaderSize is the length in bytes of a proof's header.
 	HeaderSize = 3
-	// domain names the proof system in transcripts.
+	// domain is the name of the proof system in transcripts.
 	domain = "cairn/stark/v1"
 )
 
 // Level is a choice of parameters that verifiers accept.
 type Level struct {
-	Bits int // proven, for any circuit that internal/proof/security gives that many
-	// Most is the logarithm of the most rows that verifiers accept it for.
+	Bits int // proven bits, for any circuit that internal/proof/security gives that many
+	// Most is the logarithm of the maximum number of rows for which verifiers accept it.
 	Most int
-	// Chosen is up to how many rows, as a logarithm, provers choose it, never if it is 0. Proofs of a larger blowup are
-	// smaller, and take memory and time by rows × blowup.
+	// Chosen is the logarithm of the maximum number of rows for which provers choose it; 0 means never. Proofs with a
+	// larger blowup are smaller, and take memory and time proportional to rows × blowup.
 	Chosen int
 	fri.Parameters
 }
 
-// Levels are all, by the number that stands in a proof's header. None is taken away: proofs of it are kept by nodes.
+// Levels holds all levels, by the number in a proof's header. None must be removed, as nodes keep proofs that use it.
 var Levels = [...]Level{
 	{100, 18, 18, fri.Parameters{LogBlowup: 2, LogFinal: 9, Grinding: 20, Queries: 82}},
 	{128, 17, 0, fri.Parameters{LogBlowup: 2, LogFinal: 9, Grinding: 20, Queries: 110}},
@@ -49,11 +49,12 @@ var Levels = [...]Level{
 	{128, 16, 13, fri.Parameters{LogBlowup: 4, LogFinal: 9, Grinding: 20, Queries: 55}},
 }
 
-// MaxBits is the most that a level has.
+// MaxBits is the maximum of a level's bits.
 const MaxBits = 128
 
-// LevelOf is the level that provers choose for so many bits and rows. It is that of the smallest proof, for tables of
-// 32 rows and more, as far as what it takes is bounded. There is none, −1, if no level has just so many bits.
+// LevelOf returns the level that provers choose for the given bits and rows, or −1 if there is no level with exactly
+// these bits. It is the level of the smallest proof, for tables of at least 32 rows, within the bounds on memory and
+// time.
 func LevelOf(bits, logRows int) int {
 	for level := len(Levels) - 1; level >= 0; level-- {
 		if Levels[level].Bits == bits && logRows <= Levels[level].Chosen {
@@ -63,7 +64,7 @@ func LevelOf(bits, logRows int) int {
 	return -1
 }
 
-// QuickLevelOf is the level of the proof that takes the least time, for tables of at most 2^MaxQuickLogRows rows.
+// QuickLevelOf returns the level whose proof takes the least time, for tables of at most 2^MaxQuickLogRows rows.
 func QuickLevelOf(bits int) int {
 	for level := range Levels {
 		if Levels[level].Bits == bits {
@@ -73,26 +74,26 @@ func QuickLevelOf(bits int) int {
 	return -1
 }
 
-// MaxQuickLogRows is the logarithm of the most rows for which there is a quick level.
+// MaxQuickLogRows is the logarithm of the maximum number of rows for which there is a quick level.
 const MaxQuickLogRows = 17
 
 var (
-	// ErrShape says that a statement is not of its circuit's shape, or a circuit not of those that can be proven.
+	// ErrShape is returned if a statement does not have its circuit's shape, or if the circuit is not provable.
 	ErrShape = errors.New("statement does not fit the circuit")
-	// ErrHeader says that a proof begins with what no verifier accepts.
+	// ErrHeader is returned for a proof whose header no verifier accepts.
 	ErrHeader = errors.New("proof has an unknown version, level or number of rows")
 )
 
-// Header is what a proof says about itself; each value must be on a list.
+// Header is the header of a proof. Each value must be an allowed one.
 type Header struct {
 	Level   int // index in Levels
 	LogRows int
 }
 
-// Append appends the header: Version, the level and the logarithm of the number of rows, a byte each.
+// Append appends the header: Version, the level and the logarithm of the number of rows, one byte each.
 func (h Header) Append(b []byte) []byte { return append(b, Version, byte(h.Level), byte(h.LogRows)) }
 
-// ReadHeader reads a header, and fails with ErrHeader if a value is not on its list.
+// ReadHeader reads a header. It returns ErrHeader if a value is not allowed.
 func ReadHeader(r *transcript.Reader) (h Header, err error) {
 	b, err := r.Bytes(HeaderSize)
 	if err != nil {
@@ -105,16 +106,16 @@ func ReadHeader(r *transcript.Reader) (h Header, err error) {
 	return h, nil
 }
 
-// Statement is what is proven: that there is a trace which satisfies the circuit with these public inputs and this
+// Statement is the statement of a proof: there is a trace that satisfies the circuit with these public inputs and this
 // public side of its buses.
 type Statement struct {
 	Circuit *air.Circuit
-	Context []byte // what else the proof is bound to
+	Context []byte // other data that the proof is bound to
 	Public  []field.Element
 	Terms   []air.Term
 }
 
-// Check fails with ErrShape if the statement cannot be of its circuit.
+// Check returns ErrShape if the statement does not fit its circuit.
 func (s *Statement) Check() error {
 	if got, want := len(s.Public), s.Circuit.PublicInputs(); got != want {
 		return fmt.Errorf("%w: %d public inputs, want %d", ErrShape, got, want)
@@ -130,9 +131,10 @@ func (s *Statement) Check() error {
 	return nil
 }
 
-// Transcript returns the transcript after everything that is known before the proof. That is the circuit's digest;
-// parameters, the logarithm of the number of rows and that of chunks; context; public inputs; and the public side. An
-// entry of that is its bus as four bytes little-endian, its multiplicity, its number of values likewise and its values.
+// Transcript returns the transcript of everything that is known before the proof: the circuit's digest; the parameters,
+// the logarithm of the number of rows, and the number of chunks; the context; the public inputs; and the public side.
+// An entry of the public side is its bus as four bytes little-endian, its multiplicity, its number of values as four
+// bytes little-endian, and its values.
 func (s *Statement) Transcript(p fri.Parameters, logRows int) *transcript.Transcript {
 	t := transcript.New(domain)
 	digest := s.Circuit.Digest()
@@ -172,15 +174,15 @@ func encodeTerms(terms []air.Term) []byte {
 	return b
 }
 
-// Shape is which functions are opened, and where: every column at z, and at z·w, w the generator of the rows, the
-// columns whose next row the circuit names. Both transcript and proof have the values in this order: columns, helper
-// columns and chunks at z, then columns and helper columns at z·w.
+// Shape lists the functions that are opened at each point: every column at z, and the columns whose next row the
+// circuit reads at z·w, where w is the generator of the rows. Both transcript and proof have the values in this order:
+// columns, helper columns and chunks at z, then columns and helper columns at z·w.
 type Shape struct {
-	Columns, Aux  int   // of the circuit; those of Aux are over E
-	Next, AuxNext []int // which of them are opened at z·w, ascending
+	Columns, Aux  int   // number in the circuit; Aux columns are over E
+	Next, AuxNext []int // columns that are opened at z·w, ascending
 }
 
-// ShapeOf returns the circuit's.
+// ShapeOf returns the circuit's shape.
 func ShapeOf(c *air.Circuit) Shape {
 	s := Shape{Columns: len(c.Columns()), Aux: c.AuxColumns()}
 	next, auxNext := make([]bool, s.Columns), make([]bool, s.Aux)
@@ -204,19 +206,19 @@ func ShapeOf(c *air.Circuit) Shape {
 	return s
 }
 
-// AtPoint is how many functions are opened at z.
+// AtPoint returns the number of functions opened at z.
 func (s *Shape) AtPoint() int { return s.Columns + s.Aux + Chunks }
 
-// AtNext is how many functions are opened at z·w.
+// AtNext returns the number of functions opened at z·w.
 func (s *Shape) AtNext() int { return len(s.Next) + len(s.AuxNext) }
 
-// Opened are the values of the functions at z and z·w.
+// Opened holds the values of the functions at z and z·w.
 type Opened struct {
 	Columns, Aux, Chunks []field.Ext // at z
-	Next, AuxNext        []field.Ext // at z·w, of the columns that Shape lists
+	Next, AuxNext        []field.Ext // at z·w, for the columns listed in Shape
 }
 
-// Split returns the parts of values, AtPoint + AtNext in the order of Shape, sharing its array.
+// Split splits values, AtPoint + AtNext in the order of Shape, into parts that share its array.
 func (s *Shape) Split(values []field.Ext) (o Opened) {
 	for _, part := range []struct {
 		to *[]field.Ext
@@ -239,7 +241,7 @@ func Powers(x field.Ext, n int) []field.Ext {
 	return v
 }
 
-// InnerProduct returns Σ a_i·b_i over all of b; a may be longer.
+// InnerProduct returns Σ a_i·b_i over all of b. a may be longer.
 func InnerProduct(a, b []field.Ext) (sum field.Ext) {
 	var product field.Ext
 	for i := range b {

@@ -9,19 +9,19 @@ import (
 )
 
 var (
-	// ErrShort says that a proof ends before what must be in it.
+	// ErrShort is returned if a proof ends too early.
 	ErrShort = errors.New("proof is too short")
-	// ErrLong says that bytes are left over after a proof's end.
+	// ErrLong is returned if bytes are left after the end of a proof.
 	ErrLong = errors.New("proof is too long")
 )
 
-// Reader reads a proof from its first byte to its last. A proof has no lengths in it: each part's follows from the
-// statement, the parameters and what was drawn before it.
+// Reader reads a proof from its first byte to its last. A proof contains no lengths: the length of each part follows
+// from the statement, the parameters and the earlier draws.
 type Reader struct {
 	rest []byte
 }
 
-// NewReader returns a reader of proof, of which it keeps no copy.
+// NewReader returns a reader of proof. It retains proof.
 func NewReader(proof []byte) *Reader { return &Reader{proof} }
 
 // Bytes reads n bytes.
@@ -34,7 +34,7 @@ func (r *Reader) Bytes(n int) ([]byte, error) {
 	return b, nil
 }
 
-// Digest reads a digest of SHA-256.
+// Digest reads a SHA-256 digest.
 func (r *Reader) Digest() (d [sha256.Size]byte, err error) {
 	b, err := r.Bytes(len(d))
 	copy(d[:], b)
@@ -59,7 +59,7 @@ func (r *Reader) Ext(n int) ([]field.Ext, error) {
 	return field.DecodeExts(b)
 }
 
-// End fails with ErrLong unless everything was read.
+// End returns ErrLong unless the whole proof was read.
 func (r *Reader) End() error {
 	if len(r.rest) > 0 {
 		return ErrLong

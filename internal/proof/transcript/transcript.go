@@ -1,7 +1,7 @@
 // Package transcript makes an interactive argument non-interactive (Fiat and Shamir, CRYPTO 1986). Prover and verifier
-// feed a SHA-256 chain the same messages and draw from it what the verifier would have said.
+// feed the same messages to a SHA-256 chain and draw the verifier's challenges from it.
 //
-// The state is 32 bytes S, at first SHA-256(domain). Let H be SHA-256, LE64 eight bytes little-endian, and the tags 1
+// The state is 32 bytes S, initially SHA-256(domain). Let H be SHA-256, LE64 eight bytes little-endian, and the tags 1
 // to 4 four bytes little-endian:
 //
 //	absorb m      S ← H(S ‖ 1 ‖ LE64(len m) ‖ m)
@@ -19,7 +19,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/sha"
 )
 
-// What follows the state in the four uses of the hash.
+// Tags that follow the state in the four uses of the hash.
 const (
 	tagAbsorb uint32 = iota + 1
 	tagDraw
@@ -27,17 +27,17 @@ const (
 	tagSeal
 )
 
-// Transcript is what has been said so far. A copy goes its own way.
+// Transcript is the state after the messages and draws so far. Copies are independent.
 type Transcript struct {
 	state [sha256.Size]byte
 }
 
-// New returns the transcript of a protocol named by domain.
+// New returns the transcript of a protocol. domain is the protocol's name.
 func New(domain string) *Transcript {
 	return &Transcript{sha256.Sum256([]byte(domain))}
 }
 
-// Absorb takes in one message; where one ends and the next begins is part of what is hashed.
+// Absorb absorbs one message. The boundaries of messages are part of the hash.
 func (t *Transcript) Absorb(message []byte) {
 	h := sha256.New()
 	h.Write(binary.LittleEndian.AppendUint64(t.tagged(tagAbsorb), uint64(len(message))))
@@ -45,7 +45,7 @@ func (t *Transcript) Absorb(message []byte) {
 	h.Sum(t.state[:0])
 }
 
-// AbsorbExt takes in one message: the encodings of v, one after the other.
+// AbsorbExt absorbs one message: the concatenated encodings of v.
 func (t *Transcript) AbsorbExt(v []field.Ext) {
 	message := make([]byte, 0, field.ExtSize*len(v))
 	for i := range v {
@@ -61,13 +61,13 @@ func (t *Transcript) block() [sha256.Size]byte {
 	return out
 }
 
-// tagged returns the state and a tag.
+// tagged returns the state followed by a tag.
 func (t *Transcript) tagged(tag uint32) []byte {
 	return binary.LittleEndian.AppendUint32(append(make([]byte, 0, sha256.Size+12), t.state[:]...), tag)
 }
 
-// Ext draws an element of E: two blocks, whose first six words of 64 bits modulo p are its coordinates. No value is
-// likelier than 1/p by more than the factor 1 + 2^−33.
+// Ext draws an element of E: its coordinates are the first six 64-bit words of two blocks, modulo p. The probability of
+// any value exceeds 1/p by at most the factor 1 + 2^−33.
 func (t *Transcript) Ext() field.Ext {
 	first, second := t.block(), t.block()
 	words := append(first[:], second[:]...)
@@ -84,7 +84,7 @@ func (t *Transcript) Index(log int) int {
 	return int(binary.LittleEndian.Uint64(b[:]) & (1<<log - 1))
 }
 
-// Sealed says whether nonce is good for this many bits of work, and takes it in if so.
+// Sealed reports whether nonce is good for the given bits of work. If so, it absorbs the nonce.
 func (t *Transcript) Sealed(nonce uint64, bits int) bool {
 	sum := sha256.Sum256(binary.LittleEndian.AppendUint64(t.tagged(tagSeal), nonce))
 	if !good(&sum, bits) {
@@ -98,18 +98,19 @@ func good(sum *[sha256.Size]byte, bits int) bool {
 	return binary.LittleEndian.Uint64(sum[:])&(1<<bits-1) == 0
 }
 
-// sealChunk is how many nonces one call tries, and sealCalls how many calls there are before anyone waits for all.
+// sealChunk is the number of nonces that one call tries; sealCalls is the number of calls in a batch that Seal waits
+// for.
 const (
 	sealChunk = 1 << 12
 	sealCalls = 1 << 6
 )
 
-// Seal finds the least nonce good for this many bits of work, at most 32 and about 2^bits hashes, and takes it in.
-// parallel runs f(i) for each i below n in any order.
+// Seal finds the least nonce that is good for the given bits of work, at most 32, which takes about 2^bits hashes, and
+// absorbs it. parallel runs f(i) for each i below n in any order.
 func (t *Transcript) Seal(bits int, parallel func(n int, f func(i int))) uint64 {
 	prefix := [sha.SearchPrefix]byte(t.tagged(tagSeal))
 	for base := uint64(0); ; base += sealCalls * sealChunk {
-		var least atomic.Uint64 // of those found so far: chunks beyond it are not searched
+		var least atomic.Uint64 // the least found so far; chunks beyond it are not searched
 		least.Store(math.MaxUint64)
 		parallel(sealCalls, func(i int) {
 			first := base + uint64(i)*sealChunk

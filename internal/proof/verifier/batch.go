@@ -5,9 +5,9 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/stark"
 )
 
-// batch returns at each queried point x the function whose degree is tested. It is Σ c_k·(f_k(x) − f_k(z))/(x − z) over
-// the functions opened at z, and the same at z·w over those opened there. The weights are c_k = δ^k in the order of
-// stark.Shape. columns, aux and chunks are the points' rows, one after the other.
+// batch returns, for each queried point x, the value of the function whose degree is tested: Σ c_k·(f_k(x) − f_k(z))/(x
+// − z) over the functions opened at z, plus the same at z·w over the functions opened there. The weights are c_k = δ^k
+// in the order of stark.Shape. columns, aux and chunks are the concatenated rows of the points.
 func (a *argument) batch(indices []int, columns, aux, chunks field.Vector) []field.Ext {
 	split := a.shape.AtPoint()
 	atPoint := stark.InnerProduct(a.weights, a.values[:split])
@@ -16,7 +16,7 @@ func (a *argument) batch(indices []int, columns, aux, chunks field.Vector) []fie
 	w := field.RootOfUnity(a.logRows)
 	zw.MulByElement(&a.z, &w)
 
-	// The denominators x − z and x − z·w of all points, inverted at once; z is outside F_p, so none is zero.
+	// The denominators x − z and x − z·w of all points are inverted at once. z is outside F_p, so none is zero.
 	domain := a.parameters.Domain(a.logRows)
 	denominators := make(field.ExtVector, 2*len(indices))
 	for i, index := range indices {
@@ -45,9 +45,9 @@ func (a *argument) batch(indices []int, columns, aux, chunks field.Vector) []fie
 	return out
 }
 
-// rowWeights are multiplied by the rows at x of columns, helper columns and chunks, put together. That gives Σ
-// c_k·f_k(x), over the functions opened at z and over those opened at z·w. A function over E takes as many elements of
-// the row as it has coordinates, whose coefficients are c_k times 1, u, v, uv, v² and uv².
+// rowWeights returns the weights for the concatenated rows of columns, helper columns and chunks at x. The weighted
+// sums are Σ c_k·f_k(x), over the functions opened at z and over those opened at z·w. A function over E takes one
+// element of the row per coordinate, with the weights c_k times 1, u, v, uv, v² and uv².
 func (a *argument) rowWeights() (here, next *field.Planar) {
 	split, width := a.shape.AtPoint(), a.shape.Columns
 	weights := make([]field.Ext, width+field.Degree*(a.shape.Aux+stark.Chunks))

@@ -1,5 +1,5 @@
-// Package verifier checks proofs. It knows circuits and nothing of what they are about, and needs neither state nor
-// node. For every proof it does a bounded amount of work, in one pass over its bytes.
+// Package verifier checks proofs. It depends only on circuits, not on their meaning, and needs neither the state nor a
+// node. Its work for any proof is bounded, in one pass over the bytes.
 package verifier
 
 import (
@@ -15,18 +15,18 @@ import (
 )
 
 var (
-	// ErrLevel says that a proof has fewer bits than asked for.
+	// ErrLevel is returned for a proof with fewer bits than required.
 	ErrLevel = errors.New("proof has too few bits of security")
-	// ErrConstraints says that the constraints do not hold at the point drawn.
+	// ErrConstraints is returned if the constraints do not hold at the point drawn.
 	ErrConstraints = errors.New("constraints do not hold")
-	// ErrPoint says that the point drawn is one of F_p, where the values of functions are committed to; it happens once
-	// in 2^155.
+	// ErrPoint is returned if the point drawn is in F_p, where the functions are committed to. This happens with
+	// probability 2^−155.
 	ErrPoint = errors.New("point drawn is in the base field")
-	// ErrGrinding says that the nonce shows too little work.
+	// ErrGrinding is returned if the nonce shows too little work.
 	ErrGrinding = errors.New("nonce shows too little work")
 )
 
-// Verify checks that proof proves the statement with at least so many bits, and returns how many it has.
+// Verify checks that proof proves the statement with at least atLeast bits, and returns its number of bits.
 func Verify(s *stark.Statement, atLeast int, proof []byte) (bits int, err error) {
 	r := transcript.NewReader(proof)
 	header, err := stark.ReadHeader(r)
@@ -43,9 +43,9 @@ func Verify(s *stark.Statement, atLeast int, proof []byte) (bits int, err error)
 	return level.Bits, nil
 }
 
-// Screen refuses, for a few nanoseconds, a proof that [Verify] would refuse by its header, or because it is shorter
-// than any with that header. The shortest has roots, values at the points, the low-degree test's roots and last
-// polynomial, the nonce, and one row of each table.
+// Screen refuses, within a few nanoseconds, proofs that [Verify] would refuse because of the header or because they are
+// shorter than any proof with that header. The shortest proof has the roots, the values at the points, the roots and
+// final polynomial of the low-degree test, the nonce, and one row of each table.
 func Screen(c *air.Circuit, atLeast int, proof []byte) error {
 	header, err := stark.ReadHeader(transcript.NewReader(proof))
 	if err != nil {
@@ -65,7 +65,7 @@ func Screen(c *air.Circuit, atLeast int, proof []byte) error {
 	return nil
 }
 
-// MostBytes is how long a proof is at most.
+// MostBytes returns the maximum length of a proof in bytes.
 func MostBytes(c *air.Circuit) (most int) {
 	shape := stark.ShapeOf(c)
 	row := field.Size * (shape.Columns + field.Degree*(shape.Aux+stark.Chunks))
@@ -80,7 +80,7 @@ func MostBytes(c *air.Circuit) (most int) {
 	return most
 }
 
-// argument is a proof as far as it has been read.
+// argument is a proof that is being read.
 type argument struct {
 	statement  *stark.Statement
 	shape      stark.Shape
@@ -92,10 +92,10 @@ type argument struct {
 	columns, aux, chunks merkle.Digest // roots
 	z                    field.Ext
 	values               []field.Ext // at z and z·w
-	weights              []field.Ext // of the functions, batched
+	weights              []field.Ext // weights of the functions in the batch
 }
 
-// verify checks what follows a header.
+// verify checks the rest of a proof after the header.
 func verify(s *stark.Statement, p fri.Parameters, logRows int, r *transcript.Reader) error {
 	if err := s.Check(); err != nil {
 		return err
@@ -125,8 +125,8 @@ func (a *argument) root() (d merkle.Digest, err error) {
 	return d, err
 }
 
-// checkConstraints reads the commitments and the values at z and z·w, and checks that at z the constraints, composed,
-// are the quotient times x^n − 1.
+// checkConstraints reads the commitments and the values at z and z·w, and checks that the composition of the
+// constraints at z equals the quotient times x^n − 1.
 func (a *argument) checkConstraints() (err error) {
 	if a.columns, err = a.root(); err != nil {
 		return err
@@ -168,7 +168,7 @@ func (a *argument) checkConstraints() (err error) {
 	return nil
 }
 
-// point returns where the circuit is evaluated. The selector of row k is w^k·(x^n − 1)/(n·(x − w^k)).
+// point returns the values at which the circuit is evaluated. The selector of row k is w^k·(x^n − 1)/(n·(x − w^k)).
 func (a *argument) point(o *stark.Opened, c *air.Challenges, vanishing field.Ext) *air.Point {
 	selector := func(root field.Element) field.Ext {
 		e := field.Lift(root)
@@ -200,8 +200,8 @@ func (a *argument) point(o *stark.Opened, c *air.Challenges, vanishing field.Ext
 	return p
 }
 
-// checkDegree reads the low-degree test and the rows that it queries, and checks that the functions committed to are
-// polynomials with the values read.
+// checkDegree reads the low-degree test and the rows that it queries, and checks that the committed functions are
+// polynomials with the values that were read.
 func (a *argument) checkDegree() error {
 	a.weights = stark.Powers(a.transcript.Ext(), len(a.values))
 	commitment, err := a.parameters.ReadCommitment(a.logRows, a.reader, a.transcript)
@@ -233,8 +233,8 @@ func (a *argument) checkDegree() error {
 	return commitment.Verify(indices, a.batch(indices, columns, aux, chunks), a.reader)
 }
 
-// rows reads the rows of one commitment at indices, each of width elements, and what shows that they are those
-// committed to. The rows follow each other in what it returns.
+// rows reads the rows of one commitment at indices, each of width elements, and checks their opening against root. It
+// returns the concatenated rows.
 func (a *argument) rows(root *merkle.Digest, width int, indices []int) (field.Vector, error) {
 	encoded, err := a.reader.Bytes(field.Size * width * len(indices))
 	if err != nil {

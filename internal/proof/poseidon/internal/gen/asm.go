@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// reg is a register by its name in Go's assembler.
+// reg is the name of a register in Go's assembler.
 type reg string
 
-// assembly is one function in Go's assembler being written, and its table of constants.
+// assembly is a function in Go's assembler under construction, with its table of constants.
 type assembly struct {
 	lines []string
-	free  []reg // registers that hold nothing
+	free  []reg // unused registers
 	table []uint64
 }
 
@@ -37,7 +37,7 @@ func (a *assembly) alloc() reg {
 
 func (a *assembly) release(r ...reg) { a.free = append(a.free, r...) }
 
-// capture returns what f writes, with only the given registers to allocate from, without writing it.
+// capture returns the instructions that f writes instead of writing them. f allocates only from the given registers.
 func (a *assembly) capture(free []reg, f func()) []string {
 	lines, saved := a.lines, a.free
 	a.lines, a.free = nil, slices.Clone(free)
@@ -60,7 +60,7 @@ func (a *assembly) interleave(chain, work []string) {
 	a.lines = append(a.lines, chain[i:]...)
 }
 
-// loop writes body so that it runs n times; counter is a general register that body leaves alone.
+// loop writes body so that it runs n times. counter is a general register that body does not modify.
 func (a *assembly) loop(label, counter string, n int, body func()) {
 	a.op("MOVQ $%d, %s", n, counter)
 	a.label(label)
@@ -69,13 +69,13 @@ func (a *assembly) loop(label, counter string, n int, body func()) {
 	a.op("JNZ %s", label)
 }
 
-// put appends constants to the table and returns the offset of the first in bytes.
+// put appends constants to the table and returns the byte offset of the first.
 func (a *assembly) put(words ...uint64) int {
 	a.table = append(a.table, words...)
 	return 8 * (len(a.table) - len(words))
 }
 
-// file is the whole source file with the one function; frame is its stack frame in bytes.
+// file returns the whole source file with the function. frame is the size of its stack frame in bytes.
 func (a *assembly) file(function string, frame int) []byte {
 	var b strings.Builder
 	b.WriteString(header + "//go:build !purego\n\n#include \"textflag.h\"\n\n")
@@ -89,8 +89,8 @@ func (a *assembly) file(function string, frame int) []byte {
 	return []byte(b.String())
 }
 
-// prologue points DI at the block, SI at the table, and DX at the frame, aligned to 64 bytes (the frame must have 64
-// to spare).
+// prologue points DI to the block, SI to the table, and DX to the frame, aligned to 64 bytes (the frame must have 64
+// bytes to spare).
 func (a *assembly) prologue(function string) {
 	a.op("MOVQ b+0(FP), DI")
 	a.op("LEAQ %sTable<>(SB), SI", function)

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// avx512 writes the kernel for AVX-512 F and IFMA. It works on two batches of 8 states, a whole batch in 16 registers.
-// The 8 lanes of a register, of 64 bits each, have one element of each of a batch's states.
+// avx512 writes the kernel for AVX-512 F and IFMA. It works on two batches of 8 states, with a whole batch in 16
+// registers. The eight 64-bit lanes of a register hold the same element of each of a batch's states.
 //
 // VPMADD52LUQ and VPMADD52HUQ multiply the low 52 bits of their operands and add the low or high half of the product.
-// So a number only has to be right mod 2^52, and below 2^52 as an operand whose high half matters. Differences may go
-// negative on the way, and nothing is masked.
+// So a number only has to be right mod 2^52, and below 2^52 only as an operand whose high half matters. Intermediate
+// differences may be negative, and nothing is masked.
 type avx512 struct {
 	assembly
 	x [width]reg // the batch
@@ -21,7 +21,7 @@ type avx512 struct {
 	entry, loopBy, exitBy, lane0, terminal  int
 }
 
-// Registers with constants throughout.
+// Registers that hold constants throughout.
 const (
 	zP       reg = "Z28" // p
 	zInverse reg = "Z29" // p^−1 mod 2^52
@@ -76,15 +76,15 @@ func avx512File(pm *permutation) []byte {
 	return k.file(function, 2*avx512Batch+64)
 }
 
-// shoup is what multiplies by c without a correction: c and ⌊c·2^52/p⌋.
+// shoup returns the factors for multiplying by c without a correction: c and ⌊c·2^52/p⌋.
 func shoup(c uint64) [2]uint64 {
 	quotient, _ := bits.Div64(c>>12, c<<52, p)
 	return [2]uint64{c, quotient}
 }
 
 func (k *avx512) constants(pm *permutation) {
-	// The s-box divides by Montgomery's 2^52 twice and the convolution leaves 16. The scale of the partial rounds
-	// solves (16·k)³·2^−104 = k.
+	// The s-box divides by Montgomery's 2^52 twice, and the convolution leaves a factor of 16. The scale of the partial
+	// rounds solves (16·k)³·2^−104 = k.
 	s := newScales(pow2(-104), 16, pow2(46), 1)
 	multipliers := func(v ...uint64) int {
 		at := k.put()
@@ -100,7 +100,7 @@ func (k *avx512) constants(pm *permutation) {
 	k.mask24 = k.put(1<<24 - 1)
 	k.mask52 = k.put(mask52)
 	k.c127 = k.put(127)
-	k.offset = k.put(16 * p) // not below what transforms subtract, at most 8 sums of numbers below 2p
+	k.offset = k.put(16 * p) // at least the subtrahends in the transforms, which are at most 8 sums of numbers below 2p
 	k.one = k.put(shoup(1)[1])
 	k.initial = k.put()
 	for r := range halfFull {
@@ -121,7 +121,7 @@ func (k *avx512) constants(pm *permutation) {
 	for _, c := range pm.lane0 {
 		k.put(mul(c, mul(16, s.partial)))
 	}
-	k.put(0) // read by the chain that the last partial round starts in vain
+	k.put(0) // read by the chain that the last partial round starts needlessly
 	k.terminal = k.put()
 	for r := range halfFull {
 		c := pm.terminal(s, r)
@@ -130,7 +130,7 @@ func (k *avx512) constants(pm *permutation) {
 }
 
 // convolutionConstants puts, for each halving of the length n, the n/2 coefficients of the negacyclic half times n/2,
-// then their negatives; and the one of length 1.
+// followed by their negatives, and finally the coefficient for length 1.
 func (k *avx512) convolutionConstants(c []int64) {
 	if len(c) == 1 {
 		k.put(uint64(c[0]))
@@ -149,19 +149,19 @@ func (k *avx512) convolutionConstants(c []int64) {
 	k.convolutionConstants(sums)
 }
 
-// reset makes register i hold element i and the others free.
+// reset makes register i hold element i, and frees the other registers.
 func (k *avx512) reset() {
 	copy(k.x[:], registers("Z", 0, 15))
 	k.free = append(registers("Z", 16, 27), "Z31")
 }
 
-// settle moves elements to where reset says they are, so that code may loop.
+// settle moves elements to their registers as set by reset, so that code may loop.
 func (k *avx512) settle() {
 	for i, home := range registers("Z", 0, 15) {
 		if k.x[i] == home {
 			continue
 		}
-		for j := i + 1; j < width; j++ { // whoever is at home here moves out first
+		for j := i + 1; j < width; j++ { // an element that occupies this home moves out first
 			if k.x[j] == home {
 				k.x[j] = k.alloc()
 				k.op("VMOVDQA64 %s, %s", home, k.x[j])
@@ -180,7 +180,7 @@ func (k *avx512) move(from, to reg) { k.op("VMOVDQA64 %s, %s", from, to) }
 func (k *avx512) add(a, b, to reg)  { k.op("VPADDQ %s, %s, %s", a, b, to) }
 func (k *avx512) sub(a, b, to reg)  { k.op("VPSUBQ %s, %s, %s", b, a, to) } // a − b
 
-// low and high add half of a·b to acc; lowBy and highBy do so with a constant of the table.
+// low and high add the low or high half of a·b to acc; lowBy and highBy do so for a constant in the table.
 func (k *avx512) low(a, b, acc reg)  { k.op("VPMADD52LUQ %s, %s, %s", a, b, acc) }
 func (k *avx512) high(a, b, acc reg) { k.op("VPMADD52HUQ %s, %s, %s", a, b, acc) }
 func (k *avx512) lowBy(base string, at int, b, acc reg) {
@@ -210,7 +210,7 @@ func (k *avx512) load() {
 	k.settle()
 }
 
-// store makes the elements canonical, transposes them back and writes the 8 states at R12.
+// store makes the elements canonical, transposes them back and writes the 8 states to R12.
 func (k *avx512) store() {
 	for _, x := range k.x {
 		k.canonical(x)
@@ -227,7 +227,7 @@ func (k *avx512) store() {
 	}
 }
 
-// transpose transposes 8×8 numbers of 64 bits: first in pairs of rows, then by lanes of 128 bits.
+// transpose transposes 8×8 64-bit numbers: first in pairs of rows, then by 128-bit lanes.
 func (k *avx512) transpose(rows []reg) []reg {
 	t := make([]reg, 8)
 	for i := 0; i < 8; i += 2 {
@@ -238,7 +238,7 @@ func (k *avx512) transpose(rows []reg) []reg {
 	}
 	columns := make([]reg, 8)
 	for half := range 2 {
-		for j, select2 := range []int{0x88, 0xdd} { // lanes 0 and 2 of both operands, lanes 1 and 3
+		for j, select2 := range []int{0x88, 0xdd} { // lanes 0 and 2 of both operands, then lanes 1 and 3
 			a, b, even, odd := k.alloc(), k.alloc(), k.alloc(), k.alloc()
 			k.op("VSHUFI64X2 $%#x, %s, %s, %s", select2, t[2+half], t[half], a)
 			k.op("VSHUFI64X2 $%#x, %s, %s, %s", select2, t[6+half], t[4+half], b)
@@ -252,7 +252,7 @@ func (k *avx512) transpose(rows []reg) []reg {
 	return columns
 }
 
-// canonical takes any number below 2^52 to [0, p).
+// canonical reduces any number below 2^52 to [0, p).
 func (k *avx512) canonical(x reg) {
 	q := k.alloc()
 	k.zero(q)
@@ -264,8 +264,8 @@ func (k *avx512) canonical(x reg) {
 	k.release(q)
 }
 
-// times is Shoup's product by the constant at the offset: with q = ⌊x·c'/2^52⌋, c' = ⌊c·2^52/p⌋, it is x·c − q·p, in
-// [0, 2p) for every x < 2^52. It takes x and returns another register.
+// times writes Shoup's product by the constant at the offset: with q = ⌊x·c'/2^52⌋ and c' = ⌊c·2^52/p⌋, it is x·c −
+// q·p, in [0, 2p) for every x < 2^52. It releases x and returns another register.
 func (k *avx512) times(x reg, base string, at int) reg {
 	q, r := k.alloc(), k.alloc()
 	k.zero(q)

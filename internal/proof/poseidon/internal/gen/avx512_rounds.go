@@ -1,6 +1,6 @@
 package main
 
-// fullRounds writes three rounds of s-boxes, matrix, and the constants that follow in the table at the offset.
+// fullRounds writes three rounds of s-boxes, matrix, and the constants in the table from the offset on.
 func (k *avx512) fullRounds(label string, constants int) {
 	k.op("LEAQ %d(SI), R8", constants)
 	k.loop(label, "CX", halfFull-1, func() {
@@ -20,8 +20,8 @@ func (k *avx512) sboxes() {
 	}
 }
 
-// cubes is x ← x³·2^−104 for each register, in step so that latencies overlap. From what the matrix gives, or less, it
-// makes x < 2p.
+// cubes writes x ← x³·2^−104 for all registers in step, so that latencies overlap. If x is at most as large as the
+// results of matrix, the new x is below 2p.
 func (k *avx512) cubes(x ...reg) {
 	low, high, q := make([]reg, len(x)), make([]reg, len(x)), make([]reg, len(x))
 	for i := range x {
@@ -32,8 +32,8 @@ func (k *avx512) cubes(x ...reg) {
 			f(i)
 		}
 	}
-	// Montgomery's product a·x·2^−52 + p: with q = low(a·x)·p^−1 the low halves of a·x and q·p are equal, and
-	// the difference of the high halves is exact.
+	// Montgomery's product a·x·2^−52 + p: with q = low(a·x)·p^−1 the low halves of a·x and q·p are equal, so the
+	// difference of the high halves is exact.
 	product := func(a, high, q, to []reg) {
 		each(func(i int) { k.zero(low[i]); k.low(a[i], x[i], low[i]) })
 		each(func(i int) { k.move(zP, high[i]); k.high(a[i], x[i], high[i]) })
@@ -43,15 +43,15 @@ func (k *avx512) cubes(x ...reg) {
 	}
 	square := high
 	product(x, high, q, square)
-	product(square, q, square, x) // q takes the square's register when the square has been used
+	product(square, q, square, x) // q takes the square's register once the square has been used
 	each(func(i int) { k.release(low[i], high[i], q[i]) })
 }
 
-// matrix is x ← 16·M·x mod 2^52; from x < 2p it makes x < 2^44.6.
+// matrix writes x ← 16·M·x mod 2^52. If x < 2p, the new x is below 2^44.6.
 func (k *avx512) matrix() { copy(k.x[:], k.convolve(k.x[:], k.convolution)) }
 
-// convolve is the cyclic convolution, times its length, with constants from the table; it takes the registers v and
-// returns others.
+// convolve writes the cyclic convolution, times its length, with constants from the table. It releases the registers v
+// and returns others.
 func (k *avx512) convolve(v []reg, at int) []reg {
 	if len(v) == 1 {
 		y := k.alloc()
@@ -90,7 +90,7 @@ func (k *avx512) convolve(v []reg, at int) []reg {
 	return out
 }
 
-// butterfly is (a, b) ← (a + b, a − b), kept positive.
+// butterfly writes (a, b) ← (a + b, a − b), with a − b kept positive.
 func (k *avx512) butterfly(a, b int) {
 	d := k.alloc()
 	k.sub(k.x[a], k.x[b], d)
@@ -100,7 +100,7 @@ func (k *avx512) butterfly(a, b int) {
 	k.x[b] = d
 }
 
-// toEigenbasis is the Fourier transform, and the matrix as multipliers.
+// toEigenbasis writes the Fourier transform, followed by the matrix as multipliers.
 func (k *avx512) toEigenbasis() {
 	butterflies(true, func(a, b, twiddle int) {
 		k.butterfly(a, b)
@@ -113,7 +113,7 @@ func (k *avx512) toEigenbasis() {
 	}
 }
 
-// fromEigenbasis is the inverse transform, and the constants of the first full round after it.
+// fromEigenbasis writes the inverse transform, followed by the constants of the first full round after it.
 func (k *avx512) fromEigenbasis() {
 	butterflies(false, func(a, b, twiddle int) {
 		if twiddle > 0 {
@@ -127,8 +127,8 @@ func (k *avx512) fromEigenbasis() {
 	k.settle()
 }
 
-// partialRounds runs both batches from the frame. The s-box of one, a chain of dependent instructions, is interleaved
-// with the multiplications of the other.
+// partialRounds runs both batches from the frame. It interleaves the s-box of one batch, a chain of dependent
+// instructions, with the multiplications of the other.
 func (k *avx512) partialRounds() {
 	k.op("LEAQ %d(SI), R8", k.lane0)
 	k.op("LEAQ %d(SI), R9", k.loopBy)
@@ -170,8 +170,8 @@ func (k *avx512) partialRounds() {
 	})
 }
 
-// sboxDifference takes the sum of a batch, which is 16 times lane 0, and makes by how much the s-box changes lane 0:
-// D = (sum + constant)³ − sum/16, below 2^52. With sum = h·2^24 + l, sum/16 = (h − 127·l)·2^20, as 2^−24 = −127.
+// sboxDifference takes the sum of a batch, which is 16 times lane 0, and computes the change of lane 0 by the s-box: D
+// = (sum + constant)³ − sum/16, below 2^52. With sum = h·2^24 + l, sum/16 = (h − 127·l)·2^20, as 2^−24 = −127.
 func (k *avx512) sboxDifference(sum, to reg) {
 	cube, low := k.alloc(), k.alloc()
 	k.op("VPADDQ.BCST (R8), %s, %s", sum, cube)

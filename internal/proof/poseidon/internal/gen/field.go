@@ -22,7 +22,7 @@ func pow(a, e uint64) uint64 {
 
 func inv(a uint64) uint64 { return pow(a, p-2) }
 
-// pow2 is 2^e mod p for any sign of e.
+// pow2 returns 2^e mod p, for any sign of e.
 func pow2(e int) uint64 {
 	if e < 0 {
 		return inv(pow(2, uint64(-e)))
@@ -30,10 +30,10 @@ func pow2(e int) uint64 {
 	return pow(2, uint64(e))
 }
 
-// cubeRoot inverts x³, a bijection because 3 does not divide p − 1.
+// cubeRoot is the inverse of x³, which is a bijection because 3 does not divide p − 1.
 func cubeRoot(a uint64) uint64 { return pow(a, (2*(p-1)+1)/3) }
 
-// inverseMod2 is p^−1 mod 2^bits, by Newton's iteration (each step doubles the correct bits).
+// inverseMod2 returns p^−1 mod 2^bits, by Newton's iteration (each step doubles the correct bits).
 func inverseMod2(bits int) uint64 {
 	r := uint64(1)
 	for range 6 {

@@ -1,9 +1,9 @@
 // Command gen writes the tables and kernels of package poseidon; go generate runs it in that package's directory.
 //
-// All kernels share one evaluation order. The matrix of the full rounds is an integer convolution, split by x^16 − 1 =
-// (x^8 − 1)(x^8 + 1) and so on. The partial rounds run in the eigenbasis of the circulant matrix. Let T = F·state. Then
-// to replace lane 0 by its cube y and to multiply by M is T_i ← λ_i·(T_i + D), D = y − lane 0. Lane 0 itself is
-// (ΣT_i)/16. Factors left behind on the way are folded into the constants (see scales).
+// All kernels use the same evaluation order. The matrix of the full rounds is an integer convolution, split by x^16 − 1
+// = (x^8 − 1)(x^8 + 1) and so on. The partial rounds run in the eigenbasis of the circulant matrix. Let T = F·state.
+// Then replacing lane 0 by its cube y and multiplying by M is T_i ← λ_i·(T_i + D), with D = y − lane 0. Lane 0 itself
+// is (ΣT_i)/16. Factors that remain are folded into the constants (see scales).
 package main
 
 import (
@@ -24,7 +24,7 @@ func main() {
 	}
 }
 
-// files are the generated files by their names.
+// files returns the generated files by name.
 func files() map[string][]byte {
 	pm := derive()
 	return map[string][]byte{
@@ -36,12 +36,12 @@ func files() map[string][]byte {
 	}
 }
 
-// goFile is Go source being written.
+// goFile is a Go source file under construction.
 type goFile struct{ strings.Builder }
 
 func (f *goFile) line(format string, a ...any) { fmt.Fprintf(f, format+"\n", a...) }
 
-// formatted is the file after gofmt; the generator's own mistakes panic.
+// formatted returns the file after gofmt. It panics on errors, which are the generator's own.
 func (f *goFile) formatted() []byte {
 	b, err := format.Source([]byte(f.String()))
 	if err != nil {
@@ -50,7 +50,7 @@ func (f *goFile) formatted() []byte {
 	return b
 }
 
-// row prints numbers in braces.
+// row formats numbers in braces.
 func row[T any](numbers []T, verb string) string {
 	s := make([]string, len(numbers))
 	for i, v := range numbers {

@@ -2,18 +2,19 @@ package main
 
 import "slices"
 
-// packed writes the kernels of 32-bit lanes, for AVX2 and for AVX-512 without IFMA. They work on two batches of as many
-// states as a register has lanes. A register has one element of each of a batch's states. Batches live in the frame.
+// packed writes the kernels with 32-bit lanes, for AVX2 and for AVX-512 without IFMA. They work on two batches of as
+// many states as a register has lanes. A register holds the same element of each of a batch's states. Batches are in
+// the frame.
 //
-// Products of 64 bits take the even and the odd lanes separately, and are reduced by Montgomery's 2^32. Between full
-// rounds numbers are signed. The matrix works on signed halves of 16 bits: VPMADDWD multiplies those of two elements by
-// two coefficients and adds the products. One VPMADDWD also reduces a number h·2^16 + l by 2^16: since 2^−16 = −32512
-// mod p, it becomes h − 32512·l.
+// 64-bit products are computed separately for even and odd lanes, and reduced by Montgomery's 2^32. Between full rounds
+// numbers are signed. The matrix works on signed 16-bit halves: VPMADDWD multiplies the halves of two elements by two
+// coefficients and adds the products. One VPMADDWD also reduces a number h·2^16 + l by 2^16: since 2^−16 = −32512 mod
+// p, it becomes h − 32512·l.
 type packed struct {
 	assembly
 	registerSet
-	size   int         // of a register, and of a constant that an instruction needs whole
-	stride int         // between other constants of the table
+	size   int         // size of a register, and of a constant that an instruction needs in full width
+	stride int         // distance between other constants of the table
 	pinned map[int]reg // constants of the table that stay in registers
 
 	// Offsets of constants in the table.
@@ -22,13 +23,13 @@ type packed struct {
 	forward, backward, entry, loopBy, exitBy, lane0, after int
 }
 
-// registerSet is what the two instruction sets call by different names.
+// registerSet holds the names that differ between the two instruction sets.
 type registerSet struct {
-	class                string // of registers
-	lanes                int    // of 32 bits
+	class                string // class of the registers
+	lanes                int    // number of 32-bit lanes
 	load, copy, xor, and string
-	broadcast            string // what is added to an instruction with a constant of the table
-	word                 string // takes the low halves of lanes from one register, the high ones from another
+	broadcast            string // suffix of an instruction with a constant of the table
+	word                 string // takes the low halves of lanes from one register, the high halves from another
 }
 
 var (
@@ -62,15 +63,16 @@ func avx2File(pm *permutation) []byte {
 	return k.write("permuteAVX2", pm)
 }
 
-// avx512bwFile is the kernel for AVX-512 F and BW. It has registers enough to keep the constants of every reduction.
+// avx512bwFile returns the kernel for AVX-512 F and BW. It has enough registers to keep the constants of every
+// reduction.
 func avx512bwFile(pm *permutation) []byte {
 	k := &packed{registerSet: zmm, size: 64, stride: 8}
 	k.free = registers("Z", 0, 27)
 	return k.write("permuteAVX512BW", pm)
 }
 
-// Offsets from DX of what the matrix keeps in the frame: pairs of halves of sums and differences, and the negacyclic
-// half of the result.
+// Offsets from DX of the matrix's data in the frame: pairs of halves of sums and differences, and the negacyclic half
+// of the result.
 func (k *packed) batch() int       { return k.size * width } // size of a batch in the frame
 func (k *packed) sums() int        { return 2 * k.batch() }
 func (k *packed) differences() int { return k.sums() + 8*k.size }
@@ -123,7 +125,7 @@ func (k *packed) pin() {
 // put32 puts a constant for all lanes and returns its offset.
 func (k *packed) put32(c uint32) int { return k.putTimes(k.stride/8, c) }
 
-// putPair puts coefficients for VPMADDWD: even for the low halves of lanes, odd for the high ones.
+// putPair puts coefficients for VPMADDWD: even for the low halves of lanes, odd for the high halves.
 func (k *packed) putPair(even, odd int64) int {
 	return k.putTimes(k.size/8, uint32(uint16(even))|uint32(odd)<<16)
 }
@@ -133,8 +135,8 @@ func (k *packed) putTimes(n int, c uint32) int {
 }
 
 func (k *packed) constants(pm *permutation) {
-	// The s-box divides by Montgomery's 2^32 twice; the matrix reduces by 2^16 before and after, and leaves 2. The
-	// scale of the partial rounds solves (16·k)³·2^−64 = k.
+	// The s-box divides by Montgomery's 2^32 twice; the matrix reduces by 2^16 before and after, and leaves a factor of
+	// 2. The scale of the partial rounds solves (16·k)³·2^−64 = k.
 	s := newScales(pow2(-64), pow2(-31), pow2(26), 1)
 	multipliers := func(v ...uint64) int {
 		at := k.put()
@@ -145,7 +147,7 @@ func (k *packed) constants(pm *permutation) {
 		}
 		return at
 	}
-	// centred constants, added to a number in [0, p), make one in [−p, p).
+	// Centred constants, added to a number in [0, p), give one in [−p, p).
 	centred := func(v ...uint64) int {
 		at := k.put()
 		for _, c := range v {
@@ -196,15 +198,15 @@ func (k *packed) constants(pm *permutation) {
 	k.forward, k.backward = multipliers(twiddles...), multipliers(inverses...)
 	entry, loop, exit := pm.entry(s, r), pm.loop(r), pm.exit(s, r)
 	k.entry, k.loopBy, k.exitBy = multipliers(entry[:]...), multipliers(loop[:]...), multipliers(exit[:]...)
-	lane0 := make([]uint64, partialRounds+1) // the last is read by the chain that the last round starts in vain
+	lane0 := make([]uint64, partialRounds+1) // the last is read by the chain that the last round starts needlessly
 	for r, c := range pm.lane0 {
 		lane0[r] = mul(c, mul(16, s.partial))
 	}
 	k.lane0 = centred(lane0...)
 }
 
-// matrixConstants puts what the matrix adds to the low and high accumulators of each element, so that their reduction
-// adds c: l and h with h − 32512·l = c mod p. The low one has the bias of signed halves too.
+// matrixConstants puts the constants that the matrix adds to the low and high accumulators of each element, so that
+// their reduction adds c: l and h with h − 32512·l = c mod p. The low constant also has the bias of signed halves.
 func (k *packed) matrixConstants(c vector) {
 	for _, c := range c {
 		negative := (p - c) % p
@@ -214,7 +216,7 @@ func (k *packed) matrixConstants(c vector) {
 	}
 }
 
-// Instructions; constants of the table by their offsets from SI if a name ends in C.
+// Instructions. Names that end in C take constants of the table, by their offsets from SI.
 
 func (k *packed) fetch(base string, at int) reg {
 	r := k.alloc()
@@ -222,13 +224,13 @@ func (k *packed) fetch(base string, at int) reg {
 	return r
 }
 
-// save stores r, which is free afterwards.
+// save stores r and frees it.
 func (k *packed) save(r reg, base string, at int) {
 	k.op("%s %s, %d(%s)", k.load, r, at, base)
 	k.release(r)
 }
 
-// by is an instruction with a constant, of the same value in all lanes.
+// by writes an instruction with a constant that has the same value in all lanes.
 func (k *packed) by(instruction, base string, at int, a, to reg) {
 	if r, ok := k.pinned[at]; ok && base == "SI" {
 		k.op("%s %s, %s, %s", instruction, r, a, to)
@@ -244,7 +246,7 @@ func (k *packed) addC(a reg, at int, to reg) { k.by("VPADDD", "SI", at, a, to) }
 func (k *packed) subC(a reg, at int, to reg) { k.by("VPSUBD", "SI", at, a, to) }
 func (k *packed) xorC(a reg, at int, to reg) { k.by(k.xor, "SI", at, a, to) }
 
-// maddC multiplies by coefficients, which the instruction needs whole.
+// maddC multiplies by coefficients, which the instruction needs in full width.
 func (k *packed) maddC(a reg, at int, to reg) {
 	if r, ok := k.pinned[at]; ok {
 		k.op("VPMADDWD %s, %s, %s", r, a, to)
@@ -253,11 +255,11 @@ func (k *packed) maddC(a reg, at int, to reg) {
 	k.op("VPMADDWD %d(SI), %s, %s", at, a, to)
 }
 
-// odd copies the odd lanes of a to the even ones.
+// odd copies the odd lanes of a to the even lanes of to.
 func (k *packed) odd(a, to reg) { k.op("VMOVSHDUP %s, %s", a, to) }
 
 // highs puts the high halves of even − evenLess and odd − oddLess into the even and the odd lanes of to. The numbers
-// have 64 bits, and the low halves of the two in a difference are equal.
+// have 64 bits, and the low halves of the two operands of a difference are equal.
 func (k *packed) highs(even, evenLess, odd, oddLess, to reg) {
 	k.op("VPSUBQ %s, %s, %s", evenLess, even, even)
 	if k.class == "Z" {
@@ -270,7 +272,8 @@ func (k *packed) highs(even, evenLess, odd, oddLess, to reg) {
 	k.op("VPBLENDD $0xaa, %s, %s, %s", odd, to, to)
 }
 
-// lift takes x from (−p, p) to [0, p): as unsigned numbers, one of x and x + p is in that range and is the lesser.
+// lift maps x from (−p, p) to [0, p): as unsigned numbers, exactly one of x and x + p is in that range and is the
+// smaller.
 func (k *packed) lift(x reg) {
 	t := k.alloc()
 	k.addC(x, k.p, t)
@@ -278,7 +281,7 @@ func (k *packed) lift(x reg) {
 	k.release(t)
 }
 
-// lower takes x from [0, 2p) to [0, p).
+// lower maps x from [0, 2p) to [0, p).
 func (k *packed) lower(x reg) {
 	t := k.alloc()
 	k.subC(x, k.p, t)
@@ -286,10 +289,11 @@ func (k *packed) lower(x reg) {
 	k.release(t)
 }
 
-// cube is x ← x³·2^−64, signed. From |x| ≤ p it makes |x| < p; from |x| < 1.02·2^30, what the matrix gives, less.
+// cube writes x ← x³·2^−64, signed. If |x| ≤ p, the result is below p in absolute value; if |x| < 1.02·2^30, as after
+// the matrix, it is smaller.
 func (k *packed) cube(x reg) {
 	xOdd, even, odd, q, qOdd := k.alloc(), k.alloc(), k.alloc(), k.alloc(), k.alloc()
-	// Montgomery's product: with q = a·x·p^−1 mod 2^32 the low halves of a·x and q·p are equal, and the difference of
+	// Montgomery's product: with q = a·x·p^−1 mod 2^32 the low halves of a·x and q·p are equal, so the difference of
 	// the high halves is exact.
 	product := func(a, aOdd reg) {
 		k.op("VPMULDQ %s, %s, %s", a, x, even)
@@ -310,7 +314,7 @@ func (k *packed) cube(x reg) {
 	k.release(xOdd, even, odd, q, qOdd)
 }
 
-// times is x ← x·c·2^−32 in [0, p), for any unsigned x; at base+at are c and c·p^−1 mod 2^32.
+// times writes x ← x·c·2^−32 in [0, p), for any unsigned x. At base+at are c and c·p^−1 mod 2^32.
 func (k *packed) times(x reg, base string, at int) {
 	xOdd, even, odd := k.alloc(), k.alloc(), k.alloc()
 	k.odd(x, xOdd)
@@ -325,7 +329,7 @@ func (k *packed) times(x reg, base string, at int) {
 	k.lift(x)
 }
 
-// halves turns a number, up to 2^31 − 2^15 in size, into h and l, both signed 16 bits, with h·2^16 + l.
+// halves splits a number, of absolute value up to 2^31 − 2^15, into signed 16-bit h and l with h·2^16 + l.
 func (k *packed) halves(x reg) {
 	k.addC(x, k.bias, x)
 	k.xorC(x, k.bias, x)
@@ -345,7 +349,7 @@ func (k *packed) loadStates() {
 	}
 }
 
-// storeStates makes the elements canonical, transposes them back and writes the batch at R12.
+// storeStates makes the elements canonical, transposes them back and writes the batch to R12.
 func (k *packed) storeStates() {
 	for first := 0; first < width; first += k.lanes {
 		x := make([]reg, k.lanes)
@@ -359,7 +363,7 @@ func (k *packed) storeStates() {
 	}
 }
 
-// transpose transposes a square of numbers of 32 bits: in pairs, in pairs of pairs, then by lanes of 128 bits.
+// transpose transposes a square of 32-bit numbers: in pairs, in pairs of pairs, then by 128-bit lanes.
 func (k *packed) transpose(rows []reg) []reg {
 	merge := func(first, second string, x []reg, distance int) []reg {
 		out := make([]reg, len(x))
@@ -379,11 +383,11 @@ func (k *packed) transpose(rows []reg) []reg {
 	x = merge("VPUNPCKLQDQ ", "VPUNPCKHQDQ ", x, 2)
 	if k.class == "Y" {
 		x = merge("VPERM2I128 $0x20, ", "VPERM2I128 $0x31, ", x, 4)
-	} else { // lanes of 128 bits 0 and 2 of both, then 1 and 3, twice
+	} else { // 128-bit lanes 0 and 2 of both, then 1 and 3, twice
 		x = merge("VSHUFI32X4 $0x88, ", "VSHUFI32X4 $0xdd, ", x, 4)
 		x = merge("VSHUFI32X4 $0x88, ", "VSHUFI32X4 $0xdd, ", x, 8)
 	}
-	for i := 0; i < len(x); i += 4 { // unpacking has left the two middle columns of each lane of 128 bits exchanged
+	for i := 0; i < len(x); i += 4 { // unpacking has swapped the two middle columns of each 128-bit lane
 		x[i+1], x[i+2] = x[i+2], x[i+1]
 	}
 	return x

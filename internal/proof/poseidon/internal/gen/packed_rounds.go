@@ -1,6 +1,6 @@
 package main
 
-// fullRounds writes n rounds of s-boxes, matrix, and the constants that start at the offset.
+// fullRounds writes n rounds of s-boxes, matrix, and the constants in the table from the offset on.
 func (k *packed) fullRounds(label string, constants, n int) {
 	k.op("LEAQ %d(SI), R8", constants)
 	k.loop(label, "CX", n, func() {
@@ -10,10 +10,11 @@ func (k *packed) fullRounds(label string, constants, n int) {
 	})
 }
 
-// matrixInput cubes all elements, reduces them by 2^16, and takes sums and differences of those 8 apart. Of the 8 sums,
-// and of the 8 differences, it stores the low halves, two neighbours to a register, then the high halves.
+// matrixInput cubes all elements, reduces them by 2^16, and takes sums and differences of elements that are 8 apart. Of
+// the 8 sums, and of the 8 differences, it stores the low halves, two neighbours to a register, and then the high
+// halves.
 //
-// Reduction leaves at most 32512·2^15 + 2^15 < p/2 + 2^16 in size, so sums and differences stay within 32 bits.
+// Reduction leaves at most 32512·2^15 + 2^15 < p/2 + 2^16 in absolute value, so sums and differences fit in 32 bits.
 func (k *packed) matrixInput() {
 	for pair := range 4 {
 		var sums, differences [2]reg
@@ -72,8 +73,8 @@ func (k *packed) convolve(pairs int, coefficient func(m int) int, each func(j in
 	k.release(in[:]...)
 }
 
-// matrix is 2·M·x, reduced by 2^16, plus the constants at R8. The coefficients' sizes sum up to 371 in the cyclic half
-// and 273 in the other, so accumulators stay below 644·2^15 < 1.3·2^24, and results below 1.02·2^30.
+// matrix writes 2·M·x, reduced by 2^16, plus the constants at R8. The absolute values of the coefficients sum up to 371
+// in the cyclic half and 273 in the other, so accumulators stay below 644·2^15 < 1.3·2^24, and results below 1.02·2^30.
 func (k *packed) matrix() {
 	negacyclic := func(j, half int) int { return k.negacyclics() + k.size*(2*j+half) }
 	k.convolve(k.differences(), func(m int) int { return k.negacyclic + k.size*(m+6) }, func(j int, low, high reg) {
@@ -91,7 +92,7 @@ func (k *packed) matrix() {
 	})
 }
 
-// reduce makes an element of its accumulators and stores it; the constant for low has the bias of halves in it.
+// reduce combines an element's accumulators and stores the element. The constant for low includes the bias of halves.
 func (k *packed) reduce(element int, low, high reg) {
 	k.by("VPADDD", "R8", 2*k.stride*element, low, low)
 	k.by("VPADDD", "R8", (2*element+1)*k.stride, high, high)
@@ -102,7 +103,7 @@ func (k *packed) reduce(element int, low, high reg) {
 	k.save(low, "R13", k.size*element)
 }
 
-// butterfly is (a, b) ← (a + b, a − b) in [0, p), with b multiplied by a constant of the table if there is one.
+// butterfly writes (a, b) ← (a + b, a − b) in [0, p), with b multiplied by a constant of the table if there is one.
 func (k *packed) butterfly(a, b reg, multiplier int) {
 	d := k.alloc()
 	k.sub(a, b, d)
@@ -117,7 +118,7 @@ func (k *packed) butterfly(a, b reg, multiplier int) {
 	k.release(d)
 }
 
-// eights runs body for both halves of the batch, 8 elements in registers.
+// eights runs body for both halves of the batch, with 8 elements in registers.
 func (k *packed) eights(body func(x []reg, first int)) {
 	for first := 0; first < width; first += 8 {
 		x := make([]reg, 8)
@@ -131,8 +132,8 @@ func (k *packed) eights(body func(x []reg, first int)) {
 	}
 }
 
-// toEigenbasis is the s-boxes, the Fourier transform, and the matrix as multipliers. The first stage of the transform
-// goes over the whole batch, the others stay in its halves.
+// toEigenbasis writes the s-boxes, the Fourier transform, and the matrix as multipliers. The first stage of the
+// transform spans the whole batch, the others stay within its halves.
 func (k *packed) toEigenbasis() {
 	multiplier := func(twiddle int) int {
 		if twiddle == 0 {
@@ -165,7 +166,7 @@ func (k *packed) toEigenbasis() {
 	})
 }
 
-// fromEigenbasis is the inverse transform, and the constants of the first full round after it.
+// fromEigenbasis writes the inverse transform, followed by the constants of the first full round after it.
 func (k *packed) fromEigenbasis() {
 	twiddled := func(x reg, twiddle int) {
 		if twiddle > 0 {
@@ -194,7 +195,7 @@ func (k *packed) fromEigenbasis() {
 	})
 }
 
-// partialRounds runs both batches. The s-box of one, a chain of dependent instructions, is interleaved with the
+// partialRounds runs both batches. It interleaves the s-box of one batch, a chain of dependent instructions, with the
 // multiplications of the other.
 func (k *packed) partialRounds() {
 	k.op("LEAQ %d(SI), R8", k.lane0)
@@ -241,8 +242,8 @@ func (k *packed) partialRounds() {
 	k.free = free
 }
 
-// sboxDifference takes the sum of a batch, 16 times lane 0, and makes by how much the s-box changes lane 0, in [0, p):
-// (sum + constant)³ − sum/16. With sum = 16·h + l, sum/16 is h − 127·2^20·l, as 2^−24 = −127.
+// sboxDifference takes the sum of a batch, which is 16 times lane 0, and computes the change of lane 0 by the s-box, in
+// [0, p): (sum + constant)³ − sum/16. With sum = 16·h + l, sum/16 is h − 127·2^20·l, as 2^−24 = −127.
 func (k *packed) sboxDifference(sum, to reg) {
 	low := k.alloc()
 	k.by(k.and, "SI", k.low4, sum, low)

@@ -9,8 +9,8 @@ const (
 
 type vector [width]uint64
 
-// mdsColumn is the first column of the circulant matrix: M[i][j] = mdsColumn[(i−j) mod 16].
-// Its first row is 1, 1, 51, 1, 11, 17, 2, 1, 101, 63, 15, 2, 67, 22, 13, 3.
+// mdsColumn is the first column of the circulant matrix: M[i][j] = mdsColumn[(i−j) mod 16]. Its first row is 1, 1, 51,
+// 1, 11, 17, 2, 1, 101, 63, 15, 2, 67, 22, 13, 3.
 var mdsColumn = [width]int64{1, 3, 13, 22, 67, 2, 15, 63, 101, 1, 2, 17, 11, 1, 51, 1}
 
 func mds(x vector) (y vector) {
@@ -36,7 +36,7 @@ func (x vector) times(k uint64) vector {
 	return x
 }
 
-// grain yields the round constants by the Grain LFSR in self-shrinking mode, as in appendix E of the Poseidon paper
+// grain returns the round constants from the Grain LFSR in self-shrinking mode, as in appendix E of the Poseidon paper
 // (Grassi et al., eprint 2019/458). Its parameters are field 1, s-box 0, n = 31, t = 16, 8 full and 20 partial rounds.
 func grain() (constants [rounds]vector) {
 	var state []byte
@@ -80,16 +80,16 @@ func grain() (constants [rounds]vector) {
 	return constants
 }
 
-// permutation holds what all kernels derive theirs from.
+// permutation holds the data from which the kernels derive their constants.
 //
-// The constants of partial rounds are pushed forward, as whatever is added to lanes that no s-box touches commutes with
+// The constants of partial rounds are pushed forward, since an addition to lanes that no s-box touches commutes with
 // it. So each partial round keeps one constant for lane 0. The rest joins the first full round after them.
 type permutation struct {
 	constants [rounds]vector
 	lane0     [partialRounds]uint64 // added to lane 0 before the s-box of a partial round
-	after     vector                // added before the first full round after the partial ones, in place of its constants
-	// lambda are M's eigenvalues in bit-reversed order, as a decimation-in-frequency transform leaves its output.
-	// M is circulant and 16 | p − 1, hence M = F^−1·diag(lambda)·F with F the 16-point Fourier transform.
+	after     vector                // added before the first full round after the partial ones, instead of its constants
+	// lambda holds M's eigenvalues in bit-reversed order, the output order of a decimation-in-frequency transform. M is
+	// circulant and 16 | p − 1, hence M = F^−1·diag(lambda)·F with F the 16-point Fourier transform.
 	lambda vector
 }
 
@@ -113,12 +113,12 @@ func derive() permutation {
 // reverse4 reverses the four bits of i.
 func reverse4(i int) int { return i&1<<3 | i&2<<1 | i&4>>1 | i&8>>3 }
 
-// scales says by which factor a kernel's numbers differ from the true ones at each place. Montgomery's factors,
-// the factor that a division-free convolution leaves, and so on are never undone: constants are multiplied by them
-// beforehand. An s-box takes scale k to sbox·k³, the matrix that follows takes s to linear·s.
+// scales holds the factors by which a kernel's numbers differ from the true ones at each place. Factors such as
+// Montgomery's, or the factor of a division-free convolution, are never undone: constants are multiplied by them
+// beforehand. An s-box takes scale k to sbox·k³; the matrix after it takes scale s to linear·s.
 type scales struct {
-	initial  [halfFull]uint64 // before the s-boxes of the first full rounds; 1 to begin with: the input is plain
-	cubed    uint64           // after the s-box of the last of them, where the Fourier transform begins
+	initial  [halfFull]uint64 // before the s-boxes of the first full rounds; the first is 1, as the input is plain
+	cubed    uint64           // after the s-box of the last of these rounds, at the start of the Fourier transform
 	partial  uint64           // in the partial rounds, in the eigenbasis
 	terminal [halfFull]uint64 // before the s-boxes of the last full rounds
 }
@@ -140,22 +140,22 @@ func newScales(sbox, linear, partial, output uint64) scales {
 	return s
 }
 
-// entry are the multipliers that end the first full rounds in the eigenbasis: the matrix and the change to the
-// scale of the partial rounds. base is what the multiplication itself leaves (1, or Montgomery's R).
+// entry returns the multipliers that end the first full rounds in the eigenbasis: the matrix and the change to the
+// scale of the partial rounds. base is the number that the multiplication itself divides by (1, or Montgomery's R).
 func (pm *permutation) entry(s scales, base uint64) vector {
 	return pm.lambda.times(mul(base, mul(s.partial, inv(s.cubed))))
 }
 
-// loop are the multipliers of a partial round.
+// loop returns the multipliers of a partial round.
 func (pm *permutation) loop(base uint64) vector { return pm.lambda.times(base) }
 
-// exit are the multipliers of the last partial round: they set the terminal scale, and divide by the 16 that the
-// inverse transform leaves.
+// exit returns the multipliers of the last partial round: they set the terminal scale, and divide by the factor of 16
+// from the inverse transform.
 func (pm *permutation) exit(s scales, base uint64) vector {
 	return pm.lambda.times(mul(base, mul(s.terminal[0], inv(mul(width, s.partial)))))
 }
 
-// terminal are the constants of the r-th of the last full rounds.
+// terminal returns the constants of the r-th of the last full rounds.
 func (pm *permutation) terminal(s scales, r int) vector {
 	if r == 0 {
 		return pm.after.times(s.terminal[0])

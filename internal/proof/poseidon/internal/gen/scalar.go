@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// scalarOffset is added to every number that reduce24 takes, and makes up for the −128 in its result.
+// scalarOffset is added to every number that reduce24 takes, and compensates for the −128 in its result.
 const scalarOffset = 128 << 24
 
-// scalarFile is the pure Go kernel: 64-bit numbers, 32-bit Montgomery products, and a reduction by 2^24 that takes
-// shifts alone, since 2^−24 = −127 mod p.
+// scalarFile returns the pure Go kernel: 64-bit numbers, 32-bit Montgomery products, and a reduction by 2^24 that only
+// takes shifts, since 2^−24 = −127 mod p.
 func scalarFile(pm *permutation) []byte {
-	// The s-box reduces by 2^24, then divides by Montgomery's 2^32 twice; the convolution leaves 16. The scale of
-	// the partial rounds solves (16·k·2^−24)³·2^−64 = k; the output is reduced by 2^24 once more.
+	// The s-box reduces by 2^24, then divides by Montgomery's 2^32 twice; the convolution leaves a factor of 16. The
+	// scale of the partial rounds solves (16·k·2^−24)³·2^−64 = k; the output is reduced by 2^24 once more.
 	s := newScales(pow2(-3*24-64), 16, pow2(62), pow2(24))
 	f := &goFile{}
 	f.line("%spackage poseidon\n", header)
@@ -25,7 +25,7 @@ func scalarFile(pm *permutation) []byte {
 	return f.formatted()
 }
 
-// montgomery is what multiplyBy takes to multiply by c/2^32: c, and c·p^−1 mod 2^32.
+// montgomery returns the factors for multiplying by c/2^32: c, and c·p^−1 mod 2^32.
 func montgomery(c uint64) [2]uint64 { return [2]uint64{c, c * inverseMod2(32) & (1<<32 - 1)} }
 
 func scalarTables(f *goFile, pm *permutation, s scales) {
@@ -86,8 +86,8 @@ func scalarFullRound(f *goFile) {
 	f.line("}\n")
 }
 
-// scalarConvolution writes the cyclic convolution of x with c, times len(c), and returns its results' names. It halves
-// the length by x^2h − 1 = (x^h − 1)(x^h + 1); differences wrap around 2^64, the results are positive.
+// scalarConvolution writes the cyclic convolution of x with c, times len(c), and returns the names of its results. It
+// halves the length by x^2h − 1 = (x^h − 1)(x^h + 1). Differences wrap around 2^64; the results are positive.
 func scalarConvolution(f *goFile, x []string, c []int64, name string) []string {
 	if len(x) == 1 {
 		return []string{term(x[0], c[0])}
@@ -122,7 +122,7 @@ func scalarConvolution(f *goFile, x []string, c []int64, name string) []string {
 	return out
 }
 
-// term is v·c as Go source.
+// term returns v·c as Go source.
 func term(v string, c int64) string {
 	if c < 0 {
 		return fmt.Sprintf("-%s*%d", v, -c)
@@ -131,7 +131,7 @@ func term(v string, c int64) string {
 }
 
 // scalarToEigenbasis writes the last of the first full rounds: s-boxes, a decimation-in-frequency Fourier transform,
-// and the entry multipliers, which have the matrix in them.
+// and the entry multipliers, which include the matrix.
 func scalarToEigenbasis(f *goFile) {
 	f.line("// toEigenbasis is x ← diag(scalarEntry)·F·cube(x).")
 	f.line("func toEigenbasis(x *[%d]uint64) {", width)
@@ -170,8 +170,9 @@ func scalarFromEigenbasis(f *goFile) {
 }
 
 // butterflies calls f for each butterfly of a 16-point transform with the indices of its two points and the exponent of
-// the twiddle factor. It goes from far points to near ones (decimation in frequency): the twiddle comes after the
-// butterfly, and results are in bit-reversed order. The inverse goes from near to far, with the twiddle before.
+// the twiddle factor. The forward transform goes from distant points to near ones (decimation in frequency): the
+// twiddle follows the butterfly, and results are in bit-reversed order. The inverse goes from near to distant points,
+// with the twiddle first.
 func butterflies(forward bool, f func(a, b, twiddle int)) {
 	for stage := range 4 {
 		h := 1 << stage
