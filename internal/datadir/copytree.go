@@ -17,6 +17,9 @@ import (
 // copyTree copies the files of a directory, but for entries of some names at its top, and returns their paths below it.
 // Modes stay. All is on disk when it returns. What is neither file, directory nor link is an error.
 func copyTree(ctx context.Context, from, to string, without []string) (files []string, err error) {
+	if from, err = filepath.EvalSymlinks(from); err != nil { // systemd has a link to the directory of a service
+		return nil, err
+	}
 	err = filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return err

@@ -22,6 +22,10 @@ func TestMove(t *testing.T) {
 	check(t, err)
 	root := t.TempDir()
 	from, to := filepath.Join(root, "mychain"), filepath.Join(root, "new")
+	for _, name := range []string{"mychain", "new"} { // links, as systemd makes to the directories of services
+		check(t, os.MkdirAll(filepath.Join(root, "private", name), 0o700))
+		check(t, os.Symlink(filepath.Join(root, "private", name), filepath.Join(root, name)))
+	}
 	genesis, err := datadir.InitNetwork(from, datadir.NewNetwork{
 		Network: types.Regtest, ChainID: 7, Time: 1_700_000_000, Key: key,
 		Settings: "tls-cert = " + `"` + from + `/tls.pem"` + "\n",
