@@ -38,6 +38,7 @@ var emergencies = map[string]any{
 	"DamagedExport":      emergency.DamagedExport,
 	"DamagedJournal":     emergency.DamagedJournal,
 	"DamagedSignState":   emergency.DamagedSignState,
+	"DamagedLink":        emergency.DamagedLink,
 	"DamagedPlace":       emergency.DamagedPlace,
 	"DamagedPromises":    emergency.DamagedPromises,
 	"DamagedTable":       emergency.DamagedTable,

@@ -253,8 +253,11 @@ func (s signerSettings) client(dataDir string) (sequencer.Signer, error) {
 		return nil, output.Usage(fmt.Errorf("%s is there beside --signer: take it away, to a safe place", key))
 	}
 	identity, err := datadir.SignerLink(filepath.Join(dataDir, datadir.SignerLinkFile), false)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, output.Usage(fmt.Errorf("%w: `cairn signer link --data-dir %s` makes it", err, dataDir))
+	}
+	if err != nil {
+		return nil, err
 	}
 	return &signer.Client{Address: s.Signer, Pin: pin, Identity: identity, Producer: producer}, nil
 }

@@ -145,27 +145,35 @@ func (d *Dir) readIdentity() (identity p2p.Identity, p place, err error) {
 	if p, err = d.readPlace(); err != nil {
 		return identity, p, err
 	}
-	identity, err = readMemberKey(d.file(memberKeyFile))
+	path := d.file(memberKeyFile)
+	identity, err = readLinkKey(path)
 	if got := identity.Pin().Member(); err == nil && got != p.member {
-		err = emergency.DamagedPlace(d.file(memberKeyFile), fmt.Errorf(
-			"it is the key of member %x, and the directory that of member %x", got, p.member))
+		err = fmt.Errorf("%w: it is the key of member %x, and the directory that of member %x", errBadLinkKey, got, p.member)
+	}
+	if errors.Is(err, errBadLinkKey) || errors.Is(err, fs.ErrNotExist) {
+		err = emergency.DamagedPlace(path, err)
 	}
 	return identity, p, err
 }
 
-func readMemberKey(path string) (identity p2p.Identity, err error) {
-	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
+// errBadLinkKey is the error of a file that holds no key of a link, or another one.
+var errBadLinkKey = errors.New("the file has no key of this directory")
+
+// readLinkKey reads the key that members, or a node and its signer, know each other by.
+func readLinkKey(path string) (identity p2p.Identity, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return identity, err
+	}
+	if info.Mode().Perm()&0o077 != 0 {
 		return identity, emergency.Exposed(path)
 	}
 	key, err := readBounded(path, 1<<10)
-	if errors.Is(err, fs.ErrPermission) {
+	if err != nil {
 		return identity, err
 	}
-	if err == nil {
-		identity, err = p2p.ReadIdentity(key)
-	}
-	if err != nil {
-		err = emergency.DamagedPlace(path, err)
+	if identity, err = p2p.ReadIdentity(key); err != nil {
+		err = fmt.Errorf("%w: %w", errBadLinkKey, err)
 	}
 	return identity, err
 }

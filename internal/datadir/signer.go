@@ -95,7 +95,10 @@ func UnlockSigner(dir string) (path string, err error) {
 // SignerLink reads the key that a node and its signer know each other by, which only its owner may be able to read. It
 // is made where it is absent and mayMake says so.
 func SignerLink(path string, mayMake bool) (p2p.Identity, error) {
-	identity, err := readMemberKey(path)
+	identity, err := readLinkKey(path)
+	if errors.Is(err, errBadLinkKey) {
+		err = emergency.DamagedLink(path, err)
+	}
 	if !mayMake || !errors.Is(err, fs.ErrNotExist) {
 		return identity, err
 	}
@@ -106,7 +109,7 @@ func SignerLink(path string, mayMake bool) (p2p.Identity, error) {
 	if err := writeNew(path, key, 0o600); err != nil {
 		return identity, err
 	}
-	return readMemberKey(path)
+	return readLinkKey(path)
 }
 
 // OpenSigner opens the directory of a signer. The caller closes it. The error is [ErrLockLost] where the sign state is

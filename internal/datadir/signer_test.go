@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/cairn-chain/cairn/crypto"
@@ -60,5 +61,16 @@ func TestSignerWithoutItsLock(t *testing.T) {
 		if _, err := UnlockSigner(dir); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// A damaged key of the link is no member's: its message has the command that makes another.
+func TestDamagedSignerLink(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "signer-link.key")
+	if err := os.WriteFile(path, []byte("no key"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := SignerLink(path, true); err == nil || !strings.Contains(err.Error(), "cairn signer link") {
+		t.Errorf("got %v, want the command that makes another", err)
 	}
 }

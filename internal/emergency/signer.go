@@ -66,6 +66,18 @@ func SignerFailed(cause error) *Emergency {
 	}
 }
 
+// DamagedLink is told of the key by which a node and its signer know each other.
+func DamagedLink(path string, cause error) *Emergency {
+	return &Emergency{
+		What: fmt.Sprintf("%s, by which a node and its signer know each other, is damaged: %v", path, cause),
+		Lost: "nothing is lost, another key does as well",
+		Next: "Put back a copy of the file, or move it away: `cairn signer link --data-dir DIR` makes another, and prints the " +
+			"pin that the other end is to have, as --client or as --signer-pin",
+		Final: true,
+		Cause: cause,
+	}
+}
+
 // SignerLockLost is told of a signer whose sign state is missing or damaged: what the key signed is not known.
 func SignerLockLost(dir string, cause error) *Emergency {
 	return &Emergency{
