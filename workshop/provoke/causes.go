@@ -62,14 +62,39 @@ func quarantine(ctx context.Context, st *stage) error {
 	})
 }
 
-// loseLock starts the node without the sign state of its key, as on a copy of its database.
-func loseLock(ctx context.Context, st *stage) error {
-	locks, err := filepath.Glob(filepath.Join(st.data, "signed-*"))
-	if err := errors.Join(err, st.stop(os.Kill)); err != nil {
+// signedFiles are the node's records of what its key signed, and where older ones are kept.
+func (st *stage) signedFiles() (now, older []string, err error) {
+	now, err = filepath.Glob(filepath.Join(st.data, "signed-*"))
+	for _, name := range now {
+		older = append(older, filepath.Join(st.dir, filepath.Base(name)))
+	}
+	return now, older, err
+}
+
+// keepRecord keeps the record of what the node's key signed, from before some of its blocks. A head that directly follows
+// a record may be a block that a crash kept from being noted in it.
+func keepRecord(ctx context.Context, st *stage) error {
+	if err := st.reach(ctx, 2); err != nil {
 		return err
 	}
-	for _, lock := range locks {
-		if err := os.Remove(lock); err != nil {
+	if err := st.stop(os.Interrupt); err != nil {
+		return err
+	}
+	now, older, err := st.signedFiles()
+	for i := range now {
+		err = errors.Join(err, execute(ctx, "cp", "-p", now[i], older[i]))
+	}
+	return errors.Join(err, st.start(ctx), st.reach(ctx, 6))
+}
+
+// forgetBlocks starts the node with the older record, as where another node made the blocks since.
+func forgetBlocks(ctx context.Context, st *stage) error {
+	now, older, err := st.signedFiles()
+	if err := errors.Join(err, st.stop(os.Interrupt)); err != nil {
+		return err
+	}
+	for i := range now {
+		if err := os.Rename(older[i], now[i]); err != nil {
 			return err
 		}
 	}
@@ -119,11 +144,10 @@ var causes = []cause{
 		text: "the primary of a replica restored from a copy that lacks blocks, until it has its own again", follows: true,
 		prepare: backup, bring: restore},
 	{
-		alert: "CairnKeyUsedElsewhere",
-		text:  "a start without the record of what the key signed, until the directory is promoted",
-		// A head that directly follows what the lock has may be a block that a crash kept from being noted in it.
-		prepare: func(ctx context.Context, st *stage) error { return st.reach(ctx, 2) },
-		bring:   loseLock,
+		alert:   "CairnKeyUsedElsewhere",
+		text:    "a start with an older record of what the key signed, until the directory is promoted",
+		prepare: keepRecord,
+		bring:   forgetBlocks,
 	},
 	{
 		alert: "CairnSignerFails", text: "kill -9 of the signer", prepare: useSigner, bring: loseWorker,

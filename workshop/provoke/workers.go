@@ -120,7 +120,7 @@ func keepOlder(ctx context.Context, st *stage) error {
 	if err := errors.Join(useSigner(ctx, st), st.reach(ctx, 2), st.stop(os.Interrupt)); err != nil {
 		return err
 	}
-	if err := os.CopyFS(st.data+".older", os.DirFS(st.data)); err != nil {
+	if err := execute(ctx, "cp", "-a", st.data, st.data+".older"); err != nil { // with the modes of keys
 		return err
 	}
 	return errors.Join(st.start(ctx, st.starts...), st.reach(ctx, 6))
