@@ -143,7 +143,8 @@ func newDBPrune() *cobra.Command {
 			return output.Usage(errors.New("--keep is needed: how many blocks stay behind the head"))
 		}
 		var oldest types.Height
-		options := datadir.Options{Retention: settings.Keep, EndArchive: settings.Archive}
+		var options datadir.Options
+		options.Chain.Retention, options.Chain.EndArchive = settings.Keep, settings.Archive
 		err := withChain(settings.DataDir, options, func(d *datadir.Dir) (err error) {
 			oldest, err = d.Prune(command.Context())
 			return err

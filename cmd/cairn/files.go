@@ -21,7 +21,7 @@ func shareFiles(options *datadir.Options, serving *node.Serving, log *slog.Logge
 	if err != nil {
 		return output.Usage(err)
 	}
-	options.OpenTables, serving.FileReads = files.Database, files.Served
+	options.Database.OpenTables, serving.FileReads = files.Database, files.Served
 	if wanted := serving.HTTP.MaxConnections; files.Public < wanted {
 		log.Warn("fewer connections than --max-connections may be open: the limit of open files is too low",
 			"connections", files.Public, "max-connections", wanted, "limit", files.Limit, "needed", machine.FilesFor(wanted))

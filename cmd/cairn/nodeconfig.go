@@ -51,7 +51,7 @@ func (s nodeSettings) config(log *slog.Logger) (options datadir.Options, config 
 	if config.nextKey, err = s.next(config); err != nil {
 		return options, config, err
 	}
-	if options.Stateless && (config.Key != nil || s.Snapshots > 0) {
+	if options.Chain.Stateless && (config.Key != nil || s.Snapshots > 0) {
 		return options, config, output.Usage(errors.New("a node that keeps no state makes neither blocks nor snapshots: " +
 			"--protocol-key and --snapshot-interval are not for --verify stateless"))
 	}
@@ -81,17 +81,13 @@ func (s nodeSettings) role(c nodeConfig) role.Config {
 
 // options are those of the data directory.
 func (s nodeSettings) options(log *slog.Logger) datadir.Options {
-	options := datadir.Options{
-		Archive:     s.Mode == string(api.ModeArchive),
-		Stateless:   s.Verify == verifyStateless,
-		Retention:   s.Retention,
-		CacheBytes:  int64(s.CacheMiB) << 20,
-		TableBytes:  int(s.TableMiB) << 20,
-		MaxUnmerged: int(s.MaxUnmerged),
-		Log:         log,
-	}
-	if options.Stateless {
-		options.Retention = cmp.Or(s.Retention, statelessRetention)
+	options := datadir.Options{Log: log}
+	options.Chain.Archive, options.Chain.Stateless = s.Mode == string(api.ModeArchive), s.Verify == verifyStateless
+	options.Chain.Retention = s.Retention
+	options.Database.CacheBytes, options.Database.MaxUnmerged = int64(s.CacheMiB)<<20, int(s.MaxUnmerged)
+	options.Database.MemTableBytes = int(s.TableMiB) << 20
+	if options.Chain.Stateless {
+		options.Chain.Retention = cmp.Or(s.Retention, statelessRetention)
 	}
 	return options
 }

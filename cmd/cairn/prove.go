@@ -66,7 +66,7 @@ func (s proofSettings) set(
 		return runProver(ctx, node, s.ProofBits, log, logFormat)
 	}
 	config := node.Proofs{Bits: s.ProofBits}
-	options.WitnessBytes, options.ProofRetention = s.WitnessMiB<<20, s.ProofRetention
+	options.Chain.WitnessBytes, options.Chain.ProofRetention = s.WitnessMiB<<20, s.ProofRetention
 	if !slices.Contains(provers, prover) {
 		return config, output.Usage(fmt.Errorf("--prove is %s for this node, not %q", strings.Join(provers, " or "), prover))
 	}
@@ -75,7 +75,7 @@ func (s proofSettings) set(
 			config.Lengths = append(config.Lengths, log)
 		}
 	}
-	options.SpentWitnesses = len(config.Lengths) > 0
+	options.Chain.SpentWitnesses = len(config.Lengths) > 0
 	switch prover {
 	case proveHere:
 		config.Prove = prove
@@ -84,10 +84,10 @@ func (s proofSettings) set(
 		if produces {
 			config.Prove = prove
 		} else {
-			options.WitnessBytes = 0
+			options.Chain.WitnessBytes = 0
 		}
 	case proveOff:
-		config.Off, options.WitnessBytes = true, 0
+		config.Off, options.Chain.WitnessBytes = true, 0
 	}
 	return config, nil
 }

@@ -183,7 +183,7 @@ func TestProvers(t *testing.T) {
 				t.Errorf("%s, %q: %v", name, prover, err)
 			} else if prover = cmp.Or(prover, test.want[0]); ok &&
 				(config.Relay != (prover == proveUpstream) || (config.Prove != nil) != (prover == proveHere) ||
-					(options.WitnessBytes > 0) != (prover == proveHere || prover == proveElsewhere)) {
+					(options.Chain.WitnessBytes > 0) != (prover == proveHere || prover == proveElsewhere)) {
 				t.Errorf("%s, %q: %+v", name, prover, config)
 			} else if ok && config.Off != (prover == proveOff) {
 				t.Errorf("%s, %q: off is %t", name, prover, config.Off)
@@ -196,8 +196,8 @@ func TestProvers(t *testing.T) {
 func TestWhoProducesProves(t *testing.T) {
 	var options datadir.Options
 	config, err := defaultProofs().set(&options, []string{proveUpstream}, true, slog.New(slog.DiscardHandler), "text")
-	if err != nil || !config.Relay || config.Prove == nil || options.WitnessBytes == 0 {
-		t.Errorf("%+v, %d bytes of witnesses, %v", config, options.WitnessBytes, err)
+	if err != nil || !config.Relay || config.Prove == nil || options.Chain.WitnessBytes == 0 {
+		t.Errorf("%+v, %d bytes of witnesses, %v", config, options.Chain.WitnessBytes, err)
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/snapshot"
 	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/internal/role"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
 )
 
 func check(t *testing.T, err error) {
@@ -189,7 +190,7 @@ func TestOpenIsAlone(t *testing.T) {
 	dir := t.TempDir()
 	d, err := datadir.Open(dir, datadir.Options{})
 	check(t, err)
-	if _, err := datadir.Open(dir, datadir.Options{Stateless: true}); !errors.Is(err, datadir.ErrLocked) {
+	if _, err := datadir.Open(dir, datadir.Options{Chain: chain.Options{Stateless: true}}); !errors.Is(err, datadir.ErrLocked) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "db")); !errors.Is(err, os.ErrNotExist) {

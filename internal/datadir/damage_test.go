@@ -28,7 +28,7 @@ func nothing(uint64, uint64) {}
 func usedDir(t *testing.T) (stopped, killed string) {
 	t.Helper()
 	stopped, killed = t.TempDir(), filepath.Join(t.TempDir(), "killed")
-	n, end := runDevelopmentWith(t, stopped, datadir.Options{WitnessBytes: 1 << 20})
+	n, end := runDevelopmentWith(t, stopped, datadir.Options{Chain: chain.Options{WitnessBytes: 1 << 20}})
 	c, err := client.New(n.RPCURL())
 	check(t, err)
 	defer c.Close()

@@ -60,25 +60,14 @@ var (
 
 // Options are how a data directory is used. The zero value is that of work on a stopped node's directory.
 type Options struct {
-	Archive        bool   // the chain is to keep its whole history
-	EndArchive     bool   // a chain that keeps its whole history is to be pruned like any other
-	Stateless      bool   // the chain has no state: blocks are verified by their proofs
-	Retention      uint64 // blocks kept behind the head, 0 for all
-	WitnessBytes   uint64 // of witnesses of blocks without a proof that are kept at most; 0 makes no proofs
-	SpentWitnesses bool   // those of proven blocks are kept for the proofs of ranges
-	ProofRetention uint64 // blocks whose proofs are kept; 0: those of all blocks that are
+	Chain    chain.Options // the directory sets Schedule and OnDropped
+	Database kv.Options    // the directory sets FS, Logger and ReadOnly
 
-	CacheBytes  int64 // of the database, 0 for its default
-	TableBytes  int   // that the database gathers before it makes a file, 0 for its default
-	MaxUnmerged int   // levels of unmerged files of the database before blocks wait, 0 for its default
-	OpenTables  int   // files that the database keeps open, 0 for its default
-	CodeMemory  int   // bytes that contracts' compiled code and idle instances take, about; 0 for [DefaultCodeMemory]
-	CodeDisk    int64 // bytes of contracts' machine code on disk, 0 for [DefaultCodeDisk]
+	CodeMemory int   // bytes that contracts' compiled code and idle instances take, about; 0 for [DefaultCodeMemory]
+	CodeDisk   int64 // bytes of contracts' machine code on disk, 0 for [DefaultCodeDisk]
 
 	// ReadOnly leaves the disk as it is: what would write is refused by the database. It is for looking at a directory.
 	ReadOnly bool
-	// olderFormat opens a database of an older format, too, of which blocks can be read.
-	olderFormat bool
 	// moving opens a directory for a move, which no other process may look at meanwhile.
 	moving bool
 
@@ -90,7 +79,7 @@ type Options struct {
 	Log *slog.Logger // nil: nothing is logged
 }
 
-// The database's own choices of [Options].TableBytes and [Options].MaxUnmerged.
+// The database's own choices of [kv.Options].MemTableBytes and [kv.Options].MaxUnmerged.
 const (
 	DefaultTableBytes  = kv.DefaultMemTableBytes
 	DefaultMaxUnmerged = kv.DefaultMaxUnmerged
@@ -204,38 +193,24 @@ func HasDatabase(path string) (bool, error) {
 
 // open opens the database, which it makes where there is none.
 func (d *Dir) open() (err error) {
-	options := kv.Options{
-		CacheBytes:    d.options.CacheBytes,
-		MemTableBytes: d.options.TableBytes,
-		MaxUnmerged:   d.options.MaxUnmerged,
-		OpenTables:    d.options.OpenTables,
-		Logger:        d.options.Log,
-		ReadOnly:      d.options.ReadOnly,
-	}
+	database := d.options.Database
+	database.Logger, database.ReadOnly = d.options.Log, d.options.ReadOnly
 	if d.path == "" {
-		options.FS = kv.Memory()
+		database.FS = kv.Memory()
 	}
-	d.db, err = kv.Open(filepath.Join(d.path, databaseDir), options)
+	d.db, err = kv.Open(filepath.Join(d.path, databaseDir), database)
 	if errors.Is(err, kv.ErrNone) {
 		return fmt.Errorf("%w: %s", ErrNoChain, d.path)
 	}
 	if err != nil {
 		return err
 	}
-	d.store, err = chain.Open(d.db, chain.Options{
-		Retention:      d.options.Retention,
-		Archive:        d.options.Archive,
-		EndArchive:     d.options.EndArchive,
-		Schedule:       params.Schedule1.Digest(),
-		WitnessBytes:   d.options.WitnessBytes,
-		SpentWitnesses: d.options.SpentWitnesses,
-		ProofRetention: d.options.ProofRetention,
-		Stateless:      d.options.Stateless,
-		OlderFormat:    d.options.olderFormat,
-		OnDropped: func(what string, of types.Height, err error) {
-			d.options.Log.Error("damage on the disk: what was read is dropped", "what", what, "height", of, "error", err)
-		},
-	})
+	options := d.options.Chain
+	options.Schedule = params.Schedule1.Digest()
+	options.OnDropped = func(what string, of types.Height, err error) {
+		d.options.Log.Error("damage on the disk: what was read is dropped", "what", what, "height", of, "error", err)
+	}
+	d.store, err = chain.Open(d.db, options)
 	return err
 }
 

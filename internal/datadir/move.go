@@ -114,7 +114,9 @@ type move struct {
 // openOld opens the old directory, which is only read and which nobody else can open for writing meanwhile. The store is
 // nil where this program reads nothing of its format.
 func (v *move) openOld() (*Dir, error) {
-	d, err := OpenChain(v.from, Options{ReadOnly: true, olderFormat: true, moving: true, Log: v.log})
+	d, err := OpenChain(v.from, Options{
+		Chain: chain.Options{OlderFormat: true}, ReadOnly: true, moving: true, Log: v.log,
+	})
 	if errors.Is(err, chain.ErrOtherFormat) {
 		if there, thereErr := HasDatabase(v.to); thereErr != nil || !there {
 			return nil, errors.Join(err, thereErr)
@@ -208,7 +210,7 @@ func (v *move) execute(old *Dir) (err error) {
 	if err != nil {
 		return err
 	}
-	d, err := Open(v.to, Options{Archive: archive, Log: v.log, moving: true})
+	d, err := Open(v.to, Options{Chain: chain.Options{Archive: archive}, Log: v.log, moving: true})
 	if err != nil {
 		return err
 	}

@@ -105,7 +105,7 @@ func (d *Dir) sameAt(ctx context.Context, n *upstream.Node, probe replica.Probe)
 // other node has the key. The error is [ErrNotPromoted] for another key than the chain's producer's, or
 // [ErrBlocksLost].
 func (d *Dir) Promote(key types.PublicKey, in string) error {
-	if d.options.Stateless || d.store.Empty() {
+	if d.options.Chain.Stateless || d.store.Empty() {
 		return fmt.Errorf("%w: it has no state to make blocks on", ErrNotPromoted)
 	}
 	if err := d.produces(key); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/datadir"
 	"github.com/cairn-chain/cairn/internal/node"
 	"github.com/cairn-chain/cairn/internal/role"
+	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -69,7 +70,7 @@ func TestLostBlocksAreSaidAndBroughtBack(t *testing.T) {
 	check(t, os.RemoveAll(db))
 	check(t, os.CopyFS(db, os.DirFS(older)))
 
-	d, err := datadir.OpenChain(dir, datadir.Options{Retention: 1})
+	d, err := datadir.OpenChain(dir, datadir.Options{Chain: chain.Options{Retention: 1}})
 	check(t, err)
 	none := func(uint64, uint64) {}
 	report, err := d.Check(t.Context(), none)

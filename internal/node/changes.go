@@ -118,7 +118,7 @@ func (n *Node) proofsFact() role.Fact {
 
 // prunedFact tells whether the retention has deleted blocks.
 func (n *Node) prunedFact() role.Fact {
-	if oldest := n.store.OldestHeight(); oldest > 0 && n.dir.Options().Retention > 0 {
+	if oldest := n.store.OldestHeight(); oldest > 0 && n.dir.Options().Chain.Retention > 0 {
 		return role.Fact{Of: "pruned", Text: fmt.Sprintf("blocks before %d are deleted by the retention, from now on with each block",
 			oldest), Usual: true}
 	}

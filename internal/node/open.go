@@ -86,7 +86,7 @@ func (n *Node) openRole() (err error) {
 
 // openLedger opens the chain with its state or without, and puts it among the parts.
 func (n *Node) openLedger(parts *role.Parts) error {
-	if n.dir.Options().Stateless {
+	if n.dir.Options().Chain.Stateless {
 		l, err := n.dir.Stateless(n.config.Chain, n.book, n.engine, n.config.Proofs.Bits)
 		if err != nil {
 			return err

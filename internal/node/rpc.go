@@ -44,7 +44,7 @@ func (n *Node) newRPCServer() (*rpc.Server, error) {
 	if n.snapshots != nil {
 		config.Snapshots = offers{n.snapshots, n}
 	}
-	if n.dir.Options().Stateless {
+	if n.dir.Options().Chain.Stateless {
 		config.About.Verification = api.VerificationStateless
 	}
 	return rpc.New(config)

@@ -46,7 +46,7 @@ func (n *Node) watchDisk(ctx context.Context) error {
 
 // prune deletes what the retention does not keep, after each block.
 func (n *Node) prune(ctx context.Context) error {
-	if n.dir.Options().Retention == 0 {
+	if n.dir.Options().Chain.Retention == 0 {
 		return nil
 	}
 	for {

@@ -34,7 +34,7 @@ type Follow struct {
 // Open implements [Config].
 func (c Follow) Open(parts Parts) (Role, error) {
 	f := &follow{base: &base{Parts: parts}, config: c.Following, mode: c.Mode, elsewhere: func() string { return "" }}
-	if !f.config.Refuse && !parts.Dir.Options().Stateless { // without a state it cannot keep what it hands on
+	if !f.config.Refuse && !parts.Dir.Options().Chain.Stateless { // without a state it cannot keep what it hands on
 		f.Mempool.Journal = parts.Dir.Journal()
 	}
 	err := f.openPool()
