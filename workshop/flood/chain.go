@@ -16,25 +16,26 @@ import (
 const (
 	// fullGas is the percentage of the gas limit that makes a block count as full.
 	fullGas = 90
-	// blockTransfers are a little more transfers than a block holds, poolTransfers a little fewer than the pool does.
+	// blockTransfers is slightly more than the transfers that a block holds, and poolTransfers slightly fewer than the
+	// pool holds.
 	blockTransfers, poolTransfers = 35_000, 175_000
 	transferSenders               = 200
 	tokenSenders, tokenTransfers  = 100, 100
-	// The accounts that fund the load, and that deploys the contract.
+	// The accounts that fund the load and deploy the contract.
 	treasuryName, authorName = "flood treasury", "flood author"
-	// wordyGas is what the call may use that says zeros until it has none left.
+	// wordyGas is the gas of the call that outputs zeros until its gas is used up.
 	wordyGas types.Gas = 20_000_000
 )
 
-// chain names the dearest things to read on a filled chain.
+// chain names the most expensive things to read on a filled chain.
 type chain struct {
-	fullest types.Height     // the block with most transactions
+	fullest types.Height     // block with the most transactions
 	last    types.TxID       // its last transaction
-	wordy   types.TxID       // a call that says zeros until its gas is used up
-	large   types.ContractID // a contract whose code is as large as may be
+	wordy   types.TxID       // a call that outputs zeros until its gas is used up
+	large   types.ContractID // a contract with code of the maximum size
 }
 
-// fill makes full blocks of transfers, 10,000 events of a token and a contract with a large code that says much.
+// fill makes full blocks of transfers, 10,000 events of a token, and a contract with large code and much output.
 func (n *node) fill(ctx context.Context, s settings, note func(string)) (c chain, err error) {
 	node, err := client.New(n.RPC, client.WithRetry(0))
 	if err != nil {
@@ -66,8 +67,8 @@ func (n *node) fill(ctx context.Context, s settings, note func(string)) (c chain
 	return c, c.publish(ctx, node)
 }
 
-// fillPool sends transfers while no blocks are made, and waits until they are in blocks: full ones, however slow the
-// machine is.
+// fillPool sends transfers while no blocks are made, and then waits until they are included, so that blocks are full
+// however slow the machine is.
 func (n *node) fillPool(ctx context.Context, node *client.Client, transfers int) error {
 	plan := loadgen.Plan{
 		Load: loadgen.Transfers, Connections: 16, Senders: transferSenders, PerSender: transfers / transferSenders,
@@ -102,7 +103,7 @@ func (n *node) fillPool(ctx context.Context, node *client.Client, transfers int)
 	}
 }
 
-// prepare signs a load. What it returns sends that, and waits for a time until it is in blocks.
+// prepare signs a load. The returned function sends it, and waits for a given time until it is included.
 func (n *node) prepare(
 	ctx context.Context, node *client.Client, plan loadgen.Plan,
 ) (send func(context.Context, time.Duration) error, err error) {
@@ -150,7 +151,7 @@ func (c *chain) look(ctx context.Context, node *client.Client) (full int, err er
 	return full, nil
 }
 
-// publish deploys the contract and has it say zeros, which fails for want of gas.
+// publish deploys the contract and makes it output zeros, which fails with out of gas.
 func (c *chain) publish(ctx context.Context, node *client.Client) error {
 	author := signerOf(authorName)
 	deploy, err := client.Deploy("wordy", wordyContract(), nil, 0)
@@ -193,8 +194,8 @@ func include(
 	return node.SendAndWait(ctx, signed)
 }
 
-// wordyContract is a contract of the largest size, nearly all of it a custom section. Its function "run" says 1 KiB of
-// zeros again and again, "view" does nothing.
+// wordyContract returns a contract of the maximum size, most of it a custom section. Its function "run" outputs 1 KiB
+// of zeros repeatedly; "view" does nothing.
 func wordyContract() []byte {
 	m := g.Contract(1, 1)
 	procedure := m.AddType(nil, 0)
@@ -205,7 +206,7 @@ func wordyContract() []byte {
 	m.Export("run", g.FunctionKind, run)
 	m.Export("view", g.FunctionKind, m.AddFunction(procedure, nil))
 	code := m.Encode()
-	const header = 16 // of the section: its id, its length and its name
+	const header = 16 // of the section: ID, length and name
 	name := g.Name("padding")
 	return g.Concat(code, g.Section(0, g.Concat(name, make([]byte, types.MaxCodeBytes-len(code)-header))))
 }

@@ -20,36 +20,36 @@ import (
 )
 
 const (
-	// answerTime is how long an answer may take: more than the 30 s that the node gives a request.
+	// answerTime limits the time of a response: more than the 30 s that the node allows a request.
 	answerTime = 45 * time.Second
 	maxAnswer  = 100 << 20
-	// shortAnswer is how much of an answer is looked at by who only skims, wasteBytes how much is read at a time.
+	// shortAnswer is the part of a response that skim examines, in bytes, and wasteBytes the size of its reads.
 	shortAnswer, wasteBytes = 512, 64 << 10
 )
 
-// What becomes of a request is counted under a word: okay, the code and the reason of a JSON-RPC error, or the status
-// of another HTTP answer. Other words are for a connection closed without an answer, and for one that hung.
+// Outcomes of a request. Others are the code and reason of a JSON-RPC error, and the status of an HTTP response. closed
+// is a connection closed without a response, and hung one that timed out.
 const (
 	okay   = "ok"
 	closed = "closed"
 	hung   = "hung"
 )
 
-// request is what an attacker sends at once, and what is right to answer.
+// request is a request of an attacker, with its correct outcomes.
 type request struct {
 	wire []byte
-	// wants are the right outcomes of each call in turn; the last is that of all further ones too.
+	// wants holds the correct outcomes of each call in turn. The last element also applies to all further calls.
 	wants [][]string
-	// upgraded is sent once the node has agreed to a WebSocket.
+	// upgraded is sent after the upgrade to a WebSocket.
 	upgraded []byte
-	// fresh asks for a connection of its own, from another address.
+	// fresh requests a new connection, from another address.
 	fresh bool
 }
 
-// post is a request over HTTP with a body, all of whose calls have one of the right outcomes.
+// post returns an HTTP request with a body, all of whose calls must have one of the given outcomes.
 func post(body []byte, right ...string) request { return postWith("", body, right...) }
 
-// postWith is post with more header fields, each with its line end.
+// postWith is like post, with more header fields, each with its line end.
 func postWith(fields string, body []byte, right ...string) request {
 	wire := fmt.Appendf(
 		nil,
@@ -60,21 +60,21 @@ func postWith(fields string, body []byte, right ...string) request {
 	return request{wire: append(wire, body...), wants: [][]string{right}}
 }
 
-// addresses counts the addresses that connections came from.
+// addresses counts the source addresses used.
 var addresses atomic.Uint32
 
-// nextAddress is another address of 127.1.0.0 to 127.127.255.255; honest users and proxies have others.
+// nextAddress returns an unused address of 127.1.0.0 to 127.127.255.255. Honest users and proxies have others.
 func nextAddress() net.IP {
 	i := addresses.Add(1)
 	return net.IPv4(127, byte(1+i>>16&0x7e), byte(i>>8), byte(i))
 }
 
-// link is a connection to the node that ends with a context.
+// link is a connection to the node, closed when a context ends.
 type link struct {
 	net.Conn
 	reader *bufio.Reader
 	stop   func() bool
-	waste  []byte // where what nobody looks at is read to
+	waste  []byte // buffer for data that is discarded
 }
 
 // dial connects to the node from an address.
@@ -88,19 +88,18 @@ func (n *node) dial(ctx context.Context, from net.IP) (*link, error) {
 	return &link{Conn: c, reader: bufio.NewReader(c), stop: stop}, nil
 }
 
-// end closes the connection; an attacker has no use for an error.
+// end closes the connection, ignoring errors.
 func (l *link) end() {
 	l.stop()
 	_ = l.Close()
 }
 
-// exchange sends a request and returns what became of it, one outcome for each call, and whether the connection goes
-// on.
+// exchange sends a request and returns its outcomes, one per call, and whether the connection stays open.
 func (l *link) exchange(wire []byte) (outcomes []string, goesOn bool) {
 	if err := l.SetDeadline(time.Now().Add(answerTime)); err != nil {
 		return []string{closed}, false
 	}
-	// A server may answer, and close, before it has read all: what counts is the answer.
+	// A server may respond and close before it has read everything; the response counts.
 	_, writeErr := l.Write(wire)
 	response, err := http.ReadResponse(l.reader, nil)
 	var body []byte
@@ -118,7 +117,7 @@ func (l *link) exchange(wire []byte) (outcomes []string, goesOn bool) {
 	return outcomes, writeErr == nil && !response.Close
 }
 
-// noAnswer is the outcome of a request whose answer an error ended.
+// noAnswer returns the outcome of a request whose response failed with an error.
 func noAnswer(err error) string {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return hung
@@ -126,8 +125,8 @@ func noAnswer(err error) string {
 	return closed
 }
 
-// skim sends a request and returns what became of it, of which only the begin of an answer is looked at, and whether
-// the connection goes on.
+// skim sends a request and returns its outcome, judged by the beginning of the response, and whether the connection
+// stays open.
 func (l *link) skim(wire []byte) (outcome string, goesOn bool) {
 	if err := l.SetDeadline(time.Now().Add(answerTime)); err != nil {
 		return closed, false
@@ -163,7 +162,7 @@ func (l *link) skim(wire []byte) (outcome string, goesOn bool) {
 	return outcome, writeErr == nil && !response.Close
 }
 
-// leave sends a request whose answer is left unread, and returns what became of it: okay where that is not known.
+// leave sends a request without reading the response. It returns the outcome, or okay if that is unknown.
 func (l *link) leave(r *request) string {
 	if err := l.SetDeadline(time.Now().Add(answerTime)); err != nil {
 		return closed
@@ -184,7 +183,7 @@ func (l *link) leave(r *request) string {
 	return okay
 }
 
-// answer is one answer of JSON-RPC.
+// answer is a JSON-RPC response.
 type answer struct {
 	Result json.RawMessage
 	Error  *struct {
@@ -193,7 +192,7 @@ type answer struct {
 	}
 }
 
-// outcomesOf are the outcomes that a body tells.
+// outcomesOf returns the outcomes in a response body.
 func outcomesOf(body []byte) []string {
 	answers := make([]answer, 1)
 	var err error
@@ -221,12 +220,12 @@ func outcomesOf(body []byte) []string {
 	return outcomes
 }
 
-// maxExamples is how many wrong answers are told in full.
+// maxExamples bounds the number of wrong responses that are reported in full.
 const maxExamples = 5
 
-// tally counts what became of an attack's requests.
+// tally counts the outcomes of an attack's requests.
 type tally struct {
-	lenient []string // outcomes that are right for every request of the round
+	lenient []string // outcomes that are correct for every request of the round
 
 	mu       sync.Mutex
 	requests int
@@ -235,8 +234,8 @@ type tally struct {
 	examples []string
 }
 
-// count counts the outcomes of a request, and holds them against the right ones. What is no answer to a batch as a
-// whole must be one to each call.
+// count counts the outcomes of a request, and compares them with the correct ones. A response that does not answer a
+// batch as a whole must answer each call.
 func (t *tally) count(r *request, outcomes []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -254,7 +253,7 @@ func (t *tally) count(r *request, outcomes []string) {
 	}
 }
 
-// excerpt is the beginning of a request's body, or of its head where there is none.
+// excerpt returns the beginning of a request's body, or of its header if it has no body.
 func excerpt(wire []byte) string {
 	if _, body, found := bytes.Cut(wire, []byte("\r\n\r\n")); found && len(body) > 0 {
 		wire = body
@@ -262,7 +261,7 @@ func excerpt(wire []byte) string {
 	return fmt.Sprintf("%.120q", wire)
 }
 
-// note counts an outcome that is right.
+// note counts a correct outcome.
 func (t *tally) note(outcome string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -270,7 +269,7 @@ func (t *tally) note(outcome string) {
 	t.outcomes[outcome]++
 }
 
-// fail counts an outcome that is wrong.
+// fail counts a wrong outcome.
 func (t *tally) fail(outcome, example string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

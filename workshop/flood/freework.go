@@ -14,25 +14,25 @@ import (
 )
 
 const (
-	// mostAddresses is how many addresses there are for attacks.
+	// mostAddresses is the number of addresses available to attacks.
 	mostAddresses = 256
-	// retryRate is how often a second all connections of an attack together ask again after a refusal. More would measure
-	// what refusing costs, as one-address does.
+	// retryRate is the total rate, per second, at which the connections of an attack retry after refusals. More would
+	// measure the cost of refusing, as one-address does.
 	retryRate = 1000
-	// holdPause is between two requests from one address of which each takes a part of a second's 200 calls; the first
-	// need no pause.
+	// holdPause is the pause between requests from one address if each takes a part of its 200 calls per second. The
+	// first firstHolds requests need no pause.
 	holdPause  = 80 * time.Millisecond
 	firstHolds = 24
-	// socketSubscriptions are as many as a WebSocket may have.
+	// socketSubscriptions is the greatest number of subscriptions per WebSocket.
 	socketSubscriptions = 16
-	// smallWindow is the receive buffer of a client that reads nothing, in bytes.
+	// smallWindow is the receive buffer of a client that does not read, in bytes.
 	smallWindow = 4096
-	// resetPause is between two requests of a client that resets its connection resetTime after each.
+	// resetPause is the pause between requests of a client that resets its connection resetTime after each.
 	resetPause, resetTime = 200 * time.Millisecond, 2 * time.Millisecond
 )
 
-// freeAttacks are those whose work costs a client nothing, on a chain that [node.fill] has filled. They come from as
-// many addresses as the settings say.
+// freeAttacks returns the attacks whose work costs the client nothing, for a chain filled by [node.fill]. The settings
+// determine the number of their addresses.
 func freeAttacks() []attack {
 	noEvents := func(chain) string { return `"events",{"from_block":1,"event_name":"None"}` }
 	watched := func(chain) string { return watchedAccounts }
@@ -57,10 +57,10 @@ func freeAttacks() []attack {
 
 func quoted(id fmt.Stringer) string { return `"` + id.String() + `"` }
 
-// freely is the request of a client whose header fields name its address.
+// freely returns a request of a client whose address is in the header fields.
 type freely func(c chain, fields string) request
 
-// grudging are right outcomes of what costs a node much: an answer, or that the client has had its share.
+// grudging are the correct outcomes of an expensive request: a response, or a refusal because of the client's limits.
 var grudging = []string{okay, "HTTP 429", busyBefore, busyAfter, timeUp, "-32040 rate"}
 
 func calling(method string, params func(chain) string) freely {
@@ -75,7 +75,7 @@ func headOfBlocks(_ chain, fields string) request {
 	return request{wire: []byte(head), wants: [][]string{grudging}}
 }
 
-// watchedAccounts are the parameters of a subscription to the payments of as many accounts as it may name.
+// watchedAccounts are the parameters of a subscription to the payments of as many accounts as allowed.
 var watchedAccounts = func() string {
 	accounts := make([]string, api.MaxPaymentAccounts)
 	for i := range accounts {
@@ -84,10 +84,10 @@ var watchedAccounts = func() string {
 	return `"payments",{"accounts":[` + strings.Join(accounts, ",") + `]}`
 }()
 
-// subscribing is the beginning of a WebSocket, with one message of as many subscriptions as it may have.
+// subscribing returns the beginning of a WebSocket connection: one message with as many subscriptions as allowed.
 func subscribing(params func(chain) string) freely {
 	var once sync.Once
-	var frame []byte // of all clients
+	var frame []byte // shared by all clients
 	return func(c chain, fields string) request {
 		once.Do(func() {
 			var calls []string
@@ -103,7 +103,7 @@ func subscribing(params func(chain) string) freely {
 	}
 }
 
-// textFrame is one frame of text of more than 125 bytes, with a mask of zeros (RFC 6455, section 5.2).
+// textFrame returns a text frame of more than 125 bytes, with a zero mask (RFC 6455, section 5.2).
 func textFrame(message string) []byte {
 	frame := []byte{0x81}
 	if length := uint64(len(message)); length <= math.MaxUint16 {
@@ -114,16 +114,16 @@ func textFrame(message string) []byte {
 	return append(append(frame, 0, 0, 0, 0), message...)
 }
 
-// freeClient is one connection's client of an attack with free work.
+// freeClient is the client of one connection in an attack with free work.
 type freeClient struct {
-	number, of int // of its attack
-	addresses  int // of the attack
+	number, of int // its number, and the number of clients in the attack
+	addresses  int // number of addresses in the attack
 	request    request
 	node       *node
 	tally      *tally
 }
 
-// freeClients lets clients work, at least one from each address, until ctx ends.
+// freeClients runs clients, at least one per address, until ctx ends.
 func freeClients(count int, what freely, work func(ctx context.Context, c *freeClient)) func(
 	context.Context, settings, int,
 ) (func(context.Context, *node, *tally), error) {
@@ -138,7 +138,7 @@ func freeClients(count int, what freely, work func(ctx context.Context, c *freeC
 	}
 }
 
-// pause waits, and reports whether the attack goes on.
+// pause waits, and reports whether the attack continues.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):
@@ -148,7 +148,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// dial connects, for which an attack waits as long as the node takes.
+// dial connects, however long the node takes.
 func (c *freeClient) dial(ctx context.Context) *link {
 	l, err := c.node.dial(ctx, nextAddress())
 	if err != nil && ctx.Err() == nil {
@@ -157,8 +157,7 @@ func (c *freeClient) dial(ctx context.Context) *link {
 	return l
 }
 
-// asking is an attack whose clients ask for the same again and again, each as soon as it is answered, and read the
-// answers without looking at them.
+// asking returns an attack whose clients repeat the same request after each response, and discard the responses.
 func asking(
 	count int, what freely,
 ) func(context.Context, settings, int) (func(context.Context, *node, *tally), error) {
@@ -189,7 +188,7 @@ func asking(
 	})
 }
 
-// holding is an attack whose clients ask, read nothing for a time, leave and come again.
+// holding returns an attack whose clients send a request, do not read for a time, disconnect and repeat.
 func holding(
 	count int, hold time.Duration, what freely,
 ) func(context.Context, settings, int) (func(context.Context, *node, *tally), error) {
@@ -201,7 +200,7 @@ func holding(
 			if l == nil {
 				return
 			}
-			_ = l.Conn.(*net.TCPConn).SetReadBuffer(smallWindow) // if it is larger, more is taken
+			_ = l.Conn.(*net.TCPConn).SetReadBuffer(smallWindow) // with a larger buffer, more is received
 			outcome := l.leave(&c.request)
 			if ctx.Err() == nil {
 				c.tally.count(&c.request, []string{outcome})
@@ -212,7 +211,7 @@ func holding(
 	})
 }
 
-// resetting is an attack whose clients reset their connection as soon as they have asked.
+// resetting returns an attack whose clients reset their connection right after each request.
 func resetting(
 	count int, what freely,
 ) func(context.Context, settings, int) (func(context.Context, *node, *tally), error) {
@@ -222,7 +221,7 @@ func resetting(
 			if l == nil {
 				return
 			}
-			_, _ = l.Write(c.request.wire) // whether or not it was taken
+			_, _ = l.Write(c.request.wire) // whether or not it was received
 			pause(ctx, resetTime)
 			_ = l.Conn.(*net.TCPConn).SetLinger(0) // a connection that the node closed needs no reset
 			l.end()

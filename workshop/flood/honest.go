@@ -14,25 +14,25 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// inclusionTime is how long an honest user waits for a transfer to be included.
+// inclusionTime is the time after which an honest user stops waiting for inclusion.
 const inclusionTime = 2 * time.Minute
 
-// readPause is between two reads of the honest reader, readPlace the last part of its address.
+// readPause is the pause between reads of the honest reader, and readPlace the last part of its address.
 const (
 	readPause = 20 * time.Millisecond
 	readPlace = 250
 )
 
-// keyOf is the key with a name.
+// keyOf returns the key of a name.
 func keyOf(name string) crypto.PrivateKey {
 	key, err := crypto.NewPrivateKey(sha256.Sum256([]byte(name)))
 	if err != nil {
-		panic(err) // of one name in 2^127
+		panic(err) // about one name in 2^127 has no valid key
 	}
 	return key
 }
 
-// signerOf is the account of the key with a name.
+// signerOf returns the account of a name.
 func signerOf(name string) client.Signer { return client.NewSigner(keyOf(name)) }
 
 func signersOf(attack string, generation, count int) []client.Signer {
@@ -43,7 +43,7 @@ func signersOf(attack string, generation, count int) []client.Signer {
 	return signers
 }
 
-// accountCounts are how many accounts the attacks have whose number is not that of their clients.
+// accountCounts holds the numbers of accounts of the attacks for which this is not their number of clients.
 type accountCounts struct{ signatures, gaps, pool int }
 
 func accountsOf(s settings) accountCounts {
@@ -53,7 +53,7 @@ func accountsOf(s settings) accountCounts {
 	}
 }
 
-// allAccounts are the accounts that have coins at genesis.
+// allAccounts returns the accounts funded at genesis.
 func allAccounts(s settings) (all []types.Account) {
 	add := func(signers []client.Signer) {
 		for _, signer := range signers {
@@ -74,22 +74,22 @@ func allAccounts(s settings) (all []types.Account) {
 	return all
 }
 
-// inclusion is what became of an honest transfer: how many blocks after the newest one that its sender knew it was
-// included, and how long its sender waited.
+// inclusion describes the inclusion of an honest transfer: the number of blocks after the newest one known to its
+// sender, and the sender's waiting time.
 type inclusion struct {
 	blocks uint64
 	took   time.Duration
 }
 
-// crowd is the honest users.
+// crowd is the group of honest users.
 type crowd struct {
 	mu       sync.Mutex
 	included []inclusion
 	errs     []error
 }
 
-// work lets users send transfers, one after the other's inclusion, until enough is closed, and returns when all that
-// was sent is included.
+// work makes the users send transfers, each after the inclusion of the previous one, until enough is closed. It returns
+// when all transfers are included.
 func (c *crowd) work(ctx context.Context, s settings, n *node, enough <-chan struct{}) {
 	users := signersOf("honest", 0, s.honest)
 	inParallel(len(users), func(i int) {
@@ -117,7 +117,7 @@ func (c *crowd) work(ctx context.Context, s settings, n *node, enough <-chan str
 	})
 }
 
-// honestField names the address of an honest user to a node that believes it.
+// honestField returns the address of an honest user for a header field that the node trusts.
 func honestField(user int) string { return fmt.Sprintf("203.0.%d.%d", 113+user>>8, byte(user)) }
 
 // forwarded sends requests as a proxy does for a client.
@@ -134,7 +134,7 @@ func (f forwarded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return f.Transport.RoundTrip(r)
 }
 
-// clientOf is a user's client, whose connections come from an address of its own until end is called.
+// clientOf returns a user's client, with its own source address until end is called.
 func clientOf(n *node, user int) (c *client.Client, end func(), err error) {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, byte(1+user>>8), byte(user))}, Timeout: answerTime}
 	direct, through := &http.Transport{DialContext: dialer.DialContext}, &http.Transport{}
@@ -143,7 +143,7 @@ func clientOf(n *node, user int) (c *client.Client, end func(), err error) {
 	return c, direct.CloseIdleConnections, err
 }
 
-// pay builds a transfer with the fees that the node suggests, sends it and waits for its receipt.
+// pay builds a transfer with the fees suggested by the node, sends it and waits for its receipt.
 func (c *crowd) pay(ctx context.Context, n *node, from client.Signer, to types.Account, user int) (inclusion, error) {
 	ctx, cancel := context.WithTimeout(ctx, inclusionTime)
 	defer cancel()
@@ -177,14 +177,14 @@ func (c *crowd) pay(ctx context.Context, n *node, from client.Signer, to types.A
 	return inclusion{blocks: uint64(receipt.BlockHeight - height), took: time.Since(begin)}, nil
 }
 
-// reader is an honest user who reads a balance again and again.
+// reader is an honest user who reads a balance repeatedly.
 type reader struct {
 	took []time.Duration
 	errs []error
 }
 
-// work reads until enough is closed. A read counts from the time at which it was due: while one waits for its answer,
-// those that are due meanwhile wait with it, and are not sent.
+// work reads until enough is closed. Latency counts from the time at which a read was due. Reads that become due during
+// another are not sent, but count as waiting with it.
 func (r *reader) work(ctx context.Context, n *node, enough <-chan struct{}) {
 	body := fmt.Appendf(
 		nil, `{"jsonrpc":"2.0","id":1,"method":"svc_getBalance","params":[%q]}`, signerOf(authorName).Account(),

@@ -1,17 +1,18 @@
-// Command flood attacks a Cairn node while honest users work on it, with one attack after the other and then with all
-// at once. It holds the node to four rules. Every answer is the right one and comes, each honest transaction is
-// included within three blocks, blocks come on time, and memory stays under a stated bound. It writes a table in
-// Markdown, or JSON, and exits with 1 if a rule was broken. How fast anything was breaks no rule.
+// Command flood attacks a Cairn node while honest users work with it: first with one attack after the other, then with
+// all at once. It checks four rules: every request gets a correct response, each honest transaction is included within
+// three blocks, blocks come on time, and memory stays below a stated bound. It prints a Markdown table, or JSON, and
+// exits with 1 if a rule is violated. There are no rules for speed.
 //
-// The node is the real program, with its default settings, in a process of its own with a data directory. All
-// connections come from addresses of 127.0.0.0/8, a range of them for each attack and another for the honest users. The
-// node limits the rate and the connections of no loopback address. So an attack stands for one from so many addresses
-// that those limits do not help; one attack shows them, through addresses that a trusted proxy names. It needs Linux.
+// The node is the real program with its default settings, in a process with its own data directory. All connections
+// come from addresses in 127.0.0.0/8, a range for each attack and another for the honest users. The node's limits on
+// rate and connections do not apply to loopback addresses, so each attack stands for one from so many addresses that
+// these limits are ineffective. One attack tests the limits, through addresses named by a trusted proxy. It needs
+// Linux.
 //
-// With -free it attacks a node with work that costs the client nothing, on a chain that it first fills with full blocks
-// and events. Everyone then comes through a trusted proxy, so that the limits apply to attackers and to honest users,
-// and each attack comes from a few numbers of addresses. The rules are stricter: they are about honest reads, late
-// blocks, and memory above that of the round without an attack. The node starts anew for each round.
+// With -free it attacks with work that costs the client nothing, on a chain that it first fills with full blocks and
+// events. All requests then come through a trusted proxy, so that the limits apply to attackers and honest users, and
+// each attack is repeated with several numbers of addresses. The rules are stricter: they cover honest reads, late
+// blocks, and memory above that of the round without an attack. The node restarts for each round.
 package main
 
 import (
@@ -30,29 +31,29 @@ import (
 	"github.com/cairn-chain/cairn/workshop/internal/program"
 )
 
-// settings are the size of the attacks.
+// settings holds the flags.
 type settings struct {
 	binary, directory string
 	blockTime         time.Duration
 	duration          time.Duration // of each attack
-	honest            int           // users
-	clients           int           // connections of an attack that sends as fast as it is answered
-	idle              int           // connections that do nothing
-	stock             int           // transactions signed for each attack that needs valid ones
-	pool              int           // transactions signed to fill the pool
+	honest            int           // number of honest users
+	clients           int           // connections of an attack that sends after each response
+	idle              int           // number of idle connections
+	stock             int           // number of transactions signed for each attack that needs valid ones
+	pool              int           // number of transactions signed to fill the pool
 	rateLimit         uint64
-	memoryMiB         uint64 // that the node may take
-	quiet             bool   // whether there is one round without an attack first
-	together          bool   // whether all attacks come at once at the end
-	timing            bool   // whether late blocks, and late inclusion, break a rule
-	profiles          string // the directory for profiles of the node; empty: none
+	memoryMiB         uint64 // memory limit of the node
+	quiet             bool   // whether to begin with a round without attacks
+	together          bool   // whether to end with all attacks at once
+	timing            bool   // whether late blocks and late inclusion violate a rule
+	profiles          string // directory for profiles of the node; empty: none
 
-	free          bool // attack by work that costs the client nothing
-	fullBlocks    int  // that the chain has then
+	free          bool // attack with work that costs the client nothing
+	fullBlocks    int  // full blocks of the chain with free
 	addressCounts []int
-	addresses     int    // of the present round, one of them
-	chain         chain  // what was filled
-	calm          result // of the round without an attack
+	addresses     int    // of the current round, from addressCounts
+	chain         chain  // the filled chain
+	calm          result // result of the round without an attack
 }
 
 func main() {
@@ -100,7 +101,7 @@ func main() {
 	})
 }
 
-// complete finishes the settings, and makes the rounds of a list of attacks and one of numbers of addresses.
+// complete completes the settings, and makes the rounds for lists of attacks and of numbers of addresses.
 func (s *settings) complete(names, addresses string) (rounds []round, err error) {
 	all, memory := attacks(), uint64(4096)
 	s.addressCounts = []int{1}
@@ -159,7 +160,7 @@ func flood(ctx context.Context, s settings, rounds []round, progress io.Writer) 
 	for _, r := range rounds {
 		fmt.Fprintf(progress, "%s\n", r.name)
 		if s.free {
-			// Nothing that an earlier round left is in the new one's memory.
+			// Restart, so that memory is free of the effects of earlier rounds.
 			err := node.restart(ctx, "--block-time", s.blockTime.String(), "--trusted-proxy", everyone)
 			if err != nil {
 				return results, fmt.Errorf("restart the node: %w", err)
@@ -168,7 +169,7 @@ func flood(ctx context.Context, s settings, rounds []round, progress io.Writer) 
 		got, err := r.run(ctx, s, node)
 		switch {
 		case err == nil:
-		case s.free && ctx.Err() == nil && len(r.attacks) > 0: // the others can show something still
+		case s.free && ctx.Err() == nil && len(r.attacks) > 0: // the remaining rounds can still show something
 			got = result{Attack: r.name, Violations: []string{err.Error()}}
 			node.Kill()
 		default:
@@ -185,7 +186,7 @@ func flood(ctx context.Context, s settings, rounds []round, progress io.Writer) 
 	return results, nil
 }
 
-// write writes the results; an error says that a rule was broken.
+// write writes the results. It returns an error if a rule was violated.
 func write(w io.Writer, results []result, asJSON bool) error {
 	if asJSON {
 		encoder := json.NewEncoder(w)

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// The node's bounds that the attacks go to, from docs/settings.md and docs/applications.md.
+// The node's limits that the attacks reach, from docs/settings.md and docs/applications.md.
 const (
 	maxBody  = 5 << 20
 	maxBatch = 1000
 )
 
-// Outcomes of calls that are no calls.
+// Outcomes of invalid calls.
 const (
 	badJSON       = "-32700 bad_json"
 	badUTF8       = "-32700 bad_utf8"
@@ -25,12 +25,12 @@ const (
 	tooManyCalls  = "-32040 batch_size"
 	tooLongAnswer = "-32040 response_size"
 	timeUp        = "-32040 time"
-	// A node whose memory for requests is taken says so, before a body is read or where an answer goes on growing.
+	// The node's refusals when its memory for requests is used up, before it reads a body or while a response grows.
 	busyBefore = "HTTP 503"
 	busyAfter  = "-32040 busy"
 )
 
-// orBusy adds to requests that take memory what a node says that has none left.
+// orBusy adds these refusals to the correct outcomes of requests that take memory.
 func orBusy(requests []request) []request {
 	for i := range requests {
 		for j := range requests[i].wants {
@@ -40,7 +40,7 @@ func orBusy(requests []request) []request {
 	return requests
 }
 
-// malformedCalls are bodies that are no JSON, no call, or a call of nothing.
+// malformedCalls returns bodies that are not JSON, not calls, or empty calls.
 func malformedCalls() []request {
 	text := func(body, right string) request { return post([]byte(body), right) }
 	return []request{
@@ -67,7 +67,7 @@ func malformedCalls() []request {
 	}
 }
 
-// deepNesting are bodies of brackets.
+// deepNesting returns bodies of nested brackets.
 func deepNesting() []request {
 	const half = maxBody / 2
 	inParams := func(opening, closing string) []byte {
@@ -83,19 +83,20 @@ func deepNesting() []request {
 	})
 }
 
-// malformedHTTP are requests that are none, or that go nowhere. A server may close where a request's end is not known.
+// malformedHTTP returns invalid requests and requests for unknown paths. A server may close the connection if it cannot
+// determine a request's end.
 func malformedHTTP() []request {
 	call := `{"jsonrpc":"2.0","id":1,"method":"svc_blockNumber"}`
 	head := func(text, right string) request { return request{wire: []byte(text), wants: [][]string{{right}}} }
 	const fields = "Host: 127.0.0.1\r\nContent-Type: application/json\r\n"
 	length := fmt.Sprintf("Content-Length: %d\r\n", len(call))
 	return []request{
-		head("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", "HTTP 400"), // TLS where there is none
+		head("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", "HTTP 400"), // TLS on a plain port
 		head("hello\r\n\r\n", "HTTP 400"),
 		head("POST / HTTP/1.1\n"+fields+length+"\r\n"+call, "HTTP 400"), // a bare line feed
 		head("POST  / HTTP/1.1\r\n"+fields+length+"\r\n"+call, "HTTP 400"),
 		head("POST / HTTP/1.1\r\n"+fields+length+length+"\r\n"+call, "HTTP 400"),                            // two lengths
-		head("POST / HTTP/1.1\r\n"+fields+length+"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "HTTP 400"), // smuggling
+		head("POST / HTTP/1.1\r\n"+fields+length+"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "HTTP 400"), // request smuggling
 		// a space before the colon
 		head("POST / HTTP/1.1\r\n"+fields+"Content-Length : 2\r\n\r\n{}", "HTTP 400"),
 		head("POST / HTTP/1.1\r\n"+fields+"X: 1\r\n folded\r\n"+length+"\r\n"+call, "HTTP 400"), // a folded line
@@ -111,7 +112,7 @@ func malformedHTTP() []request {
 	}
 }
 
-// hugeBodies are bodies at the bound and over it, plain and compressed.
+// hugeBodies returns bodies at and above the size limit, plain and compressed.
 func hugeBodies() []request {
 	const tooLarge, unreadable = "HTTP 413", "HTTP 400"
 	spaces := bytes.Repeat([]byte(" "), maxBody)
@@ -157,7 +158,7 @@ func zipped(plain []byte) []byte {
 	return to.Bytes()
 }
 
-// hugeBatches are batches of too many calls, of calls that are none, and of those whose answers are the longest.
+// hugeBatches returns batches of too many calls, of invalid calls, and of calls with the longest responses.
 func hugeBatches() []request {
 	call := func(method, params string) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}`, method, params)
@@ -177,7 +178,7 @@ func hugeBatches() []request {
 	})
 }
 
-// batch is a batch of the same call, again and again.
+// batch returns a batch of one repeated call.
 func batch(call string, count int, right ...string) request {
 	return post([]byte("["+strings.Repeat(call+",", count-1)+call+"]"), right...)
 }

@@ -18,19 +18,19 @@ import (
 )
 
 const (
-	// adminTime is how long the admin address may take to answer.
+	// adminTime is the timeout of the admin address.
 	adminTime = time.Minute
-	// The node believes X-Forwarded-For of proxies or, under attack by free work, of everyone.
+	// The addresses from which the node trusts X-Forwarded-For: proxies or, under attack with free work, everyone.
 	proxies, everyone = "127.255.0.0/16", "127.0.0.0/8"
 	chainID           = 4243
-	// balance is what each account has at genesis, in coins: enough for any gas limit at the fees of the attacks.
+	// balance is the genesis balance of each account, in coins: enough for any gas limit at the fees of the attacks.
 	balance = "10000000"
 )
 
 // node is the program under attack.
 type node struct {
 	*program.Node
-	address string // of JSON-RPC, without a scheme
+	address string // JSON-RPC address without a scheme
 	dir     string
 	command program.Command
 }
@@ -62,12 +62,12 @@ func startNode(ctx context.Context, s settings) (n *node, err error) {
 		n.command.Args = append(n.command.Args, "--prove", "off")
 		return n, n.serve(ctx, "--block-time", "1s")
 	}
-	// Three quarters of the bound, as docs/operators.md recommends.
+	// Three quarters of the memory limit, as docs/operators.md recommends.
 	n.command.Env = append(os.Environ(), fmt.Sprintf("GOMEMLIMIT=%dMiB", s.memoryMiB*3/4))
 	return n, n.serve(ctx, "--block-time", s.blockTime.String(), "--trusted-proxy", proxies)
 }
 
-// serve starts the program with some more arguments.
+// serve starts the program with additional arguments.
 func (n *node) serve(ctx context.Context, arguments ...string) error {
 	command := n.command
 	command.Args = slices.Concat(command.Args, []string{"--rpc-addr", n.address}, arguments)
@@ -79,10 +79,10 @@ func (n *node) serve(ctx context.Context, arguments ...string) error {
 	return nil
 }
 
-// restart ends the program and starts it again at the same address, on the same chain, with other arguments.
+// restart stops the program and starts it again at the same address, on the same chain, with other arguments.
 func (n *node) restart(ctx context.Context, arguments ...string) error {
 	select {
-	case <-n.Ended(): // by a round that it did not survive
+	case <-n.Ended(): // the last round crashed it
 	default:
 		if err := n.Stop(); err != nil {
 			return err
@@ -91,10 +91,10 @@ func (n *node) restart(ctx context.Context, arguments ...string) error {
 	return n.serve(ctx, arguments...)
 }
 
-// stop ends the node as an operator does, and removes its data.
+// stop stops the node as an operator does, and removes its data.
 func (n *node) stop() error { return errors.Join(n.Stop(), os.RemoveAll(n.dir)) }
 
-// sample is what the admin address tells.
+// sample is a reading of the node's metrics.
 type sample struct {
 	height                                  uint64
 	connections, goroutines, files, pending int
@@ -121,10 +121,10 @@ func (n *node) sample(ctx context.Context) (s sample, err error) {
 	}, err
 }
 
-// usage is processor time that was used.
+// usage is processor time.
 type usage struct{ node, own time.Duration }
 
-// usage is what the node and this program have used so far.
+// usage returns the processor time used so far by the node and by this program.
 func (n *node) usage() (u usage, err error) {
 	if u.node, err = n.CPU(); err != nil {
 		return u, err

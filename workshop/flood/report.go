@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// writeTable writes the results as a table in Markdown, and below it what was answered.
+// writeTable writes the results as a Markdown table, followed by the outcomes.
 func writeTable(w io.Writer, results []result) error {
 	var b strings.Builder
 	b.WriteString("| attack | requests/s | wrong | honest transfers | blocks, most | p50 s | p99 s | reads p50 ms | " +

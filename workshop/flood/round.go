@@ -10,29 +10,29 @@ import (
 )
 
 const (
-	// mostBlocks is how many blocks after the one at which it is sent an honest transfer may be included.
+	// mostBlocks is the number of blocks within which an honest transfer must be included.
 	mostBlocks = 3
-	// How many intervals may pass without a block, under any attack and under one by free work.
+	// The longest times without a block, in block intervals: under any attack, and under one with free work.
 	latestBlock, latestFreely = 3, 1.5
-	// laterRead is by how much more than without an attack an honest read may take under one by free work, 99 % of them.
+	// laterRead bounds the increase of the 99th percentile of honest reads under an attack with free work.
 	laterRead = 10 * time.Millisecond
-	// abandoned is how many intervals without a block end a round.
+	// abandoned is the number of block intervals without a block after which a round ends.
 	abandoned = 60
-	// settleTime is how long a node may work on what the attackers asked before they left: a little more than the 30 s
-	// that it gives a request.
+	// settleTime is the time for a node to finish the requests of attackers that have left: more than the 30 s that it
+	// allows a request.
 	settleTime  = time.Minute
 	samplePause = 100 * time.Millisecond
 )
 
-// round is a time under attack.
+// round is a period of attacks.
 type round struct {
 	name      string
 	attacks   []attack
-	together  bool // all at once, after each had its own
-	addresses int  // that attacks by free work come from
+	together  bool // all at once, after each had its own round
+	addresses int  // number of source addresses of attacks with free work
 }
 
-// result is what a round showed.
+// result is the result of a round.
 type result struct {
 	Attack            string         `json:"attack"`
 	Requests          int            `json:"requests"`
@@ -53,21 +53,21 @@ type result struct {
 	Goroutines        int            `json:"goroutinesMax"`
 	Files             int            `json:"filesMax"`
 	Pending           int            `json:"pendingMax"`
-	NodeCores         float64        `json:"nodeCores"` // that it kept busy
-	OwnCores          float64        `json:"ownCores"`  // likewise this program: attackers and honest users
+	NodeCores         float64        `json:"nodeCores"` // used by the node
+	OwnCores          float64        `json:"ownCores"`  // used by this program: attackers and honest users
 	Violations        []string       `json:"violations"`
 }
 
-// watcher looks at the node while a round goes on.
+// watcher samples the node during a round.
 type watcher struct {
 	head     uint64
-	interval time.Duration // the longest without a new block, so far
-	most     sample        // of each number
+	interval time.Duration // longest time without a new block
+	most     sample        // maximum of each number
 
 	err, profileErr error
 }
 
-// watch looks at the node until ctx ends.
+// watch samples the node until ctx ends.
 func (w *watcher) watch(ctx context.Context, n *node) {
 	pause := time.NewTicker(samplePause)
 	defer pause.Stop()
@@ -96,7 +96,7 @@ func (w *watcher) watch(ctx context.Context, n *node) {
 	}
 }
 
-// awaitBlocks waits for a number of blocks to be made.
+// awaitBlocks waits for a number of new blocks.
 func awaitBlocks(ctx context.Context, s settings, n *node, count uint64) error {
 	first, err := n.sample(ctx)
 	if err != nil {
@@ -126,7 +126,7 @@ func awaitBlocks(ctx context.Context, s settings, n *node, count uint64) error {
 	return nil
 }
 
-// settle waits until the node has no connection left.
+// settle waits until the node has no connections.
 func (n *node) settle(ctx context.Context) (sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
@@ -147,14 +147,15 @@ func (n *node) settle(ctx context.Context) (sample, error) {
 	}
 }
 
-// run attacks the node for the time of a round while honest users work.
+// run attacks the node for the duration of a round while honest users work.
 func (r round) run(ctx context.Context, s settings, n *node) (result, error) {
 	generation := 0
 	s.addresses = r.addresses
 	t := &tally{outcomes: map[string]int{}}
 	if r.together {
 		generation = 1
-		// With all connections taken a new one is refused, and the pool is full of other attacks' transactions.
+		// With all attacks together, all connections are taken, so new ones are refused, and other attacks fill the
+		// pool.
 		t.lenient = []string{"HTTP 503", closed, poolFull}
 		s.clients = max(1, s.clients/4)
 	}
@@ -232,7 +233,7 @@ func (r round) run(ctx context.Context, s settings, n *node) (result, error) {
 	return got, nil
 }
 
-// prepare makes what the attacks need, and returns what begins each of them.
+// prepare prepares the attacks, and returns functions that start them.
 func (r round) prepare(
 	ctx context.Context, s settings, generation int,
 ) ([]func(context.Context, *node, *tally), error) {
@@ -268,7 +269,7 @@ func (r *result) read(took []time.Duration) {
 	r.ReadP50, r.ReadP99 = took[len(took)/2].Seconds(), took[len(took)*99/100].Seconds()
 }
 
-// judge holds a result to the rules.
+// judge checks a result against the rules.
 func (r *result) judge(s settings, t *tally, users *crowd, balances *reader) {
 	broken := func(format string, values ...any) {
 		r.Violations = append(r.Violations, fmt.Sprintf(format, values...))
@@ -294,7 +295,7 @@ func (r *result) judge(s settings, t *tally, users *crowd, balances *reader) {
 	}
 }
 
-// judgeTime holds a result to the rules about time.
+// judgeTime checks a result against the rules about time.
 func (r *result) judgeTime(s settings, broken func(format string, values ...any)) {
 	if r.HonestBlocks > mostBlocks {
 		broken("an honest transfer was included after %d blocks", r.HonestBlocks)

@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// slowTime is how long a node may keep a client that sends a head or a small body byte by byte. It is 10 s, and as
-	// long again because this machine is busy.
+	// slowTime bounds the time for which a node may keep a client that sends a header or a small body byte by byte: the
+	// limit of 10 s, doubled because this machine is busy.
 	slowTime = 20 * time.Second
-	// slowPause is between two bytes.
+	// slowPause is the pause between bytes.
 	slowPause = 500 * time.Millisecond
-	// slowFactor is how many connections attacks have that only wait, for each of one that does not.
+	// slowFactor is how many times as many connections waiting attacks have as others.
 	slowFactor = 16
 )
 
-// oneAddress sends batches of good calls from one address, behind a proxy that the node trusts: over its rate they are
-// refused.
+// oneAddress sends batches of valid calls from one address, behind a proxy that the node trusts. The node refuses calls
+// above the rate limit.
 func oneAddress(_ context.Context, s settings, _ int) (func(context.Context, *node, *tally), error) {
 	calls := bytes.Join(
 		slices.Repeat([][]byte{[]byte(`{"jsonrpc":"2.0","id":1,"method":"svc_blockNumber"}`)}, sendBatch), []byte(","),
@@ -53,7 +53,7 @@ func oneAddress(_ context.Context, s settings, _ int) (func(context.Context, *no
 	}, nil
 }
 
-// slowClients send a head, or a body, byte by byte, and must be cut off.
+// slowClients sends headers and bodies byte by byte. The node must disconnect it.
 func slowClients(_ context.Context, s settings, _ int) (func(context.Context, *node, *tally), error) {
 	head := fmt.Appendf(nil,
 		"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nX-Long: %s\r\nContent-Length: 2\r\n\r\n{}",
@@ -86,7 +86,7 @@ func trickle(ctx context.Context, n *node, t *tally, wire []byte, first int) {
 	begin := time.Now()
 	ended := make(chan struct{})
 	go func() {
-		_, _ = io.Copy(io.Discard, c) // its end is what counts
+		_, _ = io.Copy(io.Discard, c) // only its end matters
 		close(ended)
 	}()
 	pause := time.NewTicker(slowPause)
@@ -119,7 +119,7 @@ func trickle(ctx context.Context, n *node, t *tally, wire []byte, first int) {
 	<-ended
 }
 
-// unreadAnswers ask for the longest answers and read nothing.
+// unreadAnswers requests the longest responses and does not read them.
 func unreadAnswers(_ context.Context, s settings, _ int) (func(context.Context, *node, *tally), error) {
 	r := batch(`{"jsonrpc":"2.0","id":1,"method":"svc_getGenesis"}`, maxBatch)
 	return func(ctx context.Context, n *node, t *tally) {
@@ -143,8 +143,8 @@ func unreadAnswers(_ context.Context, s settings, _ int) (func(context.Context, 
 	}, nil
 }
 
-// idleConnections open more connections than the node takes and do nothing with them; every other one makes a call
-// first. Those beyond the bound displace others, and a connection that was displaced is opened anew after a pause.
+// idleConnections opens more connections than the node accepts, and leaves them idle; every other one makes a call
+// first. Connections above the limit displace others, and a displaced connection is reopened after a pause.
 func idleConnections(_ context.Context, s settings, _ int) (func(context.Context, *node, *tally), error) {
 	const dialers = 64
 	call := post([]byte(`{"jsonrpc":"2.0","id":1,"method":"svc_blockNumber"}`), okay)
@@ -172,10 +172,10 @@ func idleConnections(_ context.Context, s settings, _ int) (func(context.Context
 	}, nil
 }
 
-// reopenPause is between a connection's being displaced and the attacker's noticing it.
+// reopenPause is the time after which an attacker notices that its connection was displaced.
 const reopenPause = time.Second
 
-// idle waits, and connects anew when the connection ends.
+// idle waits, and reconnects when the connection ends.
 func (l *link) idle(ctx context.Context, n *node, t *tally) {
 	for {
 		if l.SetDeadline(time.Time{}) == nil {

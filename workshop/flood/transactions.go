@@ -32,22 +32,22 @@ const (
 
 const (
 	transferGas types.Gas = 100_000
-	// blockGas is a block's gas limit. A block takes one transaction that asks for so much, whatever it uses, and no
-	// other that does: those behind it stay in the pool.
+	// blockGas is a block's gas limit. A transaction with this gas limit takes a whole block, whatever it uses, so that
+	// others like it stay in the pool.
 	blockGas types.Gas = 1_000_000_000
-	// lowestFee is the lowest base fee, and the base fee of a chain without load.
+	// lowestFee is the lowest base fee, which is also that of a chain without load.
 	lowestFee types.Amount = 10
-	// ampleFee pays for any base fee that an attack of this length can bring about.
+	// ampleFee pays for any base fee that can result from an attack of this length.
 	ampleFee types.Amount = 10_000
-	// window is how many nonces of an account the pool takes from its first on.
+	// window is the number of nonces per account that the pool accepts.
 	window = 1024
-	// sendBatch is how many transactions a request of the attacks has, if nothing else is said.
+	// sendBatch is the default number of transactions per request.
 	sendBatch = 64
-	// good is how many transactions with a right signature come with one that has a wrong one.
+	// good is the number of validly signed transactions sent with each invalid one.
 	good = 511
 )
 
-// sending is a request that sends transactions, whose right outcomes are those of each in turn.
+// sending returns a request that sends transactions, with the correct outcomes of each in turn.
 func sending(encoded [][]byte, right ...[]string) request {
 	var body bytes.Buffer
 	body.WriteByte('[')
@@ -65,7 +65,7 @@ func sending(encoded [][]byte, right ...[]string) request {
 	return r
 }
 
-// transfer is a transfer of 1 to a fixed account.
+// transfer returns a transfer of 1 unit to a fixed account.
 func transfer(from client.Signer, nonce uint64, gas types.Gas, maxFee, tip types.Amount) types.Transaction {
 	return types.Transaction{
 		Version:              types.TransactionVersion,
@@ -79,8 +79,8 @@ func transfer(from client.Signer, nonce uint64, gas types.Gas, maxFee, tip types
 	}
 }
 
-// signAll signs so many transactions of each signer, in parallel, where of gives the i-th, and returns them one
-// signer's after the other's.
+// signAll signs, in parallel, each transactions of every signer, where of returns the i-th, and returns them in order
+// of signers.
 func signAll(
 	ctx context.Context, signers []client.Signer, each int, of func(from client.Signer, i int) types.Transaction,
 ) ([][]byte, error) {
@@ -102,7 +102,7 @@ func signAll(
 	return encoded, errors.Join(errs...)
 }
 
-// eachSends is an attack whose clients send requests of their own in their order, again from the beginning at the end.
+// eachSends returns an attack whose clients each send their own requests in order, in a loop.
 func eachSends(of [][]request) func(context.Context, *node, *tally) {
 	return func(ctx context.Context, n *node, t *tally) {
 		inParallel(len(of), func(client int) {
@@ -115,7 +115,7 @@ func eachSends(of [][]request) func(context.Context, *node, *tally) {
 	}
 }
 
-// garbageTransactions are bytes that are no transaction, and transactions that break a rule without need of a
+// garbageTransactions sends bytes that are not transactions, and transactions that break a rule checked before the
 // signature.
 func garbageTransactions(
 	ctx context.Context, s settings, generation int,
@@ -168,8 +168,8 @@ func garbageTransactions(
 	return streams(func() []request { return requests })(ctx, s, generation)
 }
 
-// wrongSignatures are batches of 512 transactions of which one has a wrong signature, each from another address: what
-// spoils a batch of signatures that are verified together.
+// wrongSignatures sends batches of 512 transactions, each from another address, of which one has an invalid signature:
+// this makes the batch verification of signatures fail.
 func wrongSignatures(ctx context.Context, s settings, generation int) (func(context.Context, *node, *tally), error) {
 	signers := signersOf("signatures", generation, accountsOf(s).signatures)
 	encoded, err := signAll(ctx, signers, good, func(from client.Signer, i int) types.Transaction {
@@ -184,7 +184,7 @@ func wrongSignatures(ctx context.Context, s settings, generation int) (func(cont
 		mine, place := encoded[i*good:(i+1)*good], i%(good+1)
 		lie := types.SignedTransaction{Transaction: transfer(liar, 0, transferGas, ampleFee, types.Amount(1+i))}
 		_, _ = rand.Read(lie.Signature[:]) // never fails (crypto/rand)
-		// Where the machine is slow, more waits for verification than may.
+		// On a slow machine, more signatures may wait for verification than the pool allows.
 		rights := slices.Repeat([][]string{{okay, poolFull, alreadyKnown, nonceTooLow, nonceTooHigh, held}}, good+1)
 		rights[place] = []string{badSignature, poolFull}
 		r := sending(slices.Insert(slices.Clone(mine), place, lie.Encode()), rights...)
@@ -194,7 +194,7 @@ func wrongSignatures(ctx context.Context, s settings, generation int) (func(cont
 	return eachSends(requests), nil
 }
 
-// replays are the same transactions again and again, before and after they are included.
+// replays sends the same transactions repeatedly, before and after their inclusion.
 func replays(ctx context.Context, s settings, generation int) (func(context.Context, *node, *tally), error) {
 	signers := signersOf("replays", generation, s.clients)
 	encoded, err := signAll(ctx, signers, sendBatch, func(from client.Signer, i int) types.Transaction {
@@ -210,7 +210,7 @@ func replays(ctx context.Context, s settings, generation int) (func(context.Cont
 	return eachSends(requests), nil
 }
 
-// nonceGaps are transactions that wait for one that never comes.
+// nonceGaps sends transactions that wait for a missing nonce.
 func nonceGaps(ctx context.Context, s settings, generation int) (func(context.Context, *node, *tally), error) {
 	const perSigner = 2 * sendBatch
 	signers := signersOf("gaps", generation, accountsOf(s).gaps)
@@ -230,8 +230,8 @@ func nonceGaps(ctx context.Context, s settings, generation int) (func(context.Co
 	return eachSends(requests), nil
 }
 
-// replacements raise the fees of the same nonces by a tenth again and again, in runs of as many nonces as the pool
-// takes for an account. They raise them by less than a tenth too, which is refused.
+// replacements raises the fees of the same nonces repeatedly by a tenth, in runs of as many nonces as the pool accepts
+// per account. It also raises them by less, which must be refused.
 func replacements(ctx context.Context, s settings, generation int) (func(context.Context, *node, *tally), error) {
 	signers := signersOf("replacements", generation, s.clients)
 	run := min(window, max(1, s.stock/s.clients/4))
@@ -258,8 +258,8 @@ func replacements(ctx context.Context, s settings, generation int) (func(context
 	return eachSends(requests), nil
 }
 
-// fullPool fills the pool with transactions at the lowest fee that ask for a whole block's gas each, so that a block
-// takes one of them at most. It goes on when the pool is full. Between them come some under the lowest fee.
+// fullPool fills the pool with transactions at the lowest fee, each with the gas limit of a whole block, so that a
+// block includes only one. It continues once the pool is full. In between, it sends some below the lowest fee.
 func fullPool(ctx context.Context, s settings, generation int) (func(context.Context, *node, *tally), error) {
 	const perSigner = window - window%sendBatch
 	count := s.pool
@@ -274,7 +274,7 @@ func fullPool(ctx context.Context, s settings, generation int) (func(context.Con
 		return nil, err
 	}
 	under := types.SignedTransaction{Transaction: transfer(signers[0], perSigner, transferGas, lowestFee-1, 0)}
-	tooCheap := sending([][]byte{under.Encode()}, []string{feeTooLow}) // its signature is not looked at
+	tooCheap := sending([][]byte{under.Encode()}, []string{feeTooLow}) // its signature is not checked
 	requests := make([][]request, s.clients)
 	for i := 0; i < len(encoded); i += sendBatch {
 		c := i / perSigner % s.clients

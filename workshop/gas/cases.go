@@ -9,13 +9,13 @@ import (
 	"github.com/cairn-chain/cairn/workshop/internal/hunt"
 )
 
-// measured is a contract that is called.
+// measured is a contract to measure.
 type measured struct {
 	name      string
 	candidate hunt.Candidate
 }
 
-// cases are ordinary operations, for what they cost where nobody is hostile, and all of the corpus of the hunt.
+// cases returns ordinary operations, which show the cost without an attacker, and the whole corpus of the hunt.
 func cases() (all []measured) {
 	all = instructions()
 	for _, g := range hunt.Corpus() {
@@ -24,7 +24,7 @@ func cases() (all []measured) {
 	return all
 }
 
-// instructions are loops of 50 times the same few instructions.
+// instructions returns loops of 50 copies of the same few instructions.
 func instructions() (all []measured) {
 	get, set := Op(LocalGet, 0), Op(LocalSet, 0)
 	for _, c := range []struct {
@@ -51,14 +51,14 @@ func instructions() (all []measured) {
 	return all
 }
 
-// random pushes 0 to 7 by a generator in local 0 (Knuth's MMIX).
+// random pushes a pseudorandom number from 0 to 7, from a generator in local 0 (Knuth's MMIX).
 func random() []byte {
 	return Concat(Op(LocalGet, 0), Const(I64, 6364136223846793005), []byte{I64Mul}, Const(I64, 1442695040888963407),
 		[]byte{I64Add},
 		Op(LocalTee, 0), Const(I64, 61), []byte{I64ShrU, I32WrapI64})
 }
 
-// repeated makes a contract that runs instructions 50 at a time without end.
+// repeated returns a contract that runs 50 copies of instructions in an infinite loop.
 func repeated(locals, body []byte) hunt.Candidate {
 	m := Contract(1, 1)
 	m.Globals = [][]byte{Global(I32, true, 0)}

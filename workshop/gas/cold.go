@@ -7,8 +7,8 @@ import (
 	"github.com/cairn-chain/cairn/workshop/internal/hunt"
 )
 
-// coldBlocks measures blocks of calls that each find another contract's machine code on disk only: of the modules that
-// take longest to load for the price of a call.
+// coldBlocks measures blocks of calls that each need another contract's machine code, which is only on disk. It uses
+// the modules that take longest to load for the price of a call.
 func coldBlocks(t *table) error {
 	for _, bomb := range wasmgen.Bombs(maxBody, 1) {
 		score, err := hunt.Cold(hunt.Candidate{Code: bomb.Code, Copies: 200}, t.runs)

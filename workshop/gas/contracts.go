@@ -3,7 +3,7 @@ package main
 import (
 	"bufio"
 	"crypto/sha256"
-	_ "embed" // for what they paid before
+	_ "embed" // for before.txt
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,17 +15,17 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// before is what [contracts] printed with -raw in the program before machine cost had its bounds.
+// before is the output of [contracts] with -raw, before machine cost had bounds.
 //
 //go:embed before.txt
 var before string
 
 const alice, bob, carol person = "alice", "bob", "carol"
 
-// late is a deadline that is never over.
+// late is a deadline that never passes.
 const late = "18446744073709551615"
 
-// contracts prints what calls of every example cost by parts, raw or beside what they cost before.
+// contracts prints the cost of calls of every example by parts: raw, or compared with the earlier cost.
 func contracts(out io.Writer, raw bool) (err error) {
 	engine, err := wasm.New(wasm.Options{})
 	if err != nil {
@@ -63,7 +63,7 @@ func contracts(out io.Writer, raw bool) (err error) {
 	return nil
 }
 
-// printRow prints a call's gas, each part before and now.
+// printRow prints a call's gas: each part before and now.
 func printRow(out io.Writer, r row, was map[string]parts) {
 	old, known := was[r.name]
 	if !known {
@@ -81,7 +81,7 @@ func printRow(out io.Writer, r row, was map[string]parts) {
 	fmt.Fprintln(out, " |")
 }
 
-// readRows reads what [contracts] wrote raw.
+// readRows reads the raw output of [contracts].
 func readRows(text string) (map[string]parts, error) {
 	rows := map[string]parts{}
 	lines := bufio.NewScanner(strings.NewReader(text))
@@ -140,7 +140,7 @@ func (m *market) tokens(sdk string) {
 	k.call(bob, "burn", arguments{"amount": 10})
 }
 
-// binary is the binary form of a function's arguments.
+// binary encodes a function's arguments in the binary form.
 func (s *shop) binary(function string, args any) []byte {
 	if s.market.err != nil {
 		return nil

@@ -1,6 +1,6 @@
-// Command gas measures what a gas of each operation costs. It fills a block with a contract that does little else, and
-// divides the processor time of making the block by the gas of its schedule. It prints a Markdown table; 1 ns a gas or
-// less is what the schedule promises for the reference machine (docs/protocol.md, "Gas schedule").
+// Command gas measures the cost per gas of each operation. It fills a block with calls of a contract that does little
+// else, and divides the processor time of making the block by its gas. It prints a Markdown table. The schedule
+// promises at most 1 ns per gas on the reference machine (docs/protocol.md, "Gas schedule").
 package main
 
 import (
@@ -60,7 +60,7 @@ func measureAll(gas types.Gas, runs int, part string) error {
 	return nil
 }
 
-// operations measures blocks of calls of what does little else than one thing, and of the worst that is known.
+// operations measures blocks of calls that each do little but one thing, and blocks of the worst known calls.
 func operations(t *table, gas types.Gas) (err error) {
 	n, err := hunt.NewChain(wasm.Options{}, false)
 	if err != nil {

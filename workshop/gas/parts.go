@@ -19,15 +19,15 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// parts are what the gas of a transaction goes to. Code is what entering contracts costs besides their memory, and of a
-// deploy compiling: all that is none of the others.
+// parts splits the gas of a transaction. code is the cost of entering contracts apart from their memory, plus the cost
+// of compiling a deploy: everything that is none of the other parts.
 type parts struct{ total, intrinsic, code, memory, instructions, host types.Gas }
 
 func (p *parts) all() []*types.Gas {
 	return []*types.Gas{&p.total, &p.intrinsic, &p.code, &p.memory, &p.instructions, &p.host}
 }
 
-// meter is an engine that tells where the gas of the calls goes that it runs.
+// meter is an engine that splits the gas of the calls that it runs.
 type meter struct {
 	vm.Engine
 	parts
@@ -57,7 +57,7 @@ func (m *meter) Run(
 type meteredHost struct {
 	vm.Host
 	meter       *meter
-	used, grown types.Gas // by host functions and what they call; by memory.grow
+	used, grown types.Gas // gas used by host functions and the calls below them; gas used by memory.grow
 }
 
 // Invoke implements [vm.Host].
@@ -66,7 +66,7 @@ func (h *meteredHost) Invoke(function vm.Function, memory vm.Memory, stack []uin
 	exit, err := h.Host.Invoke(function, memory, stack, gas)
 	used := before - gas.Left
 	h.used += types.Gas(used)
-	if function != vm.Call && function != vm.CallView { // what a call takes besides is code's
+	if function != vm.Call && function != vm.CallView { // the remaining cost of a call counts as code
 		h.meter.host += types.Gas(used)
 	}
 	return exit, err
@@ -78,16 +78,16 @@ func (h *meteredHost) Grow(memory vm.Memory, pages uint32) bool {
 	return h.Host.Grow(memory, pages)
 }
 
-// world is a committed state, and the codes of its contracts.
+// world is a committed state with the codes of its contracts.
 type world struct {
 	values map[string][]byte
 	codes  map[types.CodeHash][]byte
 }
 
-// Get is [state.Reader].Get.
+// Get implements [state.Reader].
 func (w world) Get(key []byte) ([]byte, error) { return w.values[string(key)], nil }
 
-// Code is [exec.Codes].Code.
+// Code implements [exec.Codes].
 func (w world) Code(hash types.CodeHash) ([]byte, error) { return w.codes[hash], nil }
 
 func (w world) nonce(of types.Account) (n uint64, _ error) {
@@ -95,15 +95,15 @@ func (w world) nonce(of types.Account) (n uint64, _ error) {
 	return record.Nonce, err
 }
 
-// market is a chain without disk and tree, on which contracts are called.
+// market is a chain without disk and tree, for calling contracts.
 type market struct {
 	world
 	head    types.Header
 	modules string // directory of the compiled examples
 	meter   *meter
 	rows    []row
-	silent  bool  // nothing is noted
-	err     error // the first; nothing is done after it
+	silent  bool  // whether to record nothing
+	err     error // first error, after which nothing is done
 }
 
 type row struct {
@@ -111,13 +111,13 @@ type row struct {
 	parts
 }
 
-// person is someone who has coins, by name.
+// person is the name of a user with coins.
 type person string
 
 func (p person) key() crypto.PrivateKey {
 	key, err := crypto.NewPrivateKey(sha256.Sum256([]byte(p)))
 	if err != nil {
-		panic(err) // of one name in 2^127
+		panic(err) // about one name in 2^127 has no valid key
 	}
 	return key
 }
@@ -155,7 +155,8 @@ func (m *market) commit(accesses []types.Access) {
 	}
 }
 
-// send makes a block of a transaction, which must succeed, and notes where its gas went, unless it has no name.
+// send makes a block of a transaction, which must succeed. It records the parts of the gas under a name, unless the
+// name is empty.
 func (m *market) send(name string, from person, payload types.Payload) (receipt types.Receipt) {
 	if m.err != nil {
 		return receipt
@@ -229,7 +230,7 @@ func (m *market) encode(args any) []byte {
 	return encoded
 }
 
-// deploy deploys an example, and calls it by its name from then on.
+// deploy deploys an example under its name.
 func (m *market) deploy(module string, args any) *shop {
 	code, err := os.ReadFile(filepath.Join(m.modules, module+".wasm"))
 	m.err = errors.Join(m.err, err)
@@ -249,12 +250,12 @@ type shop struct {
 	code   []byte
 }
 
-// prepare calls a function for what it leaves.
+// prepare calls a function only for its effects.
 func (s *shop) prepare(from person, function string, args any, value ...types.Amount) {
 	s.send("", from, function, args, value)
 }
 
-// call calls a function and notes where its gas goes.
+// call calls a function and records the parts of its gas.
 func (s *shop) call(from person, function string, args any, value ...types.Amount) {
 	s.send(s.module+": "+function, from, function, args, value)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// table is a Markdown table of operations with their gas and the least processor time that some runs of them took.
+// table is a Markdown table of operations with their gas and least processor time over some runs.
 type table struct {
 	out     io.Writer
 	runs    int
@@ -25,7 +25,7 @@ func (t *table) begin(title string) {
 	fmt.Fprintf(t.out, "\n## %s\n\n| | gas | ms | ns a gas | |\n|---|---:|---:|---:|---|\n", title)
 }
 
-// row writes a line. What is priced under its time is marked, and what is priced over twice its time.
+// row writes a line. It marks operations whose price is below their time, or more than twice their time.
 func (t *table) row(name string, gas types.Gas, took time.Duration) {
 	rate := float64(took) / float64(gas)
 	verdict := ""
@@ -51,7 +51,7 @@ func (t *table) end() {
 	fmt.Fprintln(t.out)
 }
 
-// processorTime is what the process uses, in user and kernel mode, while something runs.
+// processorTime returns the processor time, in user and kernel mode, used by the process during f.
 func processorTime(f func() error) (time.Duration, error) {
 	before, err := cputime.Used()
 	if err != nil {

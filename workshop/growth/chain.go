@@ -29,18 +29,18 @@ import (
 
 const (
 	chainID       = 4242
-	databaseDir   = "db" // where a node keeps the database of its data directory
+	databaseDir   = "db" // name of the database directory in a data directory
 	senders       = 10_000
 	senderBalance = 1_000 * types.CoinUnits
-	newAccounts   = 200_000 // in a block that only makes accounts
+	newAccounts   = 200_000 // new accounts per block
 )
 
-// account is the i-th account that the measurements make.
+// account returns the i-th account created by the measurements.
 func account(i int) (a types.Account) {
 	return sha256.Sum256(binary.LittleEndian.AppendUint64([]byte("account"), uint64(i)))
 }
 
-// account is the i-th account of the state.
+// account returns the i-th account of the state.
 func (g *grown) account(i int) types.Account {
 	if i < senders {
 		return g.keys[i].PublicKey()
@@ -48,15 +48,15 @@ func (g *grown) account(i int) types.Account {
 	return account(i)
 }
 
-// grown is a chain on disk whose state is made as large as is asked. It is measured between two openings of its store.
+// grown is a chain on disk with a state of a chosen size. Its store is closed and reopened for each measurement.
 type grown struct {
 	dir      string
 	producer crypto.PrivateKey
 	keys     []crypto.PrivateKey // of the senders
-	accounts int                 // of the state, the senders first
+	accounts int                 // number of accounts in the state, beginning with the senders
 }
 
-// newGrown starts a network, whose genesis funds the senders, in a directory unless it has one.
+// newGrown opens the network in a directory, creating it with funded senders if necessary.
 func newGrown(dir string) (*grown, error) {
 	g := &grown{dir: dir, accounts: senders}
 	var allocations []types.Allocation
@@ -81,7 +81,7 @@ func newGrown(dir string) (*grown, error) {
 	return g, err
 }
 
-// opened is the chain's store and what is needed to append to it.
+// opened is an open chain store, with the means to append to it.
 type opened struct {
 	db    *kv.DB
 	store *chain.Store
@@ -101,8 +101,8 @@ func (g *grown) open() (*opened, error) {
 
 func (o *opened) close() error { return errors.Join(o.store.Close(), o.db.Close()) }
 
-// ledger opens the ledger over the store; on an empty store it makes the genesis block. Without an engine it makes
-// blocks of transfers only.
+// ledger opens the ledger of the store, and makes the genesis block if the store is empty. Without an engine it can
+// only make blocks of transfers.
 func (g *grown) ledger(o *opened, engine vm.Engine) (*ledger.Ledger, error) {
 	genesis, err := datadir.ReadGenesis(filepath.Join(g.dir, datadir.GenesisFile), g.dir, nil)
 	if err != nil {
@@ -111,8 +111,8 @@ func (g *grown) ledger(o *opened, engine vm.Engine) (*ledger.Ledger, error) {
 	return ledger.Open(o.store, &genesis, nil, engine)
 }
 
-// grow makes accounts until the state has size leaves. No transaction makes so many: the blocks are written past the
-// execution, and only state and tree are sound.
+// grow adds accounts until the state has size leaves. No transactions could add so many, so the blocks bypass the
+// execution: only their state and tree are valid.
 func (g *grown) grow(o *opened, t *tree.Tree, size int) error {
 	for t.Len() < size {
 		accesses := make([]types.Access, min(newAccounts, size-t.Len()))
@@ -129,21 +129,21 @@ func (g *grown) grow(o *opened, t *tree.Tree, size int) error {
 	return nil
 }
 
-// phases are the times that a block of writes takes.
+// phases holds the durations of the phases of a block of writes.
 type phases struct {
-	root   time.Duration // from its writes, in order, to the state root
-	store  time.Duration // until it is on disk
-	commit time.Duration // until the tree in memory is its state's
+	root   time.Duration // from sorted writes to the state root
+	store  time.Duration // until the block is on disk
+	commit time.Duration // until the tree in memory is updated
 }
 
 func (p phases) all() time.Duration { return p.root + p.store + p.commit }
 
-// appendWrites makes a block of writes, ascending by key.
+// appendWrites appends a block of writes, which must be sorted by key.
 func (o *opened) appendWrites(t *tree.Tree, accesses []types.Access) (phases, error) {
 	return o.append(t, exec.Result{Accesses: accesses})
 }
 
-// append makes a block of a result that lacks its header.
+// append appends a block of a result without header.
 func (o *opened) append(t *tree.Tree, result exec.Result) (took phases, err error) {
 	begun := time.Now()
 	change, err := t.Prepare(result.Accesses, parallel.Run)
@@ -168,7 +168,7 @@ func sortByKey(accesses []types.Access) {
 	slices.SortFunc(accesses, func(a, b types.Access) int { return bytes.Compare(a.Key, b.Key) })
 }
 
-// updates are writes to count different accounts, ascending by key.
+// updates returns writes to count distinct accounts, sorted by key.
 func (g *grown) updates(o *opened, r *rand.Rand, count int) ([]types.Access, error) {
 	view, err := o.store.StateAt(o.store.Head().Header.Height)
 	if err != nil {
@@ -199,7 +199,7 @@ func (g *grown) updates(o *opened, r *rand.Rand, count int) ([]types.Access, err
 	return accesses, nil
 }
 
-// transfers are signed transfers by the senders in turn, from their next nonces on, to accounts drawn from all.
+// transfers returns transfers signed by the senders in turn, from their next nonces on, to random accounts.
 func (g *grown) transfers(o *opened, r *rand.Rand, count int) (*batch, error) {
 	view, err := o.store.StateAt(o.store.Head().Header.Height)
 	if err != nil {
@@ -247,7 +247,7 @@ func (g *grown) transfers(o *opened, r *rand.Rand, count int) (*batch, error) {
 	return b, nil
 }
 
-// batch gives transactions to the ledger in their order.
+// batch supplies transactions to the ledger in order.
 type batch struct{ txs []*types.VerifiedTx }
 
 // Next implements [ledger.Transactions].
@@ -260,13 +260,13 @@ func (b *batch) Next() *types.VerifiedTx {
 	return tx
 }
 
-// SkipSender implements [ledger.Transactions]: a transaction that is not valid shows in the block's length.
+// SkipSender implements [ledger.Transactions]. An invalid transaction shows in the length of the block.
 func (b *batch) SkipSender() {}
 
-// build makes a block of transfers with the ledger and returns the time that it took.
+// build makes a block of transfers and returns the time that it took.
 func (g *grown) build(l *ledger.Ledger, b *batch) (time.Duration, error) {
 	count := len(b.txs)
-	runtime.GC() // what was signed is not the block's garbage
+	runtime.GC() // exclude garbage from signing
 	start := time.Now()
 	block, err := l.Build(ledger.Batch{Time: l.Tip().Header.Header.Timestamp + 1, Transactions: b},
 		func(hash types.BlockHash) (types.Signature, error) { return g.producer.Sign(hash[:], [32]byte{}) })

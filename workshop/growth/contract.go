@@ -7,14 +7,14 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Where the contract of the look-ups has its arguments, the key and the value that it writes.
+// Memory addresses of the look-up contract: arguments, key, and value to write.
 const (
 	argsAt  = 0
 	keyAt   = 64
 	valueAt = 72
 )
 
-// lookup is the arguments of a call: so many keys are drawn, by a generator with this seed, from so many that follow on
+// lookup holds the arguments of a call. A generator with the seed draws count keys from a range of keys that begins at
 // first.
 type lookup struct{ seed, count, first, keys uint64 }
 
@@ -25,8 +25,8 @@ func (l lookup) encode() (args []byte) {
 	return args
 }
 
-// lookupContract is a contract that reads or writes values of its storage at random, under keys of 8 bytes, or reads
-// under keys of as many as there may be.
+// lookupContract returns a contract that reads or writes random values in its storage, under keys of 8 bytes, or reads
+// with keys of the maximum length.
 func lookupContract() []byte {
 	const remU, sub = 0x82, 0x7D // i64.rem_u, i64.sub
 	m := g.Contract(1, 1)

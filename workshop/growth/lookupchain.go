@@ -25,36 +25,36 @@ import (
 )
 
 const (
-	lookupTokens = 900     // contracts, no two of the same code: as many as a block may load
-	longValues   = 100_000 // of longBytes, in the storage of the contract that looks keys up
+	lookupTokens = 900     // contracts with distinct codes: as many as a block may load
+	longValues   = 100_000 // values of longBytes in the storage of the look-up contract
 	longBytes    = 1_000   // more than is kept in memory
-	longFirst    = 1 << 40 // their keys
-	nothingFirst = 1 << 50 // keys that have no value
+	longFirst    = 1 << 40 // their first key
+	nothingFirst = 1 << 50 // first of the keys without a value
 
-	machineDir = "machine"    // of the machine code
-	builtFile  = "built.json" // is written when the state is whole
+	machineDir = "machine"    // directory of the machine code
+	builtFile  = "built.json" // written when the state is complete
 )
 
-// lookupChain is a chain whose state is half accounts and half the storage of a contract.
+// lookupChain is a chain whose state is half accounts and half the storage of one contract.
 type lookupChain struct {
 	*grown
-	contract types.ContractID   // looks keys up
-	tokens   []types.ContractID // contracts of codes like the reference token's
-	stored   int                // short values of the contract, under the keys from 0 on
+	contract types.ContractID   // the look-up contract
+	tokens   []types.ContractID // contracts with codes like the reference token's
+	stored   int                // short values of the contract, with keys from 0
 	opened   *opened
 	engine   *wasm.Engine
 	ledger   *ledger.Ledger
 	random   *rand.Rand
 }
 
-// built is what a directory with a whole state says of it.
+// built is the content of builtFile.
 type built struct {
 	Leaves, Accounts int
 	Contract         types.ContractID
 	Height           types.Height
 }
 
-// openLookupChain opens the chain with so many leaves in a directory, and makes it there unless it is.
+// openLookupChain opens the chain with a number of leaves in a directory, creating it if necessary.
 func openLookupChain(dir string, leaves int) (*lookupChain, error) {
 	g, err := newGrown(dir)
 	if err != nil {
@@ -81,13 +81,13 @@ func openLookupChain(dir string, leaves int) (*lookupChain, error) {
 	if err := c.open(); err != nil {
 		return nil, err
 	}
-	if err := c.ledger.Rewind(b.Height); err != nil { // blocks of a run that was broken off
+	if err := c.ledger.Rewind(b.Height); err != nil { // drop blocks of an interrupted run
 		return nil, errors.Join(err, c.close())
 	}
 	return c, nil
 }
 
-// build makes the state.
+// build builds the state.
 func (c *lookupChain) build(leaves int) (b built, err error) {
 	if err = c.open(); err != nil {
 		return b, err
@@ -113,7 +113,7 @@ func (c *lookupChain) build(leaves int) (b built, err error) {
 	return b, os.WriteFile(filepath.Join(c.dir, builtFile), text, 0o600)
 }
 
-// open opens the chain anew, with no code in memory.
+// open reopens the chain, with no code in memory.
 func (c *lookupChain) open() (err error) {
 	c.engine, err = wasm.New(wasm.Options{Dir: filepath.Join(c.dir, machineDir)})
 	if err != nil {
@@ -130,14 +130,14 @@ func (c *lookupChain) open() (err error) {
 
 func (c *lookupChain) close() error { return errors.Join(c.opened.close(), c.engine.Close()) }
 
-// cool waits until the database has done its work, and takes all files out of the page cache.
+// cool waits until the database has finished its background work, and evicts all files from the page cache.
 func (c *lookupChain) cool() error {
 	c.opened.settle()
 	runtime.GC()
 	return evict(c.dir)
 }
 
-// deploy deploys the contract that looks keys up with a transaction.
+// deploy deploys the look-up contract with a transaction.
 func (c *lookupChain) deploy() error {
 	b, err := c.sign([]types.Payload{types.Deploy{Code: lookupContract()}}, callGas)
 	if err != nil {
@@ -156,7 +156,7 @@ func (c *lookupChain) deploy() error {
 	return err
 }
 
-// plant writes the tokens, the values and the accounts, past the execution: the ledger is opened anew then.
+// plant writes the tokens, values and accounts while bypassing the execution. The ledger must be reopened afterwards.
 func (c *lookupChain) plant(leaves int) error {
 	t, err := ledger.LoadTree(c.opened.store)
 	if err != nil {
@@ -174,7 +174,7 @@ func (c *lookupChain) plant(leaves int) error {
 	long := func(i int) (uint64, []byte) {
 		return longFirst + uint64(i), binary.LittleEndian.AppendUint64(make([]byte, longBytes-8), uint64(i)+1)
 	}
-	if err := c.plantValues(t, longValues, newAccounts/20, long); err != nil { // long values are long rows
+	if err := c.plantValues(t, longValues, newAccounts/20, long); err != nil { // smaller blocks, as long values have long rows
 		return err
 	}
 	err = c.grow(c.opened, t, leaves)
@@ -182,7 +182,7 @@ func (c *lookupChain) plant(leaves int) error {
 	return err
 }
 
-// plantTokens writes contracts of codes that differ in one string of the reference token.
+// plantTokens writes contracts whose codes differ from the reference token in one string.
 func (c *lookupChain) plantTokens(t *tree.Tree) error {
 	e := exec.Result{Codes: map[types.CodeHash][]byte{}}
 	for i, id := range c.tokens {
@@ -201,7 +201,7 @@ func (c *lookupChain) plantTokens(t *tree.Tree) error {
 	return err
 }
 
-// plantValues writes count values of the contract that looks keys up, so many a block.
+// plantValues writes count values of the look-up contract, in blocks of the given number.
 func (c *lookupChain) plantValues(t *tree.Tree, count, block int, entry func(i int) (key uint64, value []byte)) error {
 	for first := 0; first < count; first += block {
 		writes := make([]types.Access, min(block, count-first))
@@ -218,7 +218,7 @@ func (c *lookupChain) plantValues(t *tree.Tree, count, block int, entry func(i i
 	return nil
 }
 
-// compile makes the machine code of all tokens, as their deploys would have.
+// compile compiles the machine code of all tokens, as their deploys would.
 func (c *lookupChain) compile() error {
 	for i := range c.tokens {
 		value, err := c.value(state.ContractKey(c.tokens[i]))
@@ -242,7 +242,7 @@ func (c *lookupChain) compile() error {
 	return nil
 }
 
-// value reads the state at the head.
+// value reads a value of the head state.
 func (c *lookupChain) value(key []byte) ([]byte, error) {
 	view, err := c.opened.store.HeadState()
 	if err != nil {
@@ -258,7 +258,7 @@ func (c *lookupChain) seal(b *batch) (ledger.Block, error) {
 		func(hash types.BlockHash) (types.Signature, error) { return c.producer.Sign(hash[:], [32]byte{}) })
 }
 
-// sign makes transactions of payloads, by the senders in turn.
+// sign returns transactions with the payloads, signed by the senders in turn.
 func (c *lookupChain) sign(payloads []types.Payload, gas types.Gas) (*batch, error) {
 	nonces := make([]uint64, min(len(payloads), senders))
 	for i := range nonces {

@@ -12,28 +12,28 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-const callGas = types.Gas(40_000_000) // of a call that looks many keys up
+const callGas = types.Gas(40_000_000) // gas of a call with many look-ups
 
-// filling is a kind of block that is full in gas.
+// filling is a kind of block that is full by gas.
 type filling struct {
 	name    string
-	gas     types.Gas                       // of a transaction, at most
-	lookups int                             // of a transaction; 0: as many as the gas allows
-	cold    bool                            // begins without any code in memory
-	payload func(lookups int) types.Payload // of a transaction
+	gas     types.Gas                       // maximum gas of a transaction
+	lookups int                             // per transaction; 0: as many as the gas allows
+	cold    bool                            // begins with no code in memory
+	payload func(lookups int) types.Payload // returns a transaction's payload
 }
 
-// filled is what a full block took.
+// filled holds the measurements of a full block.
 type filled struct {
 	name                  string
 	transactions, lookups int
 	gas                   types.Gas
 	made, imported        ledger.Timings
-	build, receive, adopt time.Duration // making it, verifying its signatures, importing it
+	build, receive, adopt time.Duration // times of making it, verifying its signatures and importing it
 }
 
-// measureLookups makes and imports full blocks of look-ups at random in a large state, of whose database nothing is in
-// the page cache.
+// measureLookups makes and imports full blocks of random look-ups in a large state, with none of its database in the
+// page cache.
 func measureLookups(ctx context.Context, s settings) (err error) {
 	dir := s.state
 	if dir == "" {
@@ -80,7 +80,7 @@ func (b filled) row() string {
 		perGas(b.build), perGas(b.adopt), 1000*ms(b.adopt)/float64(b.lookups))
 }
 
-// fillings are the kinds of blocks.
+// fillings returns the kinds of blocks.
 func (c *lookupChain) fillings() []filling {
 	many := func(name, function string, first, keys uint64) filling {
 		return filling{name: name, gas: callGas, payload: func(lookups int) types.Payload {
@@ -104,12 +104,12 @@ func (c *lookupChain) fillings() []filling {
 	}
 }
 
-// transfer is one to an account drawn from all.
+// transfer returns a transfer to a random account.
 func (c *lookupChain) transfer(int) types.Payload {
 	return types.Transfer{To: c.account(c.random.IntN(c.accounts)), Amount: 1}
 }
 
-// approve is a call of a contract drawn from all tokens.
+// approve returns a call of a random token.
 func (c *lookupChain) approve(int) types.Payload {
 	return types.Call{
 		Contract: c.tokens[c.random.IntN(len(c.tokens))],
@@ -118,7 +118,7 @@ func (c *lookupChain) approve(int) types.Payload {
 	}
 }
 
-// measure makes a full block of a kind, and imports it where it was made. The chain is as it was then.
+// measure makes a full block of a kind, and imports it on the same chain. It then restores the chain.
 func (c *lookupChain) measure(f filling) (m filled, err error) {
 	each, err := c.fit(&f)
 	if err != nil {
@@ -128,7 +128,7 @@ func (c *lookupChain) measure(f filling) (m filled, err error) {
 	for i := range payloads {
 		payloads[i] = f.payload(f.lookups)
 	}
-	b, err := c.sign(payloads, f.gas) // not each: look-ups in storage need some gas to be left
+	b, err := c.sign(payloads, f.gas) // the maximum: storage look-ups require some gas to remain
 	if err != nil {
 		return m, err
 	}
@@ -142,7 +142,7 @@ func (c *lookupChain) measure(f filling) (m filled, err error) {
 	}
 	m.build = time.Since(begun)
 	h, included := made.Header.Header, len(made.Included)
-	if included < len(payloads)*9/10 { // short ones may fill a block's bytes before its gas
+	if included < len(payloads)*9/10 { // short transactions may fill a block's bytes before its gas
 		return m, fmt.Errorf("%d of %d transactions were included", included, len(payloads))
 	}
 	m.name, m.transactions, m.lookups, m.gas, m.made = f.name, included, included*f.lookups, h.GasUsed, made.Timings
@@ -162,7 +162,7 @@ func (c *lookupChain) measure(f filling) (m filled, err error) {
 	return m, err
 }
 
-// prepare is what comes before a block of a kind is made or imported.
+// prepare prepares the chain for making or importing a block of a kind.
 func (c *lookupChain) prepare(f filling) error {
 	if f.cold {
 		if err := c.close(); err != nil {
@@ -192,7 +192,7 @@ func (c *lookupChain) adopt(block []byte, m *filled) error {
 	return nil
 }
 
-// fit finds how many look-ups a transaction makes where that is open, and returns the gas that one takes.
+// fit determines the number of look-ups per transaction if it is open, and returns the gas of one transaction.
 func (c *lookupChain) fit(f *filling) (types.Gas, error) {
 	if f.lookups == 0 {
 		few, err := c.used(f, 10)
@@ -206,10 +206,10 @@ func (c *lookupChain) fit(f *filling) (types.Gas, error) {
 		f.lookups = int((f.gas*99/100 - few) / ((more - few) / 100))
 	}
 	used, err := c.used(f, f.lookups)
-	return min(used+used/100, f.gas), err // others of the kind may take a little more
+	return min(used+used/100, f.gas), err // others of the kind may use slightly more
 }
 
-// used is the gas that a transaction takes. The chain is as it was then.
+// used returns the gas that a transaction uses. It then restores the chain.
 func (c *lookupChain) used(f *filling, lookups int) (types.Gas, error) {
 	b, err := c.sign([]types.Payload{f.payload(lookups)}, f.gas)
 	if err != nil {

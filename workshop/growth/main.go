@@ -1,7 +1,7 @@
-// Command growth measures what a block costs against the size of the state and against its transactions, and a start
-// against the size of the state. It measures a node's memory at rest, queries of a token against its transfers, full
-// blocks of look-ups in a large state, and a block's proof against its writes. It writes tables in Markdown to the
-// standard output, and the curves as SVG.
+// Command growth measures the cost of a block against the size of the state and the number of transactions, and the
+// time of a start against the size of the state. It also measures a node's memory at rest, queries of a token against
+// the number of its transfers, full blocks of look-ups in a large state, and a block's proof against its writes. It
+// prints Markdown tables to standard output, and writes plots as SVG.
 package main
 
 import (
@@ -24,20 +24,20 @@ import (
 	"github.com/cairn-chain/cairn/workshop/internal/program"
 )
 
-// settings are the size of the measurements.
+// settings holds the flags.
 type settings struct {
 	binary, directory, plots string
 	runs                     int
-	sizes                    []int  // of the state, in leaves, ascending
-	rest                     int    // the size at which a node's memory is measured
-	perBlock                 []int  // transactions in a block
-	blockSize                int    // transactions in the blocks of the curve over sizes
-	sustainedAt, sustained   int    // at this size, so many blocks of updates are made one right after the other
-	transfers                []int  // of a token, at which it is asked about, ascending
-	queries                  int    // of each kind
-	writes                   []int  // of proven blocks
-	lookups                  int    // leaves of the state in which full blocks of look-ups are made; 0: none
-	state                    string // the directory of that state; empty: made and removed
+	sizes                    []int  // state sizes in leaves, ascending
+	rest                     int    // size at which to measure a node's memory
+	perBlock                 []int  // transactions per block, for the curve over block sizes
+	blockSize                int    // transactions per block, for the curve over state sizes
+	sustainedAt, sustained   int    // size at which to make consecutive blocks of updates, and their number
+	transfers                []int  // numbers of a token's transfers at which to query it, ascending
+	queries                  int    // number of each kind
+	writes                   []int  // numbers of writes per proven block
+	lookups                  int    // leaves of the state for full blocks of look-ups; 0: none
+	state                    string // directory of that state; empty: temporary
 }
 
 func main() {
@@ -76,7 +76,7 @@ func main() {
 	})
 }
 
-// run makes the measurements that are not left out.
+// run runs the selected measurements.
 func (s settings) run(ctx context.Context) error {
 	if len(s.sizes) > 0 {
 		if err := measure(ctx, s); err != nil {
@@ -99,7 +99,7 @@ func (s settings) run(ctx context.Context) error {
 	return nil
 }
 
-// numbers reads a list with commas; an empty one leaves a measurement out.
+// numbers parses a comma-separated list. An empty list skips a measurement.
 func numbers(list string) (values []int, err error) {
 	if list == "" {
 		return nil, nil
@@ -114,15 +114,15 @@ func numbers(list string) (values []int, err error) {
 	return values, nil
 }
 
-// result is what was measured at one size of the state.
+// result holds the measurements at one size of the state.
 type result struct {
 	leaves int
-	start  time.Duration // opening the store and rebuilding the tree
-	update phases        // of 10,000 updates: the run of the median in all
-	block  time.Duration // of transfers: median
-	disk   uint64        // bytes of the database
-	memory float64       // bytes a leaf of the open ledger, without the database's cache
-	steady *steady       // nil but at one size
+	start  time.Duration // time of opening the store and rebuilding the tree
+	update phases        // of 10,000 updates: the run with the median total
+	block  time.Duration // median for a block of transfers
+	disk   uint64        // size of the database in bytes
+	memory float64       // bytes per leaf of the open ledger, without the database cache
+	steady *steady       // set at one size only
 }
 
 func measure(ctx context.Context, s settings) (err error) {
@@ -222,7 +222,7 @@ func (g *grown) at(s settings, size int) (result, error) {
 	return r, nil
 }
 
-// heap is how many bytes of memory are in use.
+// heap returns the bytes of heap in use.
 func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -230,7 +230,7 @@ func heap() int64 {
 	return int64(m.HeapInuse)
 }
 
-// updatesAt grows the state to a size and measures updates of it, from the new values to the synced disk.
+// updatesAt grows the state to a size and measures updates, from the new values to the synced disk.
 func (g *grown) updatesAt(s settings, o *opened, size int) (result, error) {
 	t, err := ledger.LoadTree(o.store)
 	if err != nil {
@@ -272,8 +272,8 @@ func (g *grown) update(
 	return took, nil
 }
 
-// settle waits until the database has compacted what growing left it. A chain whose blocks come once a second leaves
-// it that time; what blocks cost that leave it none is measured by steady.
+// settle waits until the database has compacted the data of growing. With one block per second there is time for that;
+// blocks without pauses are measured by steady.
 func (o *opened) settle() {
 	const poll, calm = 100 * time.Millisecond, 5
 	for quiet := 0; quiet < calm; quiet++ {
@@ -314,7 +314,7 @@ func (g *grown) byLength(s settings) (points []point, err error) {
 	return points, nil
 }
 
-// quantile is the element below which a share q of all lies, by the times that by gives.
+// quantile returns the element at the quantile q of all, ordered by the durations that by returns.
 func quantile[T any](all []T, q float64, by func(T) time.Duration) T {
 	sorted := slices.SortedFunc(slices.Values(all), func(a, b T) int { return cmp.Compare(by(a), by(b)) })
 	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]

@@ -21,17 +21,17 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// provenKeys is how many keys the state of proven blocks has, and grownBy how many it grows by at once.
+// provenKeys is the number of keys in the state of proven blocks, and grownBy the number added at a time.
 const provenKeys, grownBy = 1_000_000, 100_000
 
 // written is the state of proven blocks, in memory.
 type written struct {
 	tree   tree.Tree
 	values [][]byte                            // by key
-	hashes map[poseidon.Digest]poseidon.Digest // of values, by path
+	hashes map[poseidon.Digest]poseidon.Digest // hashes of values, by path
 }
 
-// write gives keys a new value, and returns what a prover of the block gets.
+// write sets keys to a new value, and returns the inputs for proving the block.
 func (w *written) write(keys []int, value string) (
 	s blockproof.Statement, accesses []types.Access, witness tree.Witness, err error,
 ) {
@@ -59,20 +59,20 @@ func (w *written) write(keys []int, value string) (
 	return s, accesses, witness, nil
 }
 
-// chosen stands for the level that nodes choose for each segment.
+// chosen selects the level that nodes choose for each segment.
 const chosen = -1
 
-// mostLogPoints bounds rows × blowup of the arguments that are measured: a prover's memory goes by it.
+// mostLogPoints bounds rows × blowup of the measured arguments, as a prover's memory grows with it.
 const mostLogPoints = 21
 
-// provenBlock is what the proof of a block of so many writes takes at a level: medians.
+// provenBlock holds the medians for the proof of a block at a level.
 type provenBlock struct {
 	level                int // or chosen
 	writes, rows, size   int
 	trace, prove, verify time.Duration
 }
 
-// measureProofs proves blocks that write to keys of a state of provenKeys.
+// measureProofs proves blocks that write to a state of provenKeys keys.
 func measureProofs(s settings) error {
 	w := &written{values: make([][]byte, provenKeys), hashes: make(map[poseidon.Digest]poseidon.Digest, provenKeys)}
 	for from := 0; from < provenKeys; from += grownBy {
@@ -108,7 +108,7 @@ func measureProofs(s settings) error {
 
 var errTooLarge = errors.New("the level is not for so many rows")
 
-// prove makes a block of n writes and proves it so many times. The writes stay as they are after the first time.
+// prove makes a block of n writes and proves it runs times. The state keeps the writes.
 func (w *written) prove(p *prover.Prover, level, n, runs int) (b provenBlock, err error) {
 	keys := make([]int, n)
 	for i := range keys {
@@ -120,7 +120,7 @@ func (w *written) prove(p *prover.Prover, level, n, runs int) (b provenBlock, er
 	}
 	var scratch blockproof.Scratch
 	var trace, prove, verify []time.Duration
-	for range runs + 1 { // the first run finds cold caches, and does not count
+	for range runs + 1 { // the first run warms the caches and does not count
 		b = provenBlock{level: level, writes: n}
 		begun, tracing, proving := time.Now(), time.Duration(0), time.Duration(0)
 		var segments []blockproof.Proven
@@ -159,13 +159,13 @@ func (w *written) prove(p *prover.Prover, level, n, runs int) (b provenBlock, er
 	return b, nil
 }
 
-// middle is the median.
+// middle returns the median.
 func middle(d []time.Duration) time.Duration {
 	slices.Sort(d)
 	return d[len(d)/2]
 }
 
-// writeProofs writes the table, and the plot if there is a directory for it.
+// writeProofs writes the table, and the plot if its directory is set.
 func writeProofs(s settings, blocks []provenBlock) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "Blocks that write to so many of %d keys, %d bits, on all cores; "+

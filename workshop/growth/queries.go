@@ -21,27 +21,27 @@ import (
 )
 
 const (
-	pageSize  = 100              // items asked for
-	queryTime = 30 * time.Second // after which no further query of a kind is made
-	warmUp    = 20               // queries of a kind that are not counted
+	pageSize  = 100              // items per page
+	queryTime = 30 * time.Second // time limit for queries of a kind
+	warmUp    = 20               // uncounted queries of a kind
 )
 
 // query is a kind of query.
 type query struct {
 	name  string
-	items int // that an answer must have at least, where it is a list
-	// call is the next query's method and parameters.
+	items int // least number of items in the response, for lists
+	// call returns the next query's method and parameters.
 	call func(r *rand.Rand) (method string, params []any)
 }
 
-// queryTimes are what queries of a kind took, from the request to the decoded answer.
+// queryTimes holds the durations of queries of a kind, from the request to the decoded response.
 type queryTimes struct {
 	name  string
 	took  []time.Duration
-	items float64 // of an answer, on average; that of an answer which is no list is 1
+	items float64 // mean number of items per response; 1 for a response that is not a list
 }
 
-// queriesAt is what was measured after so many transfers.
+// queriesAt holds the measurements after a number of transfers.
 type queriesAt struct {
 	transfers int
 	blocks    types.Height
@@ -49,7 +49,7 @@ type queriesAt struct {
 	times     []queryTimes
 }
 
-// measureQueries makes a chain of transfers of a token and asks a node about them, one query after the other.
+// measureQueries makes a chain of token transfers and queries a node about them sequentially.
 func measureQueries(ctx context.Context, s settings) (err error) {
 	dir, err := os.MkdirTemp(s.directory, "cairn-growth-")
 	if err != nil {
@@ -72,7 +72,7 @@ func measureQueries(ctx context.Context, s settings) (err error) {
 	return writeQueries(results)
 }
 
-// measureAt makes transfers until there were so many, and asks a node about them.
+// measureAt adds transfers up to a number, and queries a node about them.
 func (c *tokens) measureAt(ctx context.Context, s settings, count int, dir string) (at queriesAt, err error) {
 	at = queriesAt{transfers: count}
 	if at.disk, err = c.transferUntil(ctx, count); err != nil {
@@ -101,7 +101,7 @@ func (c *tokens) measureAt(ctx context.Context, s settings, count int, dir strin
 	return at, nil
 }
 
-// measure makes count queries, less where they take long.
+// measure makes count queries, or fewer if the time limit is reached.
 func (q query) measure(ctx context.Context, node *client.Client, count int) (queryTimes, error) {
 	times := queryTimes{name: q.name}
 	random := rand.New(rand.NewPCG(5, uint64(len(q.name))))
@@ -134,7 +134,7 @@ func (q query) measure(ctx context.Context, node *client.Client, count int) (que
 	return times, nil
 }
 
-// queries are the kinds of queries about a chain of so many blocks.
+// queries returns the kinds of queries for a chain with the given head.
 func (c *tokens) queries(head types.Height) []query {
 	return append(c.eventQueries(head), c.tokenQueries(head)...)
 }
@@ -225,8 +225,8 @@ func (c *tokens) tokenQueries(head types.Height) []query {
 	}
 }
 
-// holderCursor is a cursor of svc_getTokenHolders after holders of a larger sum than some of made transfers. It is a
-// chain.Rank: a sum of 128 bits with its sign flipped, inverted, and the account.
+// holderCursor returns a cursor of svc_getTokenHolders after holders with a larger sum than a random one of the made
+// transfers. It is a chain.Rank: a 128-bit sum with flipped sign bit, inverted, followed by the account.
 func holderCursor(r *rand.Rand, made int) string {
 	rank := binary.BigEndian.AppendUint64(nil, 1<<63-1)
 	rank = binary.BigEndian.AppendUint64(rank, ^amount(pageSize+r.IntN(made-pageSize)))

@@ -9,20 +9,20 @@ import (
 	"github.com/cairn-chain/cairn/internal/protocol/tree"
 )
 
-// updatesPerBlock is how many accounts a block of updates writes.
+// updatesPerBlock is the number of accounts that a block of updates writes.
 const updatesPerBlock = 10_000
 
-// steady is what blocks of updates cost when each follows the one before at once, for so long that the database's
-// flushes and compactions are part of it.
+// steady holds the cost of consecutive blocks of updates without pauses, over a time that includes the database's
+// flushes and compactions.
 type steady struct {
 	blocks            []phases
-	written           uint64 // bytes to log and tables, by all blocks
-	logged            uint64 // of them to the log: each row once
+	written           uint64 // bytes written to log and tables for all blocks
+	logged            uint64 // part of written for the log: each row once
 	readAmplification int    // at the end
 	stalls            int64
 }
 
-// steady makes so many blocks of updates.
+// steady makes a number of blocks of updates.
 func (g *grown) steady(o *opened, t *tree.Tree, random *rand.Rand, blocks int) (*steady, error) {
 	before := o.db.Metrics()
 	took, err := g.update(o, t, random, blocks, func() {})
@@ -36,7 +36,7 @@ func (g *grown) steady(o *opened, t *tree.Tree, random *rand.Rand, blocks int) (
 	}, nil
 }
 
-// table writes the figures in Markdown.
+// table returns the figures in Markdown.
 func (s *steady) table(leaves int) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "\n%d blocks of %d updates one right after the other, %d leaves:\n\n",

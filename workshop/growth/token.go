@@ -17,25 +17,25 @@ import (
 )
 
 const (
-	eventsPerCall   = 10    // of a transaction
+	eventsPerCall   = 10    // per transaction
 	eventsPerBlock  = 2_000 // at most: a block of token transfers every second
-	exchangeShare   = 10    // every so many-th transfer comes from the exchange
-	sinkShare       = 1_000 // every so many-th transfer, of the others, goes to the sink
-	rareShare       = 1_000 // in every so many-th block a contract emits an event that no other does
+	exchangeShare   = 10    // one in exchangeShare transfers comes from the exchange
+	sinkShare       = 1_000 // one in sinkShare of the other transfers goes to the sink
+	rareShare       = 1_000 // in one of rareShare blocks a contract emits an event that no other block has
 	exchangeBalance = 1 << 60
 )
 
-// sink is an account that gets tokens in every block, and never from the exchange.
+// sink is an account that receives tokens in every block, but never from the exchange.
 var sink = account(-1)
 
-// tokens is a chain whose one token, the reference one, has as many holders, entries in storage and Transfer events as
-// there were transfers: each goes to a new account.
+// tokens is a chain with one token, the reference token, that has as many holders, storage entries and Transfer events
+// as there were transfers, each to a new account.
 type tokens struct {
 	*grown
 	token    types.ContractID
 	rare     types.ContractID // emits few events
-	exchange types.Account    // deployed the token, and transfers a tenth of all
-	made     int              // transfers
+	exchange types.Account    // deployed the token, and makes a tenth of all transfers
+	made     int              // number of transfers
 	sum      map[types.Account]uint64
 }
 
@@ -73,7 +73,7 @@ func newTokens(dir string) (*tokens, error) {
 	return c, errors.Join(err, o.close())
 }
 
-// deploy makes the genesis block and a block of a deploy.
+// deploy makes the genesis block and a block with the deploy.
 func (c *tokens) deploy(o *opened, b *batch) (err error) {
 	engine, err := wasm.New(wasm.Options{})
 	if err != nil {
@@ -94,7 +94,7 @@ func (c *tokens) deploy(o *opened, b *batch) (err error) {
 	return err
 }
 
-// holder is the account that the i-th transfer goes to.
+// holder returns the recipient of the i-th transfer.
 func (c *tokens) holder(i int) types.Account {
 	if i%exchangeShare != 0 && i%sinkShare == 1 {
 		return sink
@@ -102,7 +102,7 @@ func (c *tokens) holder(i int) types.Account {
 	return account(i)
 }
 
-// source is the account that the i-th transfer comes from: the exchange, or the zero account of what is minted.
+// source returns the sender of the i-th transfer: the exchange, or the zero account for a mint.
 func (c *tokens) source(i int) types.Account {
 	if i%exchangeShare == 0 {
 		return c.exchange
@@ -110,14 +110,15 @@ func (c *tokens) source(i int) types.Account {
 	return types.Account{}
 }
 
-// amount is that of the i-th transfer.
+// amount returns the amount of the i-th transfer.
 func amount(i int) uint64 { return 1 + uint64(i)%100_000 }
 
-// balanceKey is where the reference token keeps an account's balance (contracts/rust/cairn/src/stored.rs).
+// balanceKey returns the key under which the reference token stores an account's balance
+// (contracts/rust/cairn/src/stored.rs).
 func balanceKey(a types.Account) []byte { return append([]byte("\x07balance"), a[:]...) }
 
-// transferUntil makes blocks, past the execution, until there were so many transfers, and returns the bytes of the
-// database.
+// transferUntil makes blocks, bypassing the execution, up to a number of transfers, and returns the size of the
+// database in bytes.
 func (c *tokens) transferUntil(ctx context.Context, count int) (disk uint64, err error) {
 	o, err := c.open()
 	if err != nil {
@@ -132,8 +133,8 @@ func (c *tokens) transferUntil(ctx context.Context, count int) (disk uint64, err
 	return o.db.Metrics().DiskBytes, errors.Join(err, o.close())
 }
 
-// appendTransfers makes a block of the next count transfers: its receipts and its writes are those that an honest
-// token's calls would leave, except the senders' fees and nonces.
+// appendTransfers makes a block of the next count transfers. Its receipts and writes are those of an honest token's
+// calls, except for the senders' fees and nonces.
 func (c *tokens) appendTransfers(o *opened, t *tree.Tree, count int) error {
 	calls := (count + eventsPerCall - 1) / eventsPerCall
 	result := exec.Result{
@@ -175,7 +176,7 @@ func (c *tokens) appendTransfers(o *opened, t *tree.Tree, count int) error {
 		}
 		result.Accesses = append(result.Accesses, access)
 		if a != c.exchange && a != sink {
-			delete(c.sum, a) // it gets nothing more
+			delete(c.sum, a) // it receives nothing more
 		}
 	}
 	sortByKey(result.Accesses)
@@ -183,7 +184,7 @@ func (c *tokens) appendTransfers(o *opened, t *tree.Tree, count int) error {
 	return err
 }
 
-// transfer moves the i-th transfer's tokens and is its event; before remembers what each account had.
+// transfer applies the i-th transfer and returns its event. It records previous balances in before.
 func (c *tokens) transfer(i int, before map[types.Account]uint64) types.Log {
 	from, to := c.source(i), c.holder(i)
 	for _, a := range []types.Account{from, to} {

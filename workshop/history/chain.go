@@ -26,13 +26,13 @@ const (
 	maxFee      = 1_000
 )
 
-// point is a number from a height on, until the next point.
+// point is a value that holds from a height on, until the next point.
 type point struct {
 	height types.Height
 	value  uint64
 }
 
-// series is a number over the heights, ascending.
+// series is a value as a function of height, ascending.
 type series []point
 
 func (s *series) set(h types.Height, value uint64) {
@@ -50,7 +50,7 @@ func (s series) last() uint64 {
 	return s[len(s)-1].value
 }
 
-// at is the number after a block.
+// at returns the value after a block.
 func (s series) at(h types.Height) uint64 {
 	i, found := slices.BinarySearchFunc(s, h, func(p point, h types.Height) int { return int(p.height) - int(h) })
 	if !found {
@@ -62,7 +62,7 @@ func (s series) at(h types.Height) uint64 {
 	return s[i].value
 }
 
-// history is a chain with a model that keeps every state: what each block's transactions say, worked out by hand.
+// history is a chain with a model that keeps every state, derived by hand from the blocks' transactions.
 type history struct {
 	dir                      string
 	producer                 crypto.PrivateKey
@@ -107,7 +107,7 @@ func newHistory(dir string) (*history, error) {
 	return h, err
 }
 
-// make makes the blocks, the first of which deploys the token. progress is told of each.
+// make makes the blocks, the first of which deploys the token. It calls progress after each.
 func (h *history) make(blocks, perBlock int, token string, progress func(done int)) (err error) {
 	code, err := os.ReadFile(token)
 	if err != nil {
@@ -162,7 +162,7 @@ func (h *history) make(blocks, perBlock int, token string, progress func(done in
 	return nil
 }
 
-// step is a transaction with what it does in the model, where it succeeds.
+// step is a transaction with its effect on the model if it succeeds.
 type step struct {
 	from  types.Account
 	tx    types.SignedTransaction
@@ -188,7 +188,7 @@ func (h *history) step(from crypto.PrivateKey, gas types.Gas, payload types.Payl
 	return step{account, tx, err, apply}
 }
 
-// random is a transfer of coins, or one of the token: every second one.
+// random returns a transfer, alternately of coins and of the token.
 func (h *history) random(r *rand.Rand, j int) step {
 	from, to := h.keys[r.IntN(people)], types.Account(h.keys[r.IntN(people)].PublicKey())
 	sender, amount := types.Account(from.PublicKey()), 1+r.Uint64N(1000)
@@ -198,7 +198,7 @@ func (h *history) random(r *rand.Rand, j int) step {
 			of(h.balances, to).set(at, of(h.balances, to).last()+amount)
 		})
 	}
-	if of(h.tokens, sender).last() < 10*amount { // of one who has enough
+	if of(h.tokens, sender).last() < 10*amount { // use an account that has enough
 		from = h.keys[0]
 		sender, amount = types.Account(from.PublicKey()), 100_000
 	}

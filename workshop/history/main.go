@@ -1,5 +1,5 @@
 // Command history measures queries of past states. It makes a chain with a model that keeps every state, and runs a
-// node over it. It asks for values at random heights, holds each answer to the model, and writes a table in Markdown.
+// node on it. It queries values at random heights, compares each response with the model, and prints a Markdown table.
 package main
 
 import (
@@ -62,7 +62,7 @@ func measure(
 	}); err != nil {
 		return err
 	}
-	// A node that makes no block meanwhile.
+	// A node that makes no blocks during the queries.
 	n, err := program.Serve(
 		ctx,
 		program.Command{Args: append(command, "--data-dir", h.dir, "--block-time", "1h", "--json")},
@@ -87,10 +87,10 @@ func measure(
 	return nil
 }
 
-// kind is a kind of queries: each asks for one account after one block, and tells whether the answer is right.
+// kind is a kind of query. Each query asks for one account after one block, and reports whether the response is right.
 type kind struct {
 	name string
-	last types.Height // only of so many of the last blocks; 0: of all
+	last types.Height // number of latest blocks to query; 0: all
 	ask  func(ctx context.Context, c *client.Client, a types.Account, h types.Height) (right bool, err error)
 }
 
@@ -127,7 +127,7 @@ func (h *history) kinds() []kind {
 	}
 }
 
-// run asks at random, one question after the other, and writes a line.
+// run makes random queries sequentially and prints a line.
 func (k kind) run(ctx context.Context, c *client.Client, h *history, queries int) error {
 	r := rand.New(rand.NewPCG(3, uint64(len(k.name))))
 	from := types.Height(0)

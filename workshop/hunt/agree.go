@@ -9,8 +9,8 @@ import (
 	"github.com/cairn-chain/cairn/workshop/internal/hunt"
 )
 
-// agree holds nodes to each other for a while, on candidates of the corpus, near it and by chance. Nothing is timed, so
-// it says as much of a processor that is emulated. At least one candidate is tried.
+// agree compares nodes for a while, on candidates of the corpus, near it and at random. Nothing is timed, so the result
+// is as valid on an emulated processor. It tries at least one candidate.
 func agree(length time.Duration, seed uint64) error {
 	r, corpus := rand.New(rand.NewPCG(seed, 1)), hunt.Corpus()
 	fmt.Printf("seed %d\n", seed)
@@ -46,5 +46,5 @@ func agree(length time.Duration, seed uint64) error {
 	return nil
 }
 
-// agreeGas is what a call has: an interpreter on an emulated processor is slow.
+// agreeGas is the gas of a call. It is low because the interpreter is slow on an emulated processor.
 const agreeGas = 100_000

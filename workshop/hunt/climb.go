@@ -11,29 +11,29 @@ import (
 type found struct {
 	genes hunt.Genes
 	score hunt.Score
-	fault string // why it could not be measured; empty: it was
+	fault string // reason why it could not be measured; empty: none
 }
 
-// beats tells whether a climb goes on from f: it is worse for a node than other, or could not be measured.
+// beats reports whether a climb continues from f: it is worse for a node than other, or could not be measured.
 func (f found) beats(other found) bool { return f.fault != "" || f.score.Value > other.score.Value }
 
-// climber measures candidates in a process of its own.
+// climber measures candidates in child processes.
 type climber struct {
 	*rand.Rand
 	end      time.Time
 	unit     float64
 	process  *process
 	measured int
-	used     time.Duration // of the processor, by the processes that ended
+	used     time.Duration // processor time of the processes that have ended
 }
 
 const (
-	stale  = 25 // candidates that are no worse, after which a climb ends
-	few    = 3  // runs of which the least time counts
-	record = 5  // runs that a candidate must stand again before it may be a record
+	stale  = 25 // candidates without progress after which a climb ends
+	few    = 3  // runs, of which the least time counts
+	record = 5  // runs to confirm a record
 )
 
-// climb goes from genes, fresh ones or a record's, to worse ones. It gives the last.
+// climb climbs from genes, new ones or a record's, to worse ones, and returns the last.
 func (c *climber) climb(o hunt.Objective, records []hunt.Genes) found {
 	start := hunt.Fresh(c.Rand, o.Kinds[c.IntN(len(o.Kinds))])
 	if len(records) > 0 && c.IntN(2) == 0 {
@@ -42,7 +42,7 @@ func (c *climber) climb(o hunt.Objective, records []hunt.Genes) found {
 	best := c.measure(o, start, few)
 	for failed := 0; failed < stale && time.Now().Before(c.end) && best.fault == ""; failed++ {
 		next := c.measure(o, best.genes.Mutate(c.Rand), few)
-		if next.beats(best) && o.Timed { // what other work on the machine made slow is not so twice
+		if next.beats(best) && o.Timed { // measure again, as other work may have slowed down the machine
 			if again := c.measure(o, next.genes, few); again.fault != "" || again.score.Value < next.score.Value {
 				next = again
 			}
@@ -57,11 +57,11 @@ func (c *climber) climb(o hunt.Objective, records []hunt.Genes) found {
 	return c.confirmed(o, best.genes)
 }
 
-// confirmed measures genes again, as a record must be.
+// confirmed measures genes again, as required for a record.
 func (c *climber) confirmed(o hunt.Objective, g hunt.Genes) found { return c.measure(o, g, record) }
 
-// measure asks a process for a score. A candidate that its rules refuse has none; one that ends the process is a
-// finding.
+// measure requests a score from a process. A candidate that the rules refuse has no score; one that ends the process is
+// a finding.
 func (c *climber) measure(o hunt.Objective, g hunt.Genes, runs int) found {
 	if !o.Timed {
 		runs = 1

@@ -1,6 +1,6 @@
-// Command hunt searches for contracts that cost a node more than they pay. For each objective it climbs from the corpus
-// and from fresh genes towards what is worse, and writes the worst to a results file. Every candidate is measured in a
-// process of its own, whose memory and time are bounded: what ends it is a finding.
+// Command hunt searches for contracts that cost a node more than they pay for. For each objective it climbs from the
+// corpus and from new genes towards worse candidates, and writes the worst to a results file. Candidates are measured
+// in a child process with bounded memory and time; a candidate that ends the process is a finding.
 package main
 
 import (
@@ -46,7 +46,7 @@ func main() {
 	}
 }
 
-// measureAll prints what one candidate takes, by every objective of only that it has.
+// measureAll prints the scores of one candidate for the objectives selected by only.
 func measureAll(line, only string) error {
 	g, err := hunt.Parse(line)
 	if err != nil {
@@ -66,7 +66,7 @@ func measureAll(line, only string) error {
 	return nil
 }
 
-// asked tells whether an objective is of those that -only names; empty names all.
+// asked reports whether -only selects an objective; empty selects all.
 func asked(only string, o hunt.Objective) bool {
 	return only == "" || slices.Contains(strings.Split(only, ","), o.Name)
 }
@@ -78,7 +78,7 @@ func errorText(err error) string {
 	return "error: " + strings.ReplaceAll(err.Error(), "\n", " ")
 }
 
-// search climbs for each objective in turn until its time is over.
+// search climbs for each objective in turn until the time is up.
 func search(length time.Duration, seed uint64, only, out string, blank bool) (err error) {
 	unit, err := hunt.Unit()
 	if err != nil {
@@ -105,7 +105,7 @@ func search(length time.Duration, seed uint64, only, out string, blank bool) (er
 			if !asked(only, o) {
 				continue
 			}
-			if round == 0 { // the corpus and the old records first: prices and machines change
+			if round == 0 { // the corpus and old records first: prices and machines change
 				for _, g := range slices.Concat(corpus, records.of(o.Name)) {
 					if slices.Contains(o.Kinds, g.Kind()) {
 						records.keep(o, c.confirmed(o, g))

@@ -15,15 +15,15 @@ import (
 	"github.com/cairn-chain/cairn/workshop/internal/hunt"
 )
 
-// What one candidate may take of the process that measures it.
+// Limits of the process that measures a candidate.
 const (
-	mostMemory = 1_500 << 20      // bytes resident, of one node
-	mostTime   = 90 * time.Second // of the processor for one node, so that what else runs makes no fault
-	mostWait   = 20 * mostTime    // by the clock
+	mostMemory = 1_500 << 20      // resident bytes of one node
+	mostTime   = 90 * time.Second // processor time of one node, so that other load causes no faults
+	mostWait   = 20 * mostTime    // wall-clock time
 )
 
-// memoryFor is how many bytes the process may take for a candidate. Where nodes are compared, two are there at once,
-// each with its database in memory.
+// memoryFor returns the limit of resident memory, in bytes, for an objective. Comparing nodes needs two at once, each
+// with its database in memory.
 func memoryFor(objective string) int {
 	if objective == "differ" {
 		return 2 * mostMemory
@@ -31,7 +31,8 @@ func memoryFor(objective string) int {
 	return mostMemory
 }
 
-// timeFor is how long the process may take for a candidate. Where nodes are compared, each makes its machine code.
+// timeFor returns the limit of processor time for an objective. When nodes are compared, each compiles the machine
+// code.
 func timeFor(objective string) time.Duration {
 	if objective == "differ" {
 		return time.Duration(1+len(hunt.Nodes)) * mostTime
@@ -39,7 +40,7 @@ func timeFor(objective string) time.Duration {
 	return mostTime
 }
 
-// process measures candidates. It is this program again.
+// process is a child process, running this program, that measures candidates.
 type process struct {
 	command *exec.Cmd
 	in      io.Writer
@@ -73,7 +74,7 @@ func start() (*process, error) {
 	return p, nil
 }
 
-// kill ends the process. It gives what that took of the processor.
+// kill kills the process and returns its processor time.
 func (p *process) kill() time.Duration {
 	p.command.Process.Kill() //nolint:errcheck // it may have ended by itself
 	for range p.lines {      //nolint:revive // until it is closed
@@ -82,8 +83,7 @@ func (p *process) kill() time.Duration {
 	return p.command.ProcessState.UserTime() + p.command.ProcessState.SystemTime()
 }
 
-// measure asks for a score. A candidate that the rules refuse has a score of 0. After an error the process must be
-// killed.
+// measure requests a score. A candidate that the rules refuse scores 0. After an error the process must be killed.
 func (p *process) measure(objective string, g hunt.Genes, runs int) (s hunt.Score, err error) {
 	p.asked++
 	if _, err := fmt.Fprintf(p.in, "%s %d %s\n", objective, runs, g); err != nil {
@@ -116,7 +116,7 @@ func (p *process) measure(objective string, g hunt.Genes, runs int) (s hunt.Scor
 	}
 }
 
-// resident is how many bytes of memory a process has; 0 where there is no /proc.
+// resident returns a process's resident memory in bytes, or 0 without /proc.
 func resident(pid int) (bytes int) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err != nil {
@@ -129,19 +129,19 @@ func resident(pid int) (bytes int) {
 	return pages * os.Getpagesize()
 }
 
-// used is what a process took of the processor; 0 where there is no /proc.
+// used returns a process's processor time, or 0 without /proc.
 func used(pid int) time.Duration {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0
 	}
-	// Behind the name, in brackets, come eleven other fields; a tick is 10 ms on every Linux.
+	// After the name in brackets come eleven other fields. A tick is 10 ms on every Linux.
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	if len(fields) < 13 {
 		return 0
 	}
 	var ticks time.Duration
-	for _, f := range fields[11:13] { // of its own and of the kernel
+	for _, f := range fields[11:13] { // user and kernel time
 		n, err := strconv.ParseInt(f, 10, 64)
 		if err != nil {
 			return 0
@@ -151,7 +151,7 @@ func used(pid int) time.Duration {
 	return ticks * 10 * time.Millisecond
 }
 
-// work answers each line, "objective runs genes", with "value gas ns", or with a fault.
+// work answers each line, "objective runs genes", with "value gas ns" or with a fault.
 func work(in *bufio.Scanner, out io.Writer) error {
 	for in.Scan() {
 		answer, err := one(in.Text())

@@ -13,22 +13,22 @@ import (
 	"github.com/cairn-chain/cairn/workshop/internal/hunt"
 )
 
-// kept is how many candidates of an objective are records, of different shapes as far as there are.
+// kept is the number of records per objective, of different shapes if possible.
 const kept = 5
 
-// records are the worst of each objective, the worst first.
+// records holds the worst candidates of each objective, the worst first.
 type records struct {
 	worst  map[string][]found
 	faults []string
-	hours  float64                 // of the processor, that earlier searches of the file took on this schedule
-	before map[string][]hunt.Genes // of the file, not measured yet
+	hours  float64                 // processor hours of earlier searches in the file with this schedule
+	before map[string][]hunt.Genes // from the file, not measured yet
 }
 
 func newRecords() *records {
 	return &records{worst: map[string][]found{}, before: map[string][]hunt.Genes{}}
 }
 
-// readRecords reads the genes that a results file has.
+// readRecords reads the genes in a results file.
 func readRecords(file string) (*records, error) {
 	r := newRecords()
 	text, err := os.ReadFile(file)
@@ -45,7 +45,7 @@ func readRecords(file string) (*records, error) {
 		}
 		if hours, ok := strings.CutPrefix(line, hoursLine); ok {
 			if schedule != params.Schedule1.Digest().String() {
-				continue // of other prices
+				continue // for other prices
 			}
 			if _, err := fmt.Sscan(hours, &r.hours); err != nil {
 				return nil, fmt.Errorf("%s: %q: %w", file, line, err)
