@@ -83,8 +83,8 @@ func checkProgram(groups []byte) error {
 	return nil
 }
 
-// joinGroups joins the groups at the beginning into a program. More groups must follow, to complete the last eight
-// groups of five bytes.
+// joinGroups joins the leading groups into a program. Further groups must follow, to complete the last eight groups,
+// which are five bytes.
 func joinGroups(groups []byte) (program [programBytes]byte) {
 	var joined [programBytes + 8]byte
 	for i := 0; i < programBytes; i += 5 {

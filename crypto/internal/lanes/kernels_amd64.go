@@ -38,8 +38,9 @@ func square(dst, x *element, times, count int)
 //go:noescape
 func double(p *point, times int)
 
-// add sets the lanes of dst in active to p + (x, y), or to p − (x, y) if they are in negative. In all lanes it sets h to
-// the quotient of the Z of the sum and the Z of p. dst and p may be the same. If p = ±(x, y), Z and h become 0 mod p.
+// add sets the lanes of dst in active to p + (x, y), or to p − (x, y) if they are in negative. In all lanes it sets h
+// to the quotient of the Z of the sum and the Z of p. dst and p may be the same. If p = ±(x, y), Z and h become 0 mod
+// p.
 //
 //go:noescape
 func add(dst, p *point, x, y, h *element, negative, active uint64)

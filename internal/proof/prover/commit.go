@@ -125,7 +125,7 @@ func (r *making) commit(n int, coefficients func(k int, to field.Vector) bool) o
 		}
 		r.parallel(n, func(k int) {
 			for _, j := range batch {
-				if to := o.cosets[j][k]; nonzero[k] { // zero for elements of paths that no position reaches
+				if to := o.cosets[j][k]; nonzero[k] { // false for path elements that no position reaches
 					to.Mul(o.cosets[0][k], g.cosets[j])
 					g.transform.Evaluate(to)
 				} else {

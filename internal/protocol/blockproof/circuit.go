@@ -19,8 +19,8 @@ const (
 	colChanged = 0                        // 1 on a changed row
 	colSame    = 1                        // 1 on a same row
 	colLevel   = 2                        // depth of the position
-	colPrefix  = 3                        // depth of the position
-	colStep    = colPrefix + pathElements // the position's prefix: a path with zeros in the bits from level on
+	colPrefix  = 3                        // the position's prefix: a path with zeros in the bits from level on
+	colStep    = colPrefix + pathElements // the path whose only 1 is the bit at level
 	colEmpty   = colStep + pathElements   // left and right: 1 if empty
 	colLeaf    = colEmpty + 2             // left and right: 1 if a leaf
 	// left and right: 1 if it is a position of its own, with rows or on the public side

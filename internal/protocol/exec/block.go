@@ -17,7 +17,8 @@ func ReadParameters(r state.Reader) (types.Parameters, error) {
 	return types.DecodeParameters(record)
 }
 
-// CheckHeader returns an [ErrHeader] that names the first field in which a block's header differs from the derived one.
+// CheckHeader returns an error that wraps [ErrHeader] and names the first field in which a block's header differs from
+// the derived one. It returns nil if they are equal.
 func CheckHeader(got, derived types.Header) error {
 	if got == derived {
 		return nil

@@ -26,7 +26,7 @@ type execution struct {
 	logBytes   int
 	loaded     loads
 	frames     []*frame // active calls, the outermost first
-	pages      uint32   // sum over the memories of the active calls
+	pages      uint32   // sum of the pages of the active calls
 }
 
 // frame is an active call of a contract, and the [vm.Host] of its instance.
@@ -38,7 +38,7 @@ type frame struct {
 	args   []byte
 	view   bool
 	wrote  bool   // the call tried to change the state in view context, which traps
-	pages  uint32 // size of the instance's memory
+	pages  uint32 // pages of the instance's memory
 	told   uint64 // gas charged by host functions and nested calls, which the tracer already knows; kept only for a tracer
 	output []byte // set by return_data or revert
 	result []byte // result of the last nested call

@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// CheckGenesis returns an [ErrGenesis] if g is not valid.
+// CheckGenesis returns an error that wraps [ErrGenesis] if g is not valid.
 func CheckGenesis(g types.Genesis) error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %w", ErrGenesis, fmt.Errorf(format, args...))

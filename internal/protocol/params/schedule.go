@@ -15,9 +15,9 @@ type Schedule struct {
 	// Taken before execution.
 	IntrinsicTransfer       types.Gas
 	IntrinsicCall           types.Gas
-	IntrinsicCallByte       types.Gas // bytes of function and args
+	IntrinsicCallByte       types.Gas // per byte of function and args
 	IntrinsicDeploy         types.Gas
-	IntrinsicDeployByte     types.Gas // bytes of name and init_args
+	IntrinsicDeployByte     types.Gas // per byte of name and init_args
 	IntrinsicDeployCodeByte types.Gas
 	IntrinsicConfigure      types.Gas
 
@@ -27,7 +27,7 @@ type Schedule struct {
 	// Deploy and call.
 	Deploy              types.Gas
 	DeployFunction      types.Gas // per defined function
-	DeployBodyByte      types.Gas // bytes of the function bodies
+	DeployBodyByte      types.Gas // per byte of the function bodies
 	DeployBranches      types.Gas // × branches² × (variables + 4), summed over the functions
 	DeployCallGlobal    types.Gas // per pair of a call in a body and a mutable global of the module
 	ContractCall        types.Gas
@@ -66,20 +66,20 @@ type Schedule struct {
 	CopyBytesPerGas       types.Gas // bytes copied between guest and host for one gas
 	StorageRead           types.Gas
 	StorageReadKeyByte    types.Gas
-	StorageReadValueByte  types.Gas // bytes of the stored value
+	StorageReadValueByte  types.Gas // per byte of the stored value
 	StorageWrite          types.Gas
 	StorageWriteKeyByte   types.Gas
 	StorageWriteValueByte types.Gas
 	StorageNewKey         types.Gas
-	StorageOldByte        types.Gas // bytes of the value that a write replaces or deletes
+	StorageOldByte        types.Gas // per byte of the value that a write replaces or deletes
 	StorageLongValue      types.Gas // surcharge on a value over LongValue bytes that is read, replaced or deleted
 	StorageReserve        types.Gas // gas that must be left before a look-up: price and copy of the longest value
 	NativeTransfer        types.Gas
 	CallValue             types.Gas // surcharge on a nested call that moves value
 	AccountLookup         types.Gas // balance, code_hash
-	OutputByte            types.Gas // bytes of return_data and revert
+	OutputByte            types.Gas // per byte of return_data and revert
 	Emit                  types.Gas
-	EmitByte              types.Gas // bytes of name, topics and data
+	EmitByte              types.Gas // per byte of name, topics and data
 	SHA256                types.Gas
 	SHA256Byte            types.Gas
 	Keccak256             types.Gas
@@ -87,7 +87,7 @@ type Schedule struct {
 	Blake3                types.Gas
 	Blake3Byte            types.Gas
 	SchnorrVerify         types.Gas
-	SchnorrVerifyByte     types.Gas // bytes of the message
+	SchnorrVerifyByte     types.Gas // per byte of the message
 	ECDSARecover          types.Gas
 }
 

@@ -3,8 +3,8 @@ package tree
 import "github.com/cairn-chain/cairn/internal/proof/poseidon"
 
 // drafts are the inner nodes and leaves of a version that are not stored yet. The drafts of a part refer to each other
-// by their indices in the part's share. So do the drafts above the parts; in their refs, the root of part i has the i-th
-// index after the indices of their own share.
+// by their indices in the part's share. So do the drafts above the parts; in their refs, the root of part i has the
+// i-th index after the indices of their own share.
 type drafts struct {
 	parts []partDrafts
 	above *share

@@ -2,7 +2,7 @@
 
 package tree
 
-// prefetch asks memory for a node that will be read soon. Nothing depends on it.
+// prefetch loads a node that will be read soon into the cache. It has no other effect.
 //
 //go:noescape
 func prefetch(n *inner)

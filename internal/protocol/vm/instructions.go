@@ -51,7 +51,7 @@ const (
 // instruction is the table's entry for an opcode.
 type instruction struct {
 	shape    shape
-	operands uint8        // number of operands, in in
+	operands uint8        // number of operands
 	in       [2]ValueType // types of the operands, the deepest first
 	out      ValueType    // 0 for no result
 	price    uint8

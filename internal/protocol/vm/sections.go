@@ -115,7 +115,7 @@ type rewritten struct {
 	weight      uint64    // weight of the functions (docs/protocol.md, "Weight"); meaningless if far is not 0
 	far         uint32    // surcharge on each jump
 	covered     bool      // blocks record that they run
-	blocks      []Block   // blocks that record that they run
+	blocks      []Block   // these blocks, in the order of their bits
 	looks       int       // number of added calls, at the gas checks
 	mostCalls   int       // maximum number of calls of one function, including the added ones
 	noteGas     types.Gas // additional price of the functions in a deploy if the submitted code noted its places
