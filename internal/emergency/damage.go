@@ -6,11 +6,11 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// acknowledged is what no damage to a database or disk takes from a chain.
+// acknowledged describes the loss after damage to a database or disk.
 const acknowledged = "what the rest of this disk has is not lost"
 
-// DamagedDatabase is told of a database whose files are other than they were written. member tells that it is that of a
-// cluster's member, which no copy may take the place of.
+// DamagedDatabase reports a database whose files are corrupt. If member is set, the database belongs to a cluster
+// member, which must be replaced and not restored from a copy.
 func DamagedDatabase(dir string, member bool, cause error) *Emergency {
 	e := &Emergency{
 		What: fmt.Sprintf("the database in %s is damaged: %v", dir, cause),
@@ -26,13 +26,13 @@ func DamagedDatabase(dir string, member bool, cause error) *Emergency {
 	return e
 }
 
-// replaceMember is the step where a member's disk has lost something, and heldByOthers why nothing is lost with it.
+// heldByOthers and replaceMember are the loss and the next step after a member's disk lost data.
 const (
 	heldByOthers  = "nothing is lost, as the others have what this member has"
 	replaceMember = "Remove the member with `cairn cluster remove NAME`, and " + begin
 )
 
-// DamagedTable is told of a file of the database in which a read found damage while the node runs.
+// DamagedTable reports a database file in which a read found damage while the node runs.
 func DamagedTable(file string, cause error) *Emergency {
 	return &Emergency{
 		What:  fmt.Sprintf("the file %s of the database is damaged, and what is read from there is an error: %v", file, cause),
@@ -42,7 +42,7 @@ func DamagedTable(file string, cause error) *Emergency {
 	}
 }
 
-// DiskFails is told of a disk that does not read or write.
+// DiskFails reports a disk with read or write errors.
 func DiskFails(dir string, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("the disk of %s fails: %v", dir, cause),
@@ -78,7 +78,7 @@ func DamagedQuarantine(path string, cause error) *Emergency {
 	}
 }
 
-// DamagedUnsigned is told of a damaged file of the block that a signer was asked for last.
+// DamagedUnsigned reports a damaged file of the block that the signer was last asked to sign.
 func DamagedUnsigned(path string, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("the block that was to be signed last, %s, is damaged: %v", path, cause),
@@ -90,7 +90,7 @@ func DamagedUnsigned(path string, cause error) *Emergency {
 	}
 }
 
-// DamagedEvidence is told of a damaged file of why a node halted.
+// DamagedEvidence reports a damaged file of the evidence for a halt.
 func DamagedEvidence(path string, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("%s, the evidence of why this node halted, is damaged: %v", path, cause),
@@ -102,8 +102,7 @@ func DamagedEvidence(path string, cause error) *Emergency {
 	}
 }
 
-// DamagedPlace is told of a file by which a member is known, its key or that of its directory, which is missing or
-// damaged.
+// DamagedPlace reports that a member's key or the file that identifies its directory is missing or damaged.
 func DamagedPlace(path string, cause error) *Emergency {
 	return &Emergency{
 		What:  fmt.Sprintf("%s, by which a member is known, is missing or damaged: %v", path, cause),
@@ -114,8 +113,7 @@ func DamagedPlace(path string, cause error) *Emergency {
 	}
 }
 
-// DamagedPromises is told of a member whose log or votes are not as they were written, or are older than what it
-// promised to the others.
+// DamagedPromises reports that a member's log or votes are damaged, or older than its promises to the other members.
 func DamagedPromises(dir string, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("what the member in %s promised to its cluster is damaged: %v. A member that forgets "+
@@ -127,7 +125,7 @@ func DamagedPromises(dir string, cause error) *Emergency {
 	}
 }
 
-// CopiedMember is told of a directory that is a copy of a member's, or was restored.
+// CopiedMember reports a member's data directory that was copied or restored.
 func CopiedMember(dir string, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("this data directory is a copy of a member's: %s was made elsewhere or restored, and what its member "+
@@ -139,7 +137,7 @@ func CopiedMember(dir string, cause error) *Emergency {
 	}
 }
 
-// OtherJournal is told of a mempool's journal in which nothing is a record of this version of the program.
+// OtherJournal reports a mempool journal without any record of this program version.
 func OtherJournal(dir, path string, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("the mempool's journal, %s, is not a journal of this version", path),
@@ -151,8 +149,8 @@ func OtherJournal(dir, path string, cause error) *Emergency {
 	}
 }
 
-// DamagedJournal is told of a mempool's journal of which records cannot be read. decided tells that a cluster's log has
-// them too.
+// DamagedJournal reports a mempool journal with unreadable records. If decided is set, the cluster's log has these
+// records too.
 func DamagedJournal(path string, read, lost int, decided bool) *Emergency {
 	e := &Emergency{
 		What: fmt.Sprintf("the mempool's journal is damaged, %s: %d records can be read, and %d at least cannot", path, read, lost),
@@ -166,7 +164,7 @@ func DamagedJournal(path string, read, lost int, decided bool) *Emergency {
 	return e
 }
 
-// TornJournal is told of a mempool's journal that ends within a record.
+// TornJournal reports a mempool journal that ends within a record.
 func TornJournal(path string, bytes int64) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("the mempool's journal ends within a record, %s: %d bytes are none", path, bytes),
@@ -176,7 +174,7 @@ func TornJournal(path string, bytes int64) *Emergency {
 	}
 }
 
-// MissingJournal is told of a chain without its mempool's journal.
+// MissingJournal reports a chain without its mempool journal.
 func MissingJournal(path string) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("the mempool's journal is missing, %s, which is right for a directory that was just filled with a "+
@@ -186,7 +184,7 @@ func MissingJournal(path string) *Emergency {
 	}
 }
 
-// Problems is told of a chain in which a check found something wrong, as it named before.
+// Problems reports the number of problems that a check of the chain found and has already listed.
 func Problems(dir string, member bool, found uint64) *Emergency {
 	e := &Emergency{
 		What: fmt.Sprintf("%d problems found, which the lines above name", found),
@@ -201,7 +199,7 @@ func Problems(dir string, member bool, found uint64) *Emergency {
 	return e
 }
 
-// DamagedExport is told of a file of blocks in which some are not as they were written.
+// DamagedExport reports an export file with damaged blocks.
 func DamagedExport(from, to types.Height, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("blocks %d to %d of the file are damaged, or not the chain's: %v", from, to, cause),
@@ -213,7 +211,7 @@ func DamagedExport(from, to types.Height, cause error) *Emergency {
 	}
 }
 
-// DamagedBackup is told of a backup that is not sound though it was just made.
+// DamagedBackup reports that a new backup failed its verification.
 func DamagedBackup(path string, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("the backup %s is damaged, and is not to be used: %v", path, cause),

@@ -2,7 +2,7 @@ package emergency
 
 import "fmt"
 
-// DiskFull is told of a disk without room for the next write.
+// DiskFull reports a disk without room for the next write.
 func DiskFull(dir string, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("no space left on device: the disk of %s is full", dir),
@@ -13,8 +13,8 @@ func DiskFull(dir string, cause error) *Emergency {
 	}
 }
 
-// OtherUser is told of a directory that belongs to somebody else than who runs the program. as are the words that run a
-// command as the owner.
+// OtherUser reports a directory that belongs to another user than the one who runs the program. as is the command line
+// that runs the command as the owner.
 func OtherUser(dir string, owner, self int, as string, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("%s belongs to user %d, and this command runs as user %d: what it would write there the owner's "+
@@ -26,7 +26,7 @@ func OtherUser(dir string, owner, self int, as string, cause error) *Emergency {
 	}
 }
 
-// Unreadable is told of a file or directory that may not be read by who runs the program.
+// Unreadable reports a file or directory that the user who runs the program may not read.
 func Unreadable(path string, self int, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("user %d may not open %s", self, path),
@@ -38,7 +38,7 @@ func Unreadable(path string, self int, cause error) *Emergency {
 	}
 }
 
-// Exposed is told of a file with a secret that others than its owner may read.
+// Exposed reports a secret file that users other than its owner may read.
 func Exposed(path string) *Emergency {
 	return &Emergency{
 		What:  fmt.Sprintf("others than its owner may read %s", path),
@@ -48,7 +48,7 @@ func Exposed(path string) *Emergency {
 	}
 }
 
-// Abandoned is told of a node that did not end in time: waited is what it waited for.
+// Abandoned reports a node that did not stop in time. waited names the task that it waited for.
 func Abandoned(waited string, cause error) *Emergency {
 	return &Emergency{
 		What: "the node did not end in time and was abandoned; it waited for " + waited,
@@ -59,7 +59,8 @@ func Abandoned(waited string, cause error) *Emergency {
 	}
 }
 
-// BadSettings is told of settings that cannot be used, of a command that may have some in a file: found says why.
+// BadSettings reports invalid settings of a command. found is the reason, and path the file that may hold some of the
+// settings.
 func BadSettings(path string, found error) *Emergency {
 	return &Emergency{
 		What:  fmt.Sprintf("the settings cannot be used: %v", found),

@@ -1,22 +1,22 @@
-// Package emergency has the messages for an operator whose node does not start, holds or halts. Each message is a
-// function here, so one test reads them all (cmd/cairn): it says what happened, whether anything was lost, and the one
+// Package emergency has the messages for an operator whose node does not start, waits or halts. Each message is a
+// function here, so one test reads them all (cmd/cairn). It says what happened, whether anything was lost, and the one
 // next step.
 package emergency
 
 import "fmt"
 
-// Emergency is such a message, as an error.
+// Emergency is a message for the operator, as an error.
 type Emergency struct {
-	// What happened, a clause that goes on where a sentence began: "the disk of ./mychain is full".
+	// What describes the event, a clause that continues a sentence: "the disk of ./mychain is full".
 	What string
 	// Lost says whether anything was lost, a clause: "nothing is lost".
 	Lost string
-	// Next is the one next step, a sentence without its full stop. Commands stand in backquotes, and work as they are,
-	// but for words in capitals.
+	// Next is the one next step, a sentence without its full stop. Commands are in backquotes and can be run as
+	// printed, except for placeholders in capitals.
 	Next string
-	// Final tells that a restart does not mend it: the program ends with exit code 2, and nothing starts it again.
+	// Final is set if a restart does not help: the program then exits with code 2 and is not restarted.
 	Final bool
-	// Cause is the error that was found, for errors.Is; its text is not shown. It may be nil.
+	// Cause is the underlying error, for errors.Is, or nil. Its text is not shown.
 	Cause error
 }
 
@@ -26,5 +26,5 @@ func (e *Emergency) Error() string { return fmt.Sprintf("%s: %s. %s", e.What, e.
 // Unwrap returns the cause.
 func (e *Emergency) Unwrap() error { return e.Cause }
 
-// nothing is lost in most emergencies.
+// nothing is the Lost clause of most emergencies.
 const nothing = "nothing is lost"

@@ -6,9 +6,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// OtherFormat is told of a database whose rows are laid out as by another version of the program. versions are those
-// that read it, the first and the last; empty if they are not known. movable tells whether this program reads its
-// blocks.
+// OtherFormat reports a database with the row format of another program version. versions names the first and last
+// version that can read it, or is empty if they are unknown. movable reports whether this program can read its blocks.
 func OtherFormat(dir string, has, reads uint32, versions string, movable bool, cause error) *Emergency {
 	e := &Emergency{
 		What:  fmt.Sprintf("the database in %s has format %d, and this program reads format %d", dir, has, reads),
@@ -32,7 +31,7 @@ func OtherFormat(dir string, has, reads uint32, versions string, movable bool, c
 	return e
 }
 
-// OtherSchedule is told of a chain whose contracts cost other gas than in this program.
+// OtherSchedule reports a chain with another gas schedule than this program's.
 func OtherSchedule(dir string, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("the chain in %s was made under another gas schedule than this program's, and its blocks come "+
@@ -44,7 +43,7 @@ func OtherSchedule(dir string, cause error) *Emergency {
 	}
 }
 
-// PrunedMove is told of a database of an older format that has lost the blocks which would be executed again.
+// PrunedMove reports a database of an older format that lacks the blocks to execute again.
 func PrunedMove(dir string, oldest types.Height, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("the database in %s has another format, and blocks before %d are pruned, so that they cannot be "+
@@ -57,7 +56,7 @@ func PrunedMove(dir string, oldest types.Height, cause error) *Emergency {
 	}
 }
 
-// Moved is told of a directory that was moved elsewhere, where its key signs now.
+// Moved reports a directory that was moved elsewhere. Its key now signs in the new place.
 func Moved(dir, to string, cause error) *Emergency {
 	return &Emergency{
 		What:  fmt.Sprintf("%s was moved to %s, and two nodes with one key would make two chains", dir, to),
@@ -68,7 +67,7 @@ func Moved(dir, to string, cause error) *Emergency {
 	}
 }
 
-// MoveUnfinished is told of a directory that does not have yet all that is being moved into it.
+// MoveUnfinished reports a directory into which a move has not completed.
 func MoveUnfinished(dir, from string, cause error) *Emergency {
 	return &Emergency{
 		What:  fmt.Sprintf("the move from %s to %s has not ended", from, dir),

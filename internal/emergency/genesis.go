@@ -2,8 +2,8 @@ package emergency
 
 import "fmt"
 
-// BadGenesis is told of a genesis file that is empty or cannot be read. wanted is the hash of block 0 that the right one
-// has, empty where nothing here tells it.
+// BadGenesis reports a genesis file that is empty or cannot be read. wanted is the expected hash of block 0, or empty
+// if it is unknown here.
 func BadGenesis(path, found, wanted, dir string, cause error) *Emergency {
 	e := &Emergency{
 		What:  fmt.Sprintf("the genesis file %s %s", path, found),
@@ -21,7 +21,7 @@ func BadGenesis(path, found, wanted, dir string, cause error) *Emergency {
 	return e
 }
 
-// OtherGenesis is told of a genesis that is not the one of the chain in a data directory.
+// OtherGenesis reports a genesis that differs from the genesis of the chain in a data directory.
 func OtherGenesis(dir, stored, given string, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("the genesis hash of the chain in %s is %s, that of the genesis given %s", dir, stored, given),

@@ -6,10 +6,10 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// what a node that halted does not lose.
+// served is the Lost clause of a node that halted.
 const served = "nothing is lost, and what was verified stays served"
 
-// UnknownVersion is told of a chain whose next block needs rules that the program does not know.
+// UnknownVersion reports a chain whose next block needs rules that the program does not know.
 func UnknownVersion(version uint32, cause error) *Emergency {
 	return &Emergency{
 		What:  fmt.Sprintf("protocol version %d is active and this node does not know it", version),
@@ -19,7 +19,8 @@ func UnknownVersion(version uint32, cause error) *Emergency {
 	}
 }
 
-// Diverged is told of a block that the producer signed and that executing it does not give. found says which and why.
+// Diverged reports a signed block whose execution on this node gives another result. found names the block and the
+// difference.
 func Diverged(found string, cause error) *Emergency {
 	return &Emergency{
 		What: "this node has halted: " + found,
@@ -30,7 +31,7 @@ func Diverged(found string, cause error) *Emergency {
 	}
 }
 
-// Equivocated is told of a producer that signed two blocks of one height: the one here, and the one of an upstream.
+// Equivocated reports a producer that signed two blocks of one height, one on this node and one on an upstream.
 func Equivocated(producer types.PublicKey, height types.Height, here, there types.BlockHash, upstream string) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("the producer %s signed two blocks of height %d: %s, which is here, and %s, which %s has",
@@ -41,7 +42,7 @@ func Equivocated(producer types.PublicKey, height types.Height, here, there type
 	}
 }
 
-// EngineFailed is told of a block that no engine of this node can execute, and that may be valid.
+// EngineFailed reports a block that no engine of this node can execute, although it may be valid.
 func EngineFailed(found string, cause error) *Emergency {
 	return &Emergency{
 		What: "this node has halted: " + found,
@@ -52,7 +53,7 @@ func EngineFailed(found string, cause error) *Emergency {
 	}
 }
 
-// StillHalted is told at the start of a node that halted before.
+// StillHalted reports at the start that the node has halted before.
 func StillHalted(file, reason string, height types.Height) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("this node has halted before block %d (%s), and stays so until %s is moved away", height, reason, file),
@@ -61,7 +62,7 @@ func StillHalted(file, reason string, height types.Height) *Emergency {
 	}
 }
 
-// Disagreed is told of a cluster's member that came to something else than was decided.
+// Disagreed reports a cluster member whose result differs from the cluster's decision.
 func Disagreed(found string, cause error) *Emergency {
 	return &Emergency{
 		What: "this member has come to something else than its cluster: " + found,

@@ -6,7 +6,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Unrecorded is told of a producer's key without a sign state, on a chain that has blocks of the key.
+// Unrecorded reports a producer's key without a sign state on a chain that has blocks of the key.
 func Unrecorded(dir, keyFile, lockDir string, head types.Height, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("there is no record of what this key signed: the chain in %s has blocks of the key, to block %d, "+
@@ -20,7 +20,7 @@ func Unrecorded(dir, keyFile, lockDir string, head types.Height, cause error) *E
 	}
 }
 
-// SignedElsewhere is told of a key that another node signed a block with.
+// SignedElsewhere reports that another node signed a block with this node's key.
 func SignedElsewhere(height types.Height) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("another node signed block %d with the key of this one, which makes no blocks therefore", height),
@@ -30,7 +30,7 @@ func SignedElsewhere(height types.Height) *Emergency {
 	}
 }
 
-// BlocksMissing is told of a chain that ends before the newest block that the node's key signed.
+// BlocksMissing reports a chain that ends before the newest block that the node's key signed.
 func BlocksMissing(
 	signed types.Height, hash types.BlockHash, head types.Height, dir, lock string, cause error,
 ) *Emergency {
@@ -45,7 +45,7 @@ func BlocksMissing(
 	}
 }
 
-// BlockReplaced is told of a chain that has another block where the node's key signed one.
+// BlockReplaced reports a chain with another block at a height for which the node's key signed one.
 func BlockReplaced(
 	signed types.Height, hash, here types.BlockHash, dir, lock string, cause error,
 ) *Emergency {
@@ -60,8 +60,8 @@ func BlockReplaced(
 	}
 }
 
-// OtherProducer is told of a node, or a cluster's member as self says, with another key than the one of the chain's
-// producer.
+// OtherProducer reports a key that is not the key of the chain's producer. self names the owner of the key: a node or a
+// cluster's member.
 func OtherProducer(chain, found types.PublicKey, self string) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("the chain's producer is %s, and the key of this %s is that of %s",
@@ -72,7 +72,7 @@ func OtherProducer(chain, found types.PublicKey, self string) *Emergency {
 	}
 }
 
-// BlocksAwaited is told of a node that makes no blocks before it has those that its key signed.
+// BlocksAwaited reports a node that makes no blocks until it has all blocks that its key signed.
 func BlocksAwaited(signed types.Height, hash types.BlockHash, head types.Height) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("the key of this node signed block %d, %s, and the chain here ends at block %d: the missing blocks "+
@@ -83,7 +83,7 @@ func BlocksAwaited(signed types.Height, hash types.BlockHash, head types.Height)
 	}
 }
 
-// BadKey is told of a producer's key file that is missing or cannot be used: found says why.
+// BadKey reports a producer's key file that is missing or invalid. found is the reason.
 func BadKey(path, found string, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("the producer's key %s cannot be used: %s", path, found),

@@ -6,10 +6,10 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// begin is how a new member begins.
+// begin is the instruction to start a new member.
 const begin = "begin with a new directory that has the cluster's genesis.json, and `cairn cluster join`"
 
-// WrongProducerKey is told of a cluster's member that has another producer's key than the chain's.
+// WrongProducerKey reports a cluster member with another producer's key than the chain's.
 func WrongProducerKey(chain, found types.PublicKey) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("the chain's producer is %s, and the key of this member is that of %s, with which it would make "+
@@ -21,7 +21,7 @@ func WrongProducerKey(chain, found types.PublicKey) *Emergency {
 	}
 }
 
-// EndedMember is told of a directory whose member was told before that it must not run again.
+// EndedMember reports the directory of a member that has been ordered never to run again.
 func EndedMember(dir, told string, cause error) *Emergency {
 	return &Emergency{
 		What:  fmt.Sprintf("%s must not run again, as its member was told: %s", dir, told),
@@ -32,7 +32,7 @@ func EndedMember(dir, told string, cause error) *Emergency {
 	}
 }
 
-// OtherChain is told of a member with the genesis file of another chain than its cluster's.
+// OtherChain reports a member whose genesis file belongs to another chain than its cluster's.
 func OtherChain(theirs, ours types.BlockHash) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("that member is of another chain, whose genesis block is %s, and the genesis.json here gives %s",
@@ -42,7 +42,7 @@ func OtherChain(theirs, ours types.BlockHash) *Emergency {
 	}
 }
 
-// OtherCluster is told of a member of another cluster than the one that it reaches.
+// OtherCluster reports that the member at the other end belongs to another cluster.
 func OtherCluster() *Emergency {
 	return &Emergency{
 		What: "that member is of another cluster than this directory",
@@ -51,7 +51,7 @@ func OtherCluster() *Emergency {
 	}
 }
 
-// OtherPin is told where another key answers than the one with the pin that is expected.
+// OtherPin reports that the member at the other end has another key than the pinned one.
 func OtherPin() *Emergency {
 	return &Emergency{
 		What: "another key answers there than the one with the pin that is expected",
@@ -60,7 +60,7 @@ func OtherPin() *Emergency {
 	}
 }
 
-// RemovedMember is told to a member that its cluster has removed.
+// RemovedMember is the message for a member that its cluster has removed.
 func RemovedMember(height types.Height) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("this member was removed from the cluster at block %d, and its directory must not run again", height),
@@ -69,7 +69,7 @@ func RemovedMember(height types.Height) *Emergency {
 	}
 }
 
-// ForgottenMember is told to a member whose disk is an older copy.
+// ForgottenMember is the message for a member whose disk is an older copy.
 func ForgottenMember() *Emergency {
 	return &Emergency{
 		What: "this disk is an older copy, which has forgotten what this member promised to the others",
@@ -78,7 +78,7 @@ func ForgottenMember() *Emergency {
 	}
 }
 
-// RecoveredWithout is told to a member of what a cluster was before it was recovered from another disk.
+// RecoveredWithout is the message for a member of a cluster that has been recovered from another member's disk.
 func RecoveredWithout(height types.Height) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("this cluster was recovered at block %d without you: this disk must not run", height),
@@ -87,7 +87,7 @@ func RecoveredWithout(height types.Height) *Emergency {
 	}
 }
 
-// NoLeader is told of a cluster without a leader. voters says how many of its members are reached, and needed.
+// NoLeader reports a cluster without a leader. voters says how many members are reached and how many are needed.
 func NoLeader(voters string) *Emergency {
 	return &Emergency{
 		What: "no leader of the cluster is heard of: " + voters,

@@ -6,10 +6,10 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// held is what a node without signatures does not lose.
+// held is the Lost clause of a node that waits for signatures.
 const held = "nothing is lost, transactions are taken meanwhile"
 
-// SignerAway is told of a signer that does not answer: found says how.
+// SignerAway reports a signer that does not answer. found is the reason.
 func SignerAway(address string, found, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("the signer cannot be reached: %s: %v", address, found),
@@ -20,7 +20,7 @@ func SignerAway(address string, found, cause error) *Emergency {
 	}
 }
 
-// SignerSigned is told of a signer that has signed another block of a height, or a later one: a held one.
+// SignerSigned reports a signer that has already signed another block of the height, or a later block.
 func SignerSigned(height types.Height, hash types.BlockHash, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("another block may have been signed at this height: the signer has signed block %d, %s, for another "+
@@ -33,7 +33,7 @@ func SignerSigned(height types.Height, hash types.BlockHash, cause error) *Emerg
 	}
 }
 
-// SignerOfOtherChain is told of a signer that was made with the genesis of another chain.
+// SignerOfOtherChain reports a signer that was made with the genesis of another chain.
 func SignerOfOtherChain(cause error) *Emergency {
 	return &Emergency{
 		What: "the signer is that of another chain",
@@ -44,7 +44,7 @@ func SignerOfOtherChain(cause error) *Emergency {
 	}
 }
 
-// SignerOfOtherKey is told of a signer that has another producer's key.
+// SignerOfOtherKey reports a signer with another producer's key.
 func SignerOfOtherKey(cause error) *Emergency {
 	return &Emergency{
 		What: "the signer has the key of another producer",
@@ -55,7 +55,7 @@ func SignerOfOtherKey(cause error) *Emergency {
 	}
 }
 
-// SignerFailed is told of a signer that cannot write its sign state.
+// SignerFailed reports a signer that cannot write its sign state.
 func SignerFailed(cause error) *Emergency {
 	return &Emergency{
 		What: "the signer cannot write its sign state",
@@ -66,7 +66,7 @@ func SignerFailed(cause error) *Emergency {
 	}
 }
 
-// DamagedLink is told of the key by which a node and its signer know each other.
+// DamagedLink reports a damaged key of the link between a node and its signer.
 func DamagedLink(path string, cause error) *Emergency {
 	return &Emergency{
 		What: fmt.Sprintf("%s, by which a node and its signer know each other, is damaged: %v", path, cause),
@@ -78,7 +78,7 @@ func DamagedLink(path string, cause error) *Emergency {
 	}
 }
 
-// SignerLockLost is told of a signer whose sign state is missing or damaged: what the key signed is not known.
+// SignerLockLost reports a signer whose sign state is missing or damaged, so the last signed block is unknown.
 func SignerLockLost(dir string, cause error) *Emergency {
 	return &Emergency{
 		What:  fmt.Sprint(cause),
