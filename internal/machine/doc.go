@@ -1,3 +1,3 @@
-// Package machine is what a process asks of the machine that it runs on: the processor's kernels, the disk, open files
-// and its own priority.
+// Package machine queries and configures the machine and the process: the processor's kernels, the disk, the limit of
+// open files, signals and the process's priority.
 package machine

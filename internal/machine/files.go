@@ -5,49 +5,50 @@ import (
 	"fmt"
 )
 
-// ErrUnknown is the error of what a system does not tell.
+// ErrUnknown is returned for information that the system does not provide.
 var ErrUnknown = errors.New("not known on this system")
 
-// Files is how a node shares out the files that its process may have open. What strangers open comes out of a share of
-// its own, so they never take the descriptor that the database needs for its next file.
+// Files is a node's division of the process's open-file limit. Connections of strangers have a share of their own, so
+// they never take the descriptor that the database needs for its next file.
 type Files struct {
-	Limit    int // of the process
+	Limit    int // limit of the process
 	Database int // tables that the database keeps open
 	Public   int // connections of the public address
-	Served   int // files that are read for them at a time
+	Served   int // files read at a time for these connections
 }
 
-// What is kept from the public address.
+// The public address does not get these descriptors.
 const (
-	// ownFiles are the standard streams, locks, journals, and files that are written now and then.
+	// ownFiles is for the standard streams, locks, journals, and files that are written now and then.
 	ownFiles = 64
-	// peerFiles are connections with other nodes, the signer and a collector of traces, whoever dialed, with the
-	// strangers that the cluster's port lets in.
+	// peerFiles is for the connections with other nodes, the signer and a trace collector, in either direction, and for
+	// the strangers that the cluster's port admits.
 	peerFiles = 128
-	// AdminConnections are those of the admin address.
+	// AdminConnections is the limit of connections of the admin address.
 	AdminConnections = 64
 
-	// The database gets an eighth of all, between these. Tables that readers hold, its log, and files that it writes
-	// come beside those that it keeps open.
+	// The database gets an eighth of the limit, within these bounds, for the tables that it keeps open. Tables held by
+	// readers, its log, and the files that it writes need more.
 	leastTables = 128
 	mostTables  = 1000
 	besideTable = 32
 
-	// LeastFiles is the lowest limit with which a node runs.
+	// LeastFiles is the lowest limit at which a node runs.
 	LeastFiles = 512
-	// mostFiles stands for no limit.
+	// mostFiles replaces an unlimited or higher limit.
 	mostFiles = 1 << 20
 
-	servedPart = 8 // of what is left for the public address, one part in so many
+	servedPart = 8 // one descriptor in servedPart left for the public address is for files
 )
 
-// reserve is what is kept from the public address where the database keeps so many tables open.
+// reserve returns the number of descriptors kept from the public address if the database keeps the given number of
+// tables open.
 func reserve(tables int) int {
 	return ownFiles + peerFiles + AdminConnections + tables + tables/2 + besideTable
 }
 
-// ShareFiles shares out the files that this process may have open. At its start Go has raised the limit as far as the
-// process may (the hard limit of setrlimit(2)). Where the limit is not known the error is [ErrUnknown].
+// ShareFiles divides this process's open-file limit. Go raises the limit at the start to the hard limit of
+// setrlimit(2). ShareFiles returns [ErrUnknown] if the limit is not known.
 func ShareFiles() (Files, error) {
 	limit, err := openFilesLimit()
 	if err != nil {
@@ -68,7 +69,7 @@ func shareFiles(limit int) (Files, error) {
 	return f, nil
 }
 
-// FilesFor is the lowest limit with which so many connections of the public address can be open.
+// FilesFor returns the lowest limit that allows the given number of connections of the public address.
 func FilesFor(connections int) int {
 	limit := LeastFiles
 	for {

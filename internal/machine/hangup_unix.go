@@ -2,5 +2,6 @@
 
 package machine
 
-// hangUp is the event of a connection whose other end sends no more. These systems tell only of one that has ended.
+// hangUp is the poll event of a connection whose other end sends no more. These systems report only a closed
+// connection.
 const hangUp = 0

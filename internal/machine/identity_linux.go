@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FileIdentity is what a file has that a copy of it has not. It is the inode's number, and when that was made, in
-// nanoseconds of Unix time; 0 if the file system does not say (statx(2)).
+// FileIdentity returns values that differ between a file and its copy: the inode number and the inode's birth time in
+// nanoseconds of Unix time. born is 0 if the file system does not provide it (statx(2)).
 func FileIdentity(path string) (inode, born uint64, err error) {
 	var stat unix.Statx_t
 	if err := unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_INO|unix.STATX_BTIME, &stat); err != nil {

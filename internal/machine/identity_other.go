@@ -4,7 +4,7 @@ package machine
 
 import "errors"
 
-// FileIdentity is what a file has that a copy of it has not. On this system that is not known.
+// FileIdentity returns an error: this system does not identify files.
 func FileIdentity(string) (inode, born uint64, err error) {
 	return 0, 0, errors.New("what tells a file from its copy is known on Linux only")
 }

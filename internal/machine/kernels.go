@@ -7,14 +7,15 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 )
 
-// Kernels choose the process's code of the two costliest computations, each empty for the fastest that the processor
-// has. All choices give the same results.
+// Kernels selects the process's implementations of the two costliest computations. An empty name selects the fastest
+// one that the processor supports. All implementations give the same results.
 type Kernels struct {
-	Hash      string // of the state: avx512, avx512bw, avx2 or scalar
-	Signature string // verification: avx512 or portable
+	Hash      string // hash of the state: avx512, avx512bw, avx2 or scalar
+	Signature string // signature verification: avx512 or portable
 }
 
-// Use switches the process to the kernels and tests the one that hashes. It comes before all else that a node does.
+// Use selects the kernels for the process and runs the self-test of the hash kernel. It must be called before all other
+// work of a node.
 func (k Kernels) Use() error {
 	if k.Hash != "" {
 		if err := poseidon.Use(poseidon.Kernel(k.Hash)); err != nil {
@@ -33,7 +34,7 @@ func (k Kernels) Use() error {
 	return fmt.Errorf("unknown signature kernel %q: it is avx512 or portable", k.Signature)
 }
 
-// ActiveKernels are the names of the kernels in use, and whether they are the fastest that there are.
+// ActiveKernels returns the names of the kernels in use, and reports whether they are the fastest implementations.
 func ActiveKernels() (k Kernels, fastest bool) {
 	k = Kernels{Hash: string(poseidon.Active()), Signature: "portable"}
 	if bip340.Lanes() {

@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// lowestPriority is what the kernel gives the least time.
+// lowestPriority is the nice value that gets the least processor time.
 const lowestPriority = 19
 
-// LowerPriority gives all threads of the process the lowest priority; those to come inherit it from who starts them. On
-// Linux priorities are the threads' own (setpriority(2)).
+// LowerPriority gives all threads of the process the lowest priority. New threads inherit it from the thread that
+// starts them. On Linux each thread has a priority of its own (setpriority(2)).
 func LowerPriority() error {
 	threads, err := os.ReadDir("/proc/self/task")
 	if err != nil {

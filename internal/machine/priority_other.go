@@ -4,5 +4,5 @@ package machine
 
 import "errors"
 
-// LowerPriority gives the process the lowest priority, which is known for Linux only.
+// LowerPriority returns an error: it is implemented for Linux only.
 func LowerPriority() error { return errors.New("not on this system") }

@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// CatchSignals takes signals away from the defaults of runtime and kernel, under which they end the process. It is
-// called before anything else is done, and returns the SIGHUPs that come, at most one that waits; nil where whoever
-// started the process has it ignore them (nohup).
+// CatchSignals replaces the default actions of the runtime and the kernel for signals that would end the process. It
+// must be called before anything else. The returned channel receives SIGHUPs and holds at most one. It is nil if the
+// process was started with SIGHUP ignored (nohup).
 //
-// A write to a pipe that nobody reads, or beyond the largest size of a file, fails with an error from now on, on the
-// standard streams too.
+// From then on, a write to a pipe without a reader, or beyond the maximum size of a file, fails with an error. This
+// holds for the standard streams too.
 func CatchSignals() (hangups <-chan os.Signal) {
 	signal.Notify(make(chan os.Signal, 1), failedWrites...)
 	if signal.Ignored(syscall.SIGHUP) {
@@ -23,9 +23,9 @@ func CatchSignals() (hangups <-chan os.Signal) {
 	return caught
 }
 
-// Serve makes the process a service: SIGUSR1, SIGUSR2 and output to the terminal of a job in the foreground neither end
-// nor stop it. Where a goroutine panics the process ends by SIGABRT, without a core file, which would have its keys:
-// the exit code of a panic is 2, and that is wrong usage. Who sets GOTRACEBACK decides that.
+// Serve makes the process a service: SIGUSR1, SIGUSR2 and output to the terminal of a foreground job neither end nor
+// stop it. On a panic the process ends by SIGABRT, because the exit code of a panic, 2, stands for wrong usage. It
+// leaves no core file, which would contain its keys. The environment variable GOTRACEBACK, if set, takes precedence.
 func Serve() {
 	passOver()
 	if os.Getenv("GOTRACEBACK") == "" && noCoreFile() == nil {

@@ -14,5 +14,5 @@ var failedWrites = []os.Signal{syscall.SIGPIPE, syscall.SIGXFSZ}
 
 func passOver() { signal.Ignore(syscall.SIGTTOU, syscall.SIGUSR1, syscall.SIGUSR2) }
 
-// noCoreFile has the process leave no core file when it ends by a signal.
+// noCoreFile prevents a core file when a signal ends the process.
 func noCoreFile() error { return unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}) }

@@ -4,5 +4,5 @@ package machine
 
 import "time"
 
-// ThreadTime is the processor time that the calling thread has used, 0 where that is not known.
+// ThreadTime returns 0: the processor time of a thread is not known on this system.
 func ThreadTime() time.Duration { return 0 }

@@ -8,22 +8,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openFilesLimit is how many files the process may have open.
+// openFilesLimit returns the limit of open files of the process.
 func openFilesLimit() (uint64, error) {
 	var limit unix.Rlimit
 	err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit)
 	return uint64(limit.Cur), err
 }
 
-// Disk tells the size of the directory's file system in bytes, and how much of it is left for this user.
+// Disk returns the size of the directory's file system and the space that this user may still use, both in bytes.
 func Disk(dir string) (size, free uint64, err error) {
 	var stat unix.Statfs_t
 	err = unix.Statfs(dir, &stat)
 	return uint64(stat.Blocks) * uint64(stat.Bsize), uint64(stat.Bavail) * uint64(stat.Bsize), err
 }
 
-// Gone reports whether the other end of a connection has closed it, whatever is still to be read from it. It does not
-// wait. A client that has closed only its sending side counts as gone too, as with net/http.
+// Gone reports whether the other end has closed the connection, even if there is unread data. It does not block. A
+// client that has closed only its sending side counts as gone too, as with net/http.
 func Gone(c syscall.Conn) (gone bool) {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -37,7 +37,7 @@ func Gone(c syscall.Conn) (gone bool) {
 	return gone || err != nil
 }
 
-// Owner tells who owns a file.
+// Owner returns the user and group that own a file.
 func Owner(path string) (user, group int, err error) {
 	var stat unix.Stat_t
 	err = unix.Stat(path, &stat)
