@@ -16,16 +16,17 @@ import (
 
 const (
 	backupsDir = "backups"
-	unverified = ".unverified" // ends the name of a backup that [VerifyBackup] has not passed
+	unverified = ".unverified" // suffix of a backup that has not passed [VerifyBackup]
 	backupName = "20060102T150405Z"
 )
 
-// ErrNoDisk is the error of a backup of a chain that is in memory.
+// ErrNoDisk is returned for a backup of an in-memory chain.
 var ErrNoDisk = errors.New("the chain is in memory: there is nothing on a disk to back up")
 
-// Backup makes a copy of the database as it is now, beside it, while the chain goes on, and returns its directory. That
-// is a data directory that has nothing but the chain, and is for [VerifyBackup] before it counts. Files that the
-// database no longer writes to are linked, not copied. It may be called while other methods are.
+// Backup copies the current database into a new directory beside it and returns the directory's path. The chain may
+// grow meanwhile. The copy is a data directory with nothing but the chain, and does not count as a backup until it has
+// passed [VerifyBackup]. Files that the database no longer writes to are hard-linked, not copied. Backup may run
+// concurrently with other methods.
 func (d *Dir) Backup(now time.Time) (path string, err error) {
 	if d.path == "" {
 		return "", ErrNoDisk
@@ -45,8 +46,8 @@ func (d *Dir) Backup(now time.Time) (path string, err error) {
 	return path, (kv.FS{}).SyncDir(path)
 }
 
-// VerifyBackup compares every byte of a backup with its checksum, opens its chain, and gives the backup its name. A
-// backup that fails keeps the name that it has. progress is told of the bytes done and of all there are.
+// VerifyBackup compares every byte of a backup with its checksum, opens its chain, and removes the suffix of an
+// unverified backup from its name. A backup that fails keeps its name. progress receives the bytes done and the total.
 func VerifyBackup(
 	ctx context.Context, path string, progress func(done, total uint64),
 ) (named string, head types.SignedHeader, err error) {

@@ -9,9 +9,9 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/snapshot"
 )
 
-// Bootstrap fills the directory, which must have no chain, from the newest snapshot that upstreams offer: else it is
-// [ErrHasChain]. It must be of the chain and, if it is set, the block that trust names. What a broken attempt fetched
-// is used again. progress is told of the bytes done and of all there are, of fetching and then of importing.
+// Bootstrap fills the directory from the newest snapshot that the upstreams offer. It returns [ErrHasChain] if the
+// directory has a chain. The snapshot must be of the chain that trust names and, if set, of its block. A download that
+// failed is resumed. progress receives the bytes done and the total, first of the download and then of the import.
 func (d *Dir) Bootstrap(
 	ctx context.Context, from Upstreams, trust SnapshotTrust, progress func(done, total uint64),
 ) (m Snapshot, err error) {
@@ -34,7 +34,7 @@ func (d *Dir) Bootstrap(
 	}
 	m, err = d.ImportSnapshot(ctx, path, trust, progress)
 	if snapshot.Unusable(err) {
-		err = errors.Join(err, os.RemoveAll(path)) // fetched anew, it may be another one
+		err = errors.Join(err, os.RemoveAll(path)) // the next download may be of another snapshot
 	}
 	if err != nil {
 		return m, err

@@ -17,19 +17,19 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Report is what [Dir.Check] looked at and found, and Problem one thing that is wrong.
+// Report is the result of [Dir.Check], and Problem one of its findings.
 type (
 	Report  = chain.Report
 	Problem = chain.Problem
 )
 
-// leastBits is how many proven bits a stored proof has at least.
+// leastBits is the lowest number of proven bits of a stored proof.
 const leastBits = 100
 
-// Check recomputes roots, digests and every index from what is stored, verifies every proof, of blocks and of ranges,
-// and follows every witness to the block's root. What [Options].CheckFiles found, blocks that a key signed and the
-// chain lacks, and damage to the files beside the database are problems too; where the files are damaged nothing is recomputed from them. progress is told of the
-// rows done and of all there are.
+// Check recomputes roots, digests and every index from the stored data, verifies every proof of a block or a range, and
+// follows every witness to the block's root. It also reports the damage that [Options].CheckFiles found, blocks that a
+// key signed and the chain lacks, and damage to the files beside the database. If CheckFiles found damage, nothing is
+// recomputed. progress receives the rows done and the total.
 func (d *Dir) Check(ctx context.Context, progress func(done, total uint64)) (report Report, err error) {
 	beside := d.checkBeside()
 	defer func() {
@@ -63,7 +63,7 @@ func addProblem(report *Report, where, what string) {
 	}
 }
 
-// checkProofs verifies what there is for the proofs of blocks.
+// checkProofs verifies the stored proofs and witnesses of blocks.
 func (d *Dir) checkProofs(ctx context.Context, report *Report) error {
 	heights := make(map[types.Height]bool)
 	for _, stored := range []func() (chain.ProofRange, error){d.store.Proofs, d.store.Witnesses} {
@@ -93,7 +93,8 @@ func (d *Dir) checkProofs(ctx context.Context, report *Report) error {
 	return nil
 }
 
-// checkProof tells what is wrong with the proof of a block, or with its witness.
+// checkProof verifies the proof and the witness of a block and returns in wrong the problem found. It skips pruned
+// blocks.
 func (d *Dir) checkProof(h types.Height) (wrong, err error) {
 	proof, err := d.store.Proof(h)
 	if errors.Is(err, chain.ErrPruned) || err != nil && !errors.Is(err, chain.ErrNotFound) {
@@ -157,7 +158,7 @@ func (d *Dir) checkRanges(ctx context.Context, report *Report) error {
 	return nil
 }
 
-// ignorePruned is no error where something is pruned, of which nothing can be said.
+// ignorePruned returns nil for an error about pruned data, which cannot be checked, and err otherwise.
 func ignorePruned(err error) error {
 	if errors.Is(err, chain.ErrPruned) {
 		return nil
@@ -165,7 +166,7 @@ func ignorePruned(err error) error {
 	return err
 }
 
-// checkWitness follows a witness from the root before a block to that after it.
+// checkWitness follows a witness from the root before a block to the root after it.
 func checkWitness(b blockproof.Bundle, encoded []byte) error {
 	witness, err := tree.DecodeWitness(encoded)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 )
 
-// copyTree copies the files of a directory, but for entries of some names at its top, and returns their paths below it.
-// Modes stay. All is on disk when it returns. What is neither file, directory nor link is an error.
+// copyTree copies the files of a directory, except the top-level entries named in without, and returns their relative
+// paths. It keeps modes and syncs everything to disk. Any entry other than a file, directory or link is an error.
 func copyTree(ctx context.Context, from, to string, without []string) (files []string, err error) {
 	if from, err = filepath.EvalSymlinks(from); err != nil { // systemd has a link to the directory of a service
 		return nil, err
@@ -47,7 +47,8 @@ func copyTree(ctx context.Context, from, to string, without []string) (files []s
 	return files, err
 }
 
-// copyFile copies a file in place of what an earlier copy left. A link is made anew, to where it leads.
+// copyFile copies a file and replaces the result of an earlier attempt. A link is replaced by a link to its final
+// target.
 func copyFile(from, to string, mode fs.FileMode) (err error) {
 	if mode&fs.ModeSymlink != 0 {
 		target, err := filepath.EvalSymlinks(from)
@@ -84,7 +85,7 @@ func copyFile(from, to string, mode fs.FileMode) (err error) {
 	return errors.Join(os.Rename(part, to), (kv.FS{}).SyncDir(filepath.Dir(to)))
 }
 
-// sameFile compares two files byte by byte.
+// sameFile returns an error unless the two files have the same content.
 func sameFile(a, b string) error {
 	first, err := os.Open(a)
 	if err != nil {
@@ -112,5 +113,5 @@ func sameFile(a, b string) error {
 	}
 }
 
-// ended tells whether a file was read to its end.
+// ended reports whether a read reached the end of the file.
 func ended(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }

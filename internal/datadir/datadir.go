@@ -1,5 +1,5 @@
-// Package datadir is a node's data directory: one [Dir] locks it, opens its database once, and knows every file in it.
-// What is done with a directory while no node runs on it is a method of the Dir; a node is given one.
+// Package datadir manages a node's data directory: one [Dir] locks it, opens its database once, and knows every file in
+// it. Offline work on a directory is done by methods of Dir. A running node receives its Dir from its caller.
 package datadir
 
 import (
@@ -18,10 +18,10 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// What is in a data directory. The database makes a file LOCK beside them, and its own within databaseDir.
+// The entries of a data directory. The database makes a file LOCK beside them, and its own files within databaseDir.
 const (
 	databaseDir  = "db"
-	importDir    = "db.importing" // a database that is being made of a snapshot
+	importDir    = "db.importing" // a database that an import is filling from a snapshot
 	codeDir      = "code"         // machine code of contracts: may be deleted while the node is stopped
 	snapshotsDir = "snapshots"
 	sourcesDir   = "sources" // archives of contracts' sources
@@ -31,78 +31,78 @@ const (
 	haltFile     = "halted.json"
 	unsignedFile = "unsigned.block"
 
-	signedFile    = "signed-%x-%x" // with the first bytes of a key, and of the hash of a genesis block
-	signedPattern = "signed-*-%x"  // those of all keys
+	signedFile    = "signed-%x-%x" // with the first bytes of the key and of the hash of the genesis block
+	signedPattern = "signed-*-%x"  // matches the files of all keys
 
 	GenesisFile     = "genesis.json"
 	ProtocolKeyFile = "protocol.key"
-	SignerLinkFile  = "signer-link.key" // what the node is known by to its signer
+	SignerLinkFile  = "signer-link.key" // key that identifies the node to its signer
 	SettingsFile    = "cairn.toml"
-	AdminTokenFile  = "admin.token" // what the admin address asks for before it changes something
+	AdminTokenFile  = "admin.token" // token that the admin address requires for changes
 )
 
 var (
-	// ErrLocked is the error of a data directory that another process uses.
+	// ErrLocked is returned for a data directory that another process uses.
 	ErrLocked = kv.ErrLocked
-	// ErrDamaged is the error of a database whose files are other than they were written.
+	// ErrDamaged is returned for a database whose files are corrupt.
 	ErrDamaged = kv.ErrDamaged
-	// ErrNoChain is the error of a data directory without a chain.
+	// ErrNoChain is returned for a data directory without a chain.
 	ErrNoChain = errors.New("there is no chain in this data directory")
-	// ErrHasChain is the error of a data directory that is to be filled and holds a chain.
+	// ErrHasChain is returned for a data directory that must be empty and has a chain.
 	ErrHasChain = errors.New("there is a chain in this data directory already")
-	// ErrArchive is the error of an archive that is to be pruned, and ErrNoArchive that of a chain that has lost blocks
-	// and is to be one.
+	// ErrArchive is returned for the pruning of an archive, and ErrNoArchive for a chain that cannot become an archive
+	// because blocks are lost.
 	ErrArchive   = chain.ErrArchive
 	ErrNoArchive = chain.ErrNoArchive
-	// ErrOtherGenesis is the error of a genesis that is not the one of the chain in the directory.
+	// ErrOtherGenesis is returned for a genesis that differs from the genesis of the chain in the directory.
 	ErrOtherGenesis = chain.ErrOtherGenesis
 )
 
-// Options are how a data directory is used. The zero value is that of work on a stopped node's directory.
+// Options configures the use of a data directory. The zero value is for offline work.
 type Options struct {
 	Chain    chain.Options // the directory sets Schedule and OnDropped
 	Database kv.Options    // the directory sets FS, Logger and ReadOnly
 
-	CodeMemory int   // bytes that contracts' compiled code and idle instances take, about; 0 for [DefaultCodeMemory]
+	CodeMemory int   // approximate bytes of compiled code and idle contract instances, 0 for [DefaultCodeMemory]
 	CodeDisk   int64 // bytes of contracts' machine code on disk, 0 for [DefaultCodeDisk]
 
-	// ReadOnly leaves the disk as it is: what would write is refused by the database. It is for looking at a directory.
+	// ReadOnly leaves the disk unchanged: the database refuses writes.
 	ReadOnly bool
-	// moving opens a directory for a move, which no other process may look at meanwhile.
+	// moving opens a directory for a move and excludes all other processes.
 	moving bool
 
-	// CheckFiles, unless nil, has every byte of the database's files read and compared with its checksum before it is
-	// opened. Opening takes the end of a damaged log for that of a crash. It is told of the bytes done and of all there
-	// are.
+	// CheckFiles, unless nil, makes Open read every byte of the database's files and compare it with its checksum
+	// first. Without it, a log that is damaged at its end looks as if a crash had cut it. CheckFiles receives the bytes
+	// done and the total.
 	CheckFiles func(done, total uint64)
 
-	Log *slog.Logger // nil: nothing is logged
+	Log *slog.Logger // nil disables logging
 }
 
-// The database's own choices of [kv.Options].MemTableBytes and [kv.Options].MaxUnmerged.
+// The database's defaults of [kv.Options].MemTableBytes and [kv.Options].MaxUnmerged.
 const (
 	DefaultTableBytes  = kv.DefaultMemTableBytes
 	DefaultMaxUnmerged = kv.DefaultMaxUnmerged
 )
 
-// Dir is a data directory that is open, or a chain in memory that has none. Nobody else can open the directory until it
-// is closed. Its methods may not be called concurrently.
+// Dir is an open data directory, or a chain in memory without one. No other process can open the directory until it is
+// closed. A Dir is not safe for concurrent use.
 type Dir struct {
 	path    string // empty: everything is in memory
 	options Options
 
 	lock  io.Closer // nil in memory
-	db    *kv.DB    // nil before there is a database
+	db    *kv.DB    // nil before the database is opened
 	store *chain.Store
-	lost  error  // the chain lacks a block that a key of this directory signed, or that is not known
-	token string // file of the admin token of a chain in memory, empty before it is asked for
+	lost  error  // a block that a key of this directory signed is missing, or the record of signed blocks is unreadable
+	token string // path of the admin token of an in-memory chain, empty before its first use
 
-	damages []kv.Damage // that CheckFiles found
+	damages []kv.Damage // found by CheckFiles
 }
 
-// Open locks a data directory, which it makes where there is none, and opens the chain in it, if there is one. An empty
-// path is a chain in memory. It returns [ErrLocked] for a directory that is in use, and the errors of [chain.Open]. What
-// an operator is to do about, it returns as a message of package emergency.
+// Open locks a data directory and opens the chain in it, if any. It makes the directory if it does not exist. An empty
+// path opens a chain in memory. Open returns [ErrLocked] for a directory in use, and the errors of [chain.Open]. Errors
+// that an operator must handle are messages of package emergency.
 func Open(path string, options Options) (_ *Dir, err error) {
 	if options.Log == nil {
 		options.Log = slog.New(slog.DiscardHandler)
@@ -131,7 +131,8 @@ func Open(path string, options Options) (_ *Dir, err error) {
 	if err := d.open(); err != nil {
 		return nil, errors.Join(err, d.damaged())
 	}
-	// What a member's key signed is in the cluster's log, which it comes to again: the chain may be some blocks behind.
+	// The blocks signed by a member's key are in the cluster's log and are applied again: the chain may be some blocks
+	// behind.
 	member, err := IsMember(path)
 	if err == nil && !member {
 		d.lost = d.lostBlocks()
@@ -139,7 +140,7 @@ func Open(path string, options Options) (_ *Dir, err error) {
 	return d, err
 }
 
-// take locks the directory for what it is opened for.
+// take locks the directory, shared if it is only read.
 func (d *Dir) take() (err error) {
 	if d.options.ReadOnly && !d.options.moving {
 		d.lock, err = kv.LockShared(d.path)
@@ -155,7 +156,7 @@ func (d *Dir) take() (err error) {
 	return err
 }
 
-// damaged is the damage that CheckFiles found, as an error.
+// damaged returns the damage found by CheckFiles as an error.
 func (d *Dir) damaged() error {
 	var errs []error
 	for _, damage := range d.damages {
@@ -164,7 +165,7 @@ func (d *Dir) damaged() error {
 	return errors.Join(errs...)
 }
 
-// OpenChain is [Open] of a directory that holds a chain. Any other is [ErrNoChain], and nothing is made of it.
+// OpenChain is like [Open], but returns [ErrNoChain] for a directory without a chain.
 func OpenChain(path string, options Options) (*Dir, error) {
 	if err := mustHaveDatabase(path); err != nil {
 		return nil, Explain(path, err)
@@ -179,7 +180,7 @@ func OpenChain(path string, options Options) (*Dir, error) {
 	return d, nil
 }
 
-// HasDatabase tells whether a data directory has a database, in which there may be a chain.
+// HasDatabase reports whether a data directory has a database. The database may have no chain.
 func HasDatabase(path string) (bool, error) {
 	if path == "" {
 		return false, nil
@@ -191,7 +192,7 @@ func HasDatabase(path string) (bool, error) {
 	return err == nil, err
 }
 
-// open opens the database, which it makes where there is none.
+// open opens the database, or creates it if there is none.
 func (d *Dir) open() (err error) {
 	database := d.options.Database
 	database.Logger, database.ReadOnly = d.options.Log, d.options.ReadOnly
@@ -214,7 +215,7 @@ func (d *Dir) open() (err error) {
 	return err
 }
 
-// closeDatabase closes what open opened.
+// closeDatabase closes the store and the database.
 func (d *Dir) closeDatabase() error {
 	var errs []error
 	if d.store != nil {
@@ -227,7 +228,7 @@ func (d *Dir) closeDatabase() error {
 	return errors.Join(errs...)
 }
 
-// Close closes the database and lets others have the directory.
+// Close closes the database and unlocks the directory.
 func (d *Dir) Close() error {
 	err := d.closeDatabase()
 	if d.lock != nil {
@@ -241,13 +242,13 @@ func (d *Dir) Close() error {
 	return err
 }
 
-// Path is the directory, empty in memory.
+// Path returns the path of the directory, or "" in memory.
 func (d *Dir) Path() string { return d.path }
 
-// Options are those that the directory was opened with.
+// Options returns the options that the directory was opened with.
 func (d *Dir) Options() Options { return d.options }
 
-// Store is the chain's, empty where there is none yet. The directory closes it.
+// Store returns the store of the chain. It is empty if there is no chain yet. The caller must not close it.
 func (d *Dir) Store() (*chain.Store, error) {
 	if d.store == nil {
 		if err := d.open(); err != nil {
@@ -257,16 +258,17 @@ func (d *Dir) Store() (*chain.Store, error) {
 	return d.store, nil
 }
 
-// Failing is closed once the database, which is open, accepts no more writes. [Dir.Failure] says why.
+// Failing returns a channel that is closed once the open database accepts no more writes. [Dir.Failure] returns the
+// reason.
 func (d *Dir) Failing() <-chan struct{} { return d.db.Failing() }
 
-// Failure is why the database accepts no more writes, nil where it does.
+// Failure returns the reason why the database accepts no more writes, or nil.
 func (d *Dir) Failure() error { return d.db.Failure() }
 
-// Metrics are those of the database, which is open.
+// Metrics returns the metrics of the database, which must be open.
 func (d *Dir) Metrics() kv.Metrics { return d.db.Metrics() }
 
-// Genesis is that of the chain in the directory, nil where it holds none.
+// Genesis returns the genesis of the chain in the directory, or nil if there is no chain.
 func (d *Dir) Genesis() *types.Genesis {
 	if d.store == nil || d.store.Empty() {
 		return nil

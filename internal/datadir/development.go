@@ -22,7 +22,7 @@ const (
 // Development is the set of keys of a development chain, all derived from one mnemonic.
 type Development struct {
 	Accounts []crypto.PrivateKey // m/86'/1'/0'/0/i
-	Treasury crypto.PrivateKey   // m/86'/1'/0'/1/0: pays what dev_fund gives
+	Treasury crypto.PrivateKey   // m/86'/1'/0'/1/0: pays for dev_fund
 	Producer crypto.PrivateKey   // m/86'/1'/0'/1/1
 }
 
@@ -49,8 +49,8 @@ func NewDevelopment(mnemonic string, count int) (*Development, error) {
 	return d, err
 }
 
-// DevelopmentKeys are the accounts whose keys everybody has: the first twenty that wallets derive from the public
-// mnemonic, with either coin type, and what else a development chain has.
+// DevelopmentKeys returns the accounts with publicly known keys: the first twenty that wallets derive from the public
+// mnemonic, with either coin type, and the other accounts of a development chain.
 func DevelopmentKeys() (map[types.Account]bool, error) {
 	const count = 20
 	known := make(map[types.Account]bool)
@@ -75,7 +75,7 @@ func DevelopmentKeys() (map[types.Account]bool, error) {
 	return known, nil
 }
 
-// Genesis is the development chain's genesis at a time in Unix seconds.
+// Genesis returns the development chain's genesis at a time in Unix seconds.
 func (d *Development) Genesis(time uint64) types.Genesis {
 	g := types.Genesis{
 		ChainID: api.DevelopmentChainID, Network: types.Regtest, Time: time, BaseFee: params.DefaultMinBaseFee,

@@ -17,8 +17,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/raftlog"
 )
 
-// Explain says of an error of a directory what an operator is to do about it, as a message of package emergency. It is
-// the one table of what the storage finds wrong. Nil, and any other error, stay as they are.
+// Explain translates an error of a directory into a message of package emergency, which tells the operator the next
+// step. It is the only place that maps storage errors to messages. It returns nil and other errors unchanged.
 func Explain(path string, err error) error {
 	var format *chain.FormatError
 	var message *emergency.Emergency
@@ -47,8 +47,8 @@ func Explain(path string, err error) error {
 	return err
 }
 
-// mayWrite refuses to write into a directory of another user as root: what root makes there the user's node cannot read.
-// Anyone else is refused by the system, or is let in by it.
+// mayWrite refuses root to write into another user's directory, because that user's node could not read root's files.
+// For other users the file permissions decide.
 func mayWrite(path string) error {
 	owner, group, err := machine.Owner(path)
 	if errors.Is(err, machine.ErrUnknown) || errors.Is(err, fs.ErrNotExist) {
@@ -67,11 +67,11 @@ func mayWrite(path string) error {
 	return nil
 }
 
-// privateDir is where systemd keeps the directories of services whose users it makes up. Only root may look into it, so
-// the user alone does not reach them.
+// privateDir is the parent of the directories of systemd services with dynamic users. Only root may access it, so
+// running a command as the service's user is not enough.
 const privateDir = "/var/lib/private/"
 
-// asOwner are the words that run a command as the owner of a directory, whose path has no links.
+// asOwner returns the command line that runs args as the owner of the directory place. place must have no links.
 func asOwner(place string, owner, group int, args []string) string {
 	command := strings.Join(args, " ")
 	if name, is := strings.CutPrefix(place, privateDir); is {

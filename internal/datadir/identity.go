@@ -16,33 +16,34 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/slots"
 )
 
-// What a cluster's member has in its data directory besides.
+// The files that a cluster member has in its data directory in addition.
 const (
 	memberIDFile  = "member.id"
 	memberKeyFile = "member.key"
 	votesFile     = "vote.mark"
 	joinFile      = "member.join"
-	endedFile     = "member.ended" // why the member must not run again
+	endedFile     = "member.ended" // the reason why the member must not run again
 )
 
 var (
-	// ErrNoMember is the error of a data directory that is of no cluster.
+	// ErrNoMember is returned for a data directory that belongs to no cluster.
 	ErrNoMember = errors.New("this data directory is of no cluster")
-	// ErrMember is the error of a directory that is of a cluster already.
+	// ErrMember is returned for a directory that belongs to a cluster already.
 	ErrMember = errors.New("this data directory is of a cluster already")
-	// ErrCopied is the error of a directory that is not the one that was made a member's: what a member promised to the
-	// others since then is not in it.
+	// ErrCopied is returned for a copy of a member's directory, which lacks the member's promises to the others since
+	// it was made.
 	ErrCopied = errors.New("this data directory is a copy of a member's")
-	// ErrEnded is the error of a directory whose member was told that it must not run again.
+	// ErrEnded is returned for a directory whose member must not run again.
 	ErrEnded = errors.New("this data directory must not run again")
 )
 
-// EndMember keeps that the directory's member must not run again, and why.
+// EndMember records that the directory's member must not run again, and the reason.
 func (d *Dir) EndMember(reason string) error {
 	return (kv.FS{}).WriteFile(d.file(endedFile), []byte(reason+"\n"))
 }
 
-// place is what a member's file of its identity says: whose it is, where it was made, and how often its node started.
+// place is the content of a member's identity file: the member's id, the inode number and birth time of the file, and
+// the number of starts of its node.
 type place struct{ member, inode, born, boot uint64 }
 
 const placeSize = 4 * 8
@@ -60,11 +61,11 @@ func decodePlace(b []byte) place {
 	return place{at(0), at(1), at(2), at(3)}
 }
 
-// laterPlace tells whether one record was written after another.
+// laterPlace reports whether one record was written after another.
 func laterPlace(record, than []byte) bool { return decodePlace(record).boot > decodePlace(than).boot }
 
-// makeIdentity makes the key of a new member and the file that holds where its directory is. What was made before and
-// came to nothing is made anew.
+// makeIdentity makes the key of a new member and the file that identifies its directory. It replaces the result of an
+// attempt that failed.
 func (d *Dir) makeIdentity() (p2p.Identity, error) {
 	key, err := p2p.NewKey()
 	if err != nil {
@@ -96,7 +97,7 @@ func (d *Dir) writePlace(p place) error {
 	return errors.Join(file.Write(p.encode()), file.Close())
 }
 
-// readPlace reads where the directory was made a member's, and refuses another place.
+// readPlace reads the identity file. It refuses a member that must not run again and a copied directory.
 func (d *Dir) readPlace() (p place, err error) {
 	path := d.file(memberIDFile)
 	if reason, err := readBounded(d.file(endedFile), 4<<10); err == nil {
@@ -129,8 +130,8 @@ func (d *Dir) readPlace() (p place, err error) {
 	return p, nil
 }
 
-// Identity is the member's key, which only its owner may be able to read, and how often its node has started, this time
-// among them.
+// Identity returns the member's key and the number of its node's starts, including this one. Only the owner may have
+// read access to the key's file.
 func (d *Dir) Identity() (identity p2p.Identity, boot uint64, err error) {
 	identity, p, err := d.readIdentity()
 	if err != nil {
@@ -140,7 +141,7 @@ func (d *Dir) Identity() (identity p2p.Identity, boot uint64, err error) {
 	return identity, p.boot, d.writePlace(p)
 }
 
-// readIdentity is the member's key, and where the directory was made.
+// readIdentity returns the member's key and the content of its identity file.
 func (d *Dir) readIdentity() (identity p2p.Identity, p place, err error) {
 	if p, err = d.readPlace(); err != nil {
 		return identity, p, err
@@ -178,8 +179,8 @@ func readLinkKey(path string) (identity p2p.Identity, err error) {
 	return identity, err
 }
 
-// IsMember tells whether a data directory is that of a cluster's member, or of one that is about to join. Who lost one of
-// its files is none alone.
+// IsMember reports whether a data directory belongs to a cluster member, or to a node that is about to join. One of the
+// member's two files is enough, so a member that lost the other is still recognized.
 func IsMember(path string) (bool, error) {
 	if path == "" {
 		return false, nil

@@ -13,19 +13,19 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Bounds of what is executed together: as many blocks, or bytes of them, and one at least.
+// Limits of a batch of executed blocks. The block that reaches importedBytes is the last one.
 const (
 	importedBlocks = 256
 	importedBytes  = 8 << 20
 )
 
-// ErrBadExport is the error of a file of blocks that is not as [Dir.Export] writes it.
+// ErrBadExport is returned for a file of blocks in another format than [Dir.Export] writes.
 var ErrBadExport = errors.New("this is no file of blocks")
 
-// Import appends the blocks that [Dir.Export] wrote, and returns how many. A directory without a chain begins with the
-// genesis of c. Each block is executed and compared with its header, as a replica does; those that are there already
-// must be the same. What was imported when it fails stays, and it can be called again. A damaged block costs itself: it
-// is passed over once the chain has that one from elsewhere. progress is told of the bytes done.
+// Import appends blocks written by [Dir.Export] and returns the number of new blocks. A directory without a chain
+// begins with the genesis of c. Each block is executed and compared with its header, as on a replica. Blocks that the
+// chain has already must be the same. After an error the imported blocks stay, and Import can be called again. A
+// damaged block is skipped if the chain has that block already. progress receives the bytes done.
 func (d *Dir) Import(
 	ctx context.Context, c Chain, file io.Reader, progress func(done uint64),
 ) (count uint64, err error) {
@@ -47,8 +47,7 @@ func (d *Dir) Import(
 	return i.count, err
 }
 
-// offline opens the chain, or begins it, for a command. The function that it returns closes what the chain needs, also
-// after an error.
+// offline opens or begins the chain for a command. The caller must call closing, also after an error.
 func (d *Dir) offline(c Chain) (_ *ledger.Ledger, closing func() error, err error) {
 	engine, err := d.Engine()
 	if err != nil {
@@ -62,17 +61,17 @@ func (d *Dir) offline(c Chain) (_ *ledger.Ledger, closing func() error, err erro
 	return l, engine.Close, err
 }
 
-// blockImport is an import on its way.
+// blockImport is an import in progress.
 type blockImport struct {
 	ledger   *ledger.Ledger
-	from     *bufio.Reader // holds the longest record, and the preamble of the one behind it
+	from     *bufio.Reader // holds the longest record and the preamble of the next
 	progress func(done uint64)
-	read     uint64       // bytes
-	last     types.Height // of the block that was read last
-	count    uint64       // blocks that are new
+	read     uint64       // bytes read
+	last     types.Height // height of the last block read
+	count    uint64       // new blocks
 }
 
-// some imports the next blocks; io.EOF after the last.
+// some imports the next blocks. It returns io.EOF after the last.
 func (i *blockImport) some(ctx context.Context) error {
 	var encoded [][]byte
 	var heights []types.Height
@@ -80,7 +79,7 @@ func (i *blockImport) some(ctx context.Context) error {
 	for size := 0; len(encoded) < importedBlocks && size < importedBytes; {
 		block, err := i.next()
 		if err != nil {
-			failed = err // once the blocks before it are imported
+			failed = err // returned after the import of the blocks before it
 			break
 		}
 		height, known, err := i.known(block)
@@ -112,15 +111,15 @@ func (i *blockImport) some(ctx context.Context) error {
 	return failed
 }
 
-// A record is the length of a block and the block, which begins with its header.
+// A record is the length of a block, followed by the block, which begins with its header.
 const (
 	lengthBytes    = 8
 	recordPreamble = lengthBytes + types.SignedHeaderBytes
 	maxRecord      = lengthBytes + types.MaxBlockBytes + types.SignedHeaderBytes + 8
 )
 
-// next reads a block; io.EOF after the last. What is not a record is passed over, up to the next one that is, if the
-// chain has the blocks between the two.
+// next reads a block. It returns io.EOF after the last. It skips to the next valid record if the data at hand is not a
+// record and the chain has the skipped blocks already.
 func (i *blockImport) next() ([]byte, error) {
 	ahead, err := i.peek(recordPreamble)
 	if err != nil {
@@ -149,7 +148,7 @@ func (i *blockImport) next() ([]byte, error) {
 	return i.resume(begins)
 }
 
-// peek is what comes next, up to so many bytes; less at the end of the file.
+// peek returns the next bytes without consuming them. The result is shorter at the end of the file.
 func (i *blockImport) peek(bytes int) ([]byte, error) {
 	ahead, err := i.from.Peek(bytes)
 	if errors.Is(err, io.EOF) {
@@ -158,7 +157,7 @@ func (i *blockImport) peek(bytes int) ([]byte, error) {
 	return ahead, err
 }
 
-// record tells whether a record of this chain may begin here, and how long its block is.
+// record reports whether a record of this chain may begin with b, and the size of its block.
 func (i *blockImport) record(b []byte) (size int, begins bool) {
 	if len(b) < recordPreamble {
 		return 0, false
@@ -170,7 +169,7 @@ func (i *blockImport) record(b []byte) (size int, begins bool) {
 	return int(length), true
 }
 
-// resume passes over what is no record, up to the next one, which a header shows that its producer signed.
+// resume skips damaged data up to the next record with a header that its producer signed.
 func (i *blockImport) resume(begins bool) ([]byte, error) {
 	ahead, err := i.peek(maxRecord + recordPreamble)
 	if err != nil {
@@ -200,15 +199,15 @@ func (i *blockImport) resume(begins bool) ([]byte, error) {
 	return nil, emergency.DamagedExport(i.last+1, i.last+1, err)
 }
 
-// pass goes on behind some bytes.
+// pass discards the given number of bytes.
 func (i *blockImport) pass(bytes int) error {
 	_, err := i.from.Discard(bytes)
 	i.read += uint64(bytes)
 	return err
 }
 
-// known is a block's height, and whether the chain has it already: then a damaged one is passed over. Another block at
-// its height is an error.
+// known returns a block's height and reports whether the chain has it already: a damaged copy of such a block is
+// skipped. It returns an error if the chain has another block of that height.
 func (i *blockImport) known(encoded []byte) (types.Height, bool, error) {
 	given, err := types.DecodeSignedHeader(encoded[:types.SignedHeaderBytes])
 	if tip := i.ledger.Tip().Header.Header; err != nil || !given.VerifySignature() && given.Header.Height != 0 {

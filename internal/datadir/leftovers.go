@@ -11,8 +11,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/kv"
 )
 
-// temporary are the names in a data directory of what is not complete yet, as patterns of [filepath.Match]. Each goes
-// with its maker, unless that is killed.
+// temporary lists the names of incomplete entries in a data directory, as patterns of [filepath.Match]. Each is removed
+// by the process that made it, unless that is killed.
 var temporary = []string{
 	backupsDir + "/*" + unverified,
 	importDir,
@@ -22,21 +22,21 @@ var temporary = []string{
 	codeDir + "/.new-*", codeDir + "/*/.new-*",
 }
 
-// temporaryElsewhere are those in the system's directory of temporary files, of builds and of chains in memory.
+// temporaryElsewhere lists the patterns of builds and of chains in memory in the system's directory of temporary files.
 var temporaryElsewhere = []string{"cairn-build-*", "cairn-test-*"}
 
-// buildTime is when what a build or a node that runs has begun is taken for left over.
+// buildTime is the age at which temporary files of a build or of a running node count as left over.
 const buildTime = time.Hour
 
-// Leftover is what interrupted work has left.
+// Leftover is an entry that interrupted work has left.
 type Leftover struct {
 	Path  string        `json:"path"`
 	Age   time.Duration `json:"-"`
-	Bytes uint64        `json:"bytes"` // with those that it shares by links: what the database cannot free
+	Bytes uint64        `json:"bytes"` // includes hard-linked files, whose space the database cannot free
 }
 
-// Leftovers are what interrupted work has left in a data directory, whose node may run, and in the directory of
-// temporary files. What may be in use is left out.
+// Leftovers returns the entries that interrupted work has left in a data directory and in the directory of temporary
+// files. It omits entries that may be in use. The directory's node may run.
 func Leftovers(path string, now time.Time) ([]Leftover, error) {
 	lock, err := lockIfThere(path)
 	running := errors.Is(err, ErrLocked)
@@ -75,7 +75,8 @@ func Leftovers(path string, now time.Time) ([]Leftover, error) {
 	return left, err
 }
 
-// lockIfThere takes the lock of a data directory, which need not be there, and returns what gives it free.
+// lockIfThere takes the shared lock of a data directory and returns the function that releases it. A missing directory
+// is an error.
 func lockIfThere(path string) (free func() error, err error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, err
@@ -87,14 +88,14 @@ func lockIfThere(path string) (free func() error, err error) {
 	return lock.Close, nil
 }
 
-// isVerified tells whether a backup is being verified by a process that lives.
+// isVerified reports whether a running process is verifying a backup.
 func isVerified(name string) bool {
 	if !strings.HasSuffix(name, unverified) {
 		return false
 	}
 	free, err := lockIfThere(name)
 	if err == nil {
-		_ = free() // it was held for a moment
+		_ = free() // only tested
 	}
 	return errors.Is(err, ErrLocked)
 }
@@ -118,7 +119,7 @@ func leftover(name string, now time.Time) (l Leftover, err error) {
 	return l, err
 }
 
-// RemoveLeftovers removes what interrupted work has left, and returns what that was.
+// RemoveLeftovers removes the entries that [Leftovers] finds and returns those that it removed.
 func RemoveLeftovers(path string, now time.Time) ([]Leftover, error) {
 	left, err := Leftovers(path, now)
 	if err != nil {

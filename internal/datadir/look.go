@@ -8,19 +8,19 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Found is what there is in a data directory.
+// Found is the result of [Look].
 type Found struct {
-	Genesis  *types.Genesis // of the chain, nil where there is none
+	Genesis  *types.Genesis // genesis of the chain, or nil
 	Hash     types.BlockHash
 	Head     types.Header
 	Producer types.PublicKey // in force after the head
-	Lost     error           // [ErrBlocksLost], by the sign states in the directory
-	Record   error           // [ErrUnrecorded], of the key that was asked for
+	Lost     error           // [ErrBlocksLost], according to the sign states in the directory
+	Record   error           // [ErrUnrecorded], for the key given to Look
 	Problems []Problem       // with the files beside the database
 }
 
-// Look opens a data directory, and changes nothing in it. key, unless nil, is the producer's key that a node is to have,
-// whose lock is in the directory lockDir. Its errors are those of [Open].
+// Look inspects a data directory without changes to it. key, unless nil, is the producer's key that the node shall use,
+// and lockDir the directory of its sign state. Look returns the errors of [Open].
 func Look(path string, key *types.PublicKey, lockDir string) (f Found, err error) {
 	d, err := OpenChain(path, Options{ReadOnly: true})
 	if errors.Is(err, ErrNoChain) {
@@ -44,7 +44,7 @@ func Look(path string, key *types.PublicKey, lockDir string) (f Found, err error
 	return f, err
 }
 
-// producer is the one in force after the head.
+// producer returns the producer in force after the head.
 func (d *Dir) producer() (key types.PublicKey, err error) {
 	state, err := d.store.StateAt(d.store.Head().Header.Height)
 	if errors.Is(err, chain.ErrNoState) {

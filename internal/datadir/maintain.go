@@ -18,7 +18,7 @@ import (
 )
 
 // Prune deletes the blocks that are further behind the head than the options' retention, with their history, and
-// returns the oldest height that is left.
+// returns the oldest remaining height.
 func (d *Dir) Prune(ctx context.Context) (oldest types.Height, err error) {
 	if d.lost != nil {
 		return 0, d.lost
@@ -27,16 +27,16 @@ func (d *Dir) Prune(ctx context.Context) (oldest types.Height, err error) {
 	return d.store.OldestHeight(), err
 }
 
-// Blocks are the heights of some blocks in a row.
+// Blocks is a range of heights, including both ends.
 type Blocks struct {
 	From types.Height `json:"from"`
 	To   types.Height `json:"to"`
 }
 
-// ErrBadRange is the error of a range of blocks of which there is none.
+// ErrBadRange is returned for a range that has none of the blocks.
 var ErrBadRange = errors.New("there is no such block")
 
-// among is what there is of the blocks asked for: it is cut at both ends. None of them is [ErrBadRange].
+// among returns the part of b that is within there. It returns [ErrBadRange] if there is none.
 func (b Blocks) among(there Blocks) (Blocks, error) {
 	if b.From > b.To {
 		return b, fmt.Errorf("%w: the first, %d, is after the last, %d", ErrBadRange, b.From, b.To)
@@ -49,8 +49,8 @@ func (b Blocks) among(there Blocks) (Blocks, error) {
 	return cut, nil
 }
 
-// Export writes what there is of some blocks, each as its length in 8 little-endian bytes and bincode(Block), and
-// returns which. progress is told of the blocks done and of all there are.
+// Export writes the available blocks of a range, each as its length in 8 little-endian bytes and bincode(Block), and
+// returns the range written. progress receives the blocks done and the total.
 func (d *Dir) Export(
 	ctx context.Context, asked Blocks, w io.Writer, progress func(done, total uint64),
 ) (written Blocks, err error) {
@@ -79,14 +79,14 @@ func (d *Dir) Export(
 	return written, buffered.Flush()
 }
 
-// provable are the blocks that can be proven.
+// provable returns the range of blocks that can be proven.
 func (d *Dir) provable() Blocks {
 	return Blocks{d.store.OldestHeight() + 1, d.store.Head().Header.Height}
 }
 
-// Prove proves what there is of some blocks and has no proof, by what is kept of their history, and keeps the proofs, of
-// however many blocks. It returns which blocks it looked at and how many proofs it made; progress is told of the steps
-// done and of all there are.
+// Prove proves the available blocks of a range that have no proof, from their stored history. It keeps all new proofs,
+// whatever the limit of kept proofs. It returns the range examined and the number of new proofs. progress receives the
+// steps done and the total.
 func (d *Dir) Prove(
 	ctx context.Context, asked Blocks, prover *proving.Prover, progress func(done, total uint64),
 ) (looked Blocks, made uint64, err error) {
@@ -100,7 +100,7 @@ func (d *Dir) Prove(
 	queue := proving.NewQueue(d.store, prover.Bits())
 	next, err := d.store.WithoutProof(from)
 	if errors.Is(err, chain.ErrNotFound) || err == nil && next > to {
-		return looked, 0, nil // all have one
+		return looked, 0, nil // all are proven
 	}
 	if err != nil {
 		return looked, 0, err
@@ -127,9 +127,10 @@ func (d *Dir) Prove(
 	return looked, made, err
 }
 
-// ProveRange proves what there is of some blocks as one range, from their history, and verifies it. It returns which
-// those are, the encoded range and how many keys its list has. The state before the first must be kept, and the range
-// is at most blockproof.MaxRange blocks. Its errors are as those of [Dir.Prove].
+// ProveRange proves the available blocks of a range as one range, from their history, and verifies the proof. It
+// returns the range proven, its encoding and the number of keys in its access list. The state before the first block
+// must be stored, and the range may have at most blockproof.MaxRange blocks. ProveRange returns the errors of
+// [Dir.Prove].
 func (d *Dir) ProveRange(
 	ctx context.Context, asked Blocks, prover *proving.Prover, progress func(done, total uint64),
 ) (proven Blocks, encoded []byte, accesses int, err error) {

@@ -19,15 +19,16 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Membership is what a new member of a cluster is called, and where the others reach it.
+// Membership is a new member's name and addresses.
 type Membership struct {
 	Name    string
 	Address string // host:port of its link
 	RPC     string // base URL of its JSON-RPC; may be empty
 }
 
-// InitCluster makes the chain of the directory that of a cluster of one member, which has its producer's key. The head
-// is the block that the cluster begins after. A directory in which no node ran yet begins with its genesis file.
+// InitCluster starts a cluster with the directory's chain. The directory becomes its only member, which has the
+// producer's key. The cluster begins after the head. A directory in which no node has run yet begins with its genesis
+// file.
 func (d *Dir) InitCluster(m Membership) (p2p.Pin, error) {
 	if err := d.notMember(); err != nil {
 		return p2p.Pin{}, err
@@ -58,7 +59,7 @@ func (d *Dir) InitCluster(m Membership) (p2p.Pin, error) {
 	})
 }
 
-// begin begins the chain of a directory that has a genesis file and no chain.
+// begin starts the chain of a directory that has a genesis file and no chain.
 func (d *Dir) begin() error {
 	if d.Genesis() != nil {
 		return nil
@@ -74,14 +75,14 @@ func (d *Dir) begin() error {
 	return errors.Join(err, closing())
 }
 
-// join is what a directory that is about to join a cluster knows: one member that has it added.
+// join is the member that a directory which is about to join a cluster contacts first.
 type join struct {
 	Peer string `json:"peer"` // host:port
 	Pin  string `json:"pin"`
 }
 
-// JoinCluster prepares the directory to join a cluster, and returns the pin under which it is to be added. There need
-// not be a chain yet. peer is a member.
+// JoinCluster prepares the directory to join a cluster through the member peer, and returns the pin to add to the
+// cluster. The directory need not have a chain yet.
 func (d *Dir) JoinCluster(peer p2p.Peer) (p2p.Pin, error) {
 	if err := d.notMember(); err != nil {
 		return p2p.Pin{}, err
@@ -97,7 +98,7 @@ func (d *Dir) JoinCluster(peer p2p.Peer) (p2p.Pin, error) {
 	return identity.Pin(), err
 }
 
-// joining is the member that a directory without a log asks first.
+// joining returns the member that a directory without a log contacts first.
 func (d *Dir) joining() (p2p.Peer, error) {
 	content, err := readBounded(d.file(joinFile), 1<<10)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -115,7 +116,7 @@ func (d *Dir) joining() (p2p.Peer, error) {
 	return p2p.Peer{Address: j.Peer, Pin: pin}, nil
 }
 
-// notMember refuses a directory that is of a cluster, or had begun to be and has a log.
+// notMember refuses a directory that belongs to a cluster, or is about to join one.
 func (d *Dir) notMember() error {
 	if d.path == "" {
 		return errors.New("a chain in memory is of no cluster")
@@ -140,8 +141,8 @@ func (d *Dir) logPaths() cluster.Paths {
 	return cluster.Paths{DB: d.db, Files: kv.FS{}, Votes: d.file(votesFile)}
 }
 
-// MemberLog opens the log of the directory's member. The caller closes it. The error is raftlog.ErrNone where there is
-// none, as before a member has been told of the others.
+// MemberLog opens the log of the directory's member. The caller must close it. MemberLog returns raftlog.ErrNone if
+// there is no log, as before a new member has received the list of members.
 func (d *Dir) MemberLog() (*raftlog.Log, error) {
 	if _, err := d.Store(); err != nil {
 		return nil, err
@@ -149,15 +150,15 @@ func (d *Dir) MemberLog() (*raftlog.Log, error) {
 	return raftlog.Open(d.db, kv.FS{}, d.file(votesFile))
 }
 
-// MemberState is how far a member's directory is.
+// MemberState is the state of a member's log and chain.
 type MemberState struct {
 	Cluster string       `json:"cluster"`
 	Term    uint64       `json:"term"`
-	Index   uint64       `json:"index"` // of the last entry
-	Head    cluster.Head `json:"head"`  // of the chain
+	Index   uint64       `json:"index"` // index of the last entry
+	Head    cluster.Head `json:"head"`  // head of the chain
 }
 
-// MemberState tells how far the directory's member is.
+// MemberState returns the state of the directory's member.
 func (d *Dir) MemberState() (s MemberState, err error) {
 	if _, err := d.readPlace(); err != nil {
 		return s, err
@@ -179,8 +180,8 @@ func (d *Dir) MemberState() (s MemberState, err error) {
 	return s, errors.Join(err, log.Close())
 }
 
-// RecoverCluster makes the directory's member the only one of a new cluster, with all that its log holds. What the
-// others decided beyond that is lost, and none of them may run again.
+// RecoverCluster starts a new cluster with the directory's member as its only one, from everything in its log. Later
+// decisions of the other members are lost, and these must never run again.
 func (d *Dir) RecoverCluster() error {
 	if _, err := d.readPlace(); err != nil {
 		return err
@@ -192,21 +193,22 @@ func (d *Dir) RecoverCluster() error {
 	return errors.Join(cluster.Recover(log, d.store.Head().Header.Height), log.Close())
 }
 
-// joinPause is the time between two questions of a member that was not added yet.
+// joinPause is the time between two requests of a member that the cluster has not added yet.
 const joinPause = time.Second
 
-// Joining is what a member says of itself when it asks its cluster, and how it tells that it waits.
+// Joining is the information that [Dir.Join] needs about this member.
 type Joining struct {
 	Genesis types.Genesis
 	Program string
-	Keys    []types.PublicKey // that it makes blocks with; none of a member that only votes
-	LockDir string            // where what they signed is remembered; empty: the data directory
+	Keys    []types.PublicKey // keys that it makes blocks with; none for a member that only votes
+	LockDir string            // directory of the keys' sign states; empty for the data directory
 	Waits   func(reason string)
 }
 
-// Join makes the log of a directory that is about to join a cluster, once that has added it: the member that it knows
-// says who the others are. It waits until it was added, or ctx ends. It ends at once where time mends nothing: a
-// *p2p.Refusal that is final, or an emergency about its key. Of a directory that has a log it looks at the keys alone.
+// Join makes the log of a directory that is about to join a cluster. It asks a known member for the list of members,
+// and retries until the cluster has added this member or ctx ends. It returns at once on an error that waiting does not
+// resolve: a final *p2p.Refusal, or an emergency about its key. For a directory that has a log, Join only checks the
+// keys.
 func (d *Dir) Join(ctx context.Context, j Joining) error {
 	if _, err := d.readPlace(); err != nil {
 		return err
@@ -250,7 +252,7 @@ func (d *Dir) Join(ctx context.Context, j Joining) error {
 	}
 }
 
-// introduce is what a member says when it asks another one at its start.
+// introduce returns the greeting with which a member contacts another one at its start.
 func (d *Dir) introduce(j Joining) (identity p2p.Identity, hello p2p.Hello, err error) {
 	identity, p, err := d.readIdentity()
 	if err != nil {
@@ -261,8 +263,8 @@ func (d *Dir) introduce(j Joining) (identity p2p.Identity, hello p2p.Hello, err 
 	return identity, hello, err
 }
 
-// checkKeys refuses a start with keys of which none is the chain's, nor ever was, as far as is known here and by the
-// first other member that answers and has as many blocks.
+// checkKeys refuses a start if none of the keys is or was the chain's producer key. It asks this directory, and the
+// first other member that answers and has at least as many blocks.
 func (d *Dir) checkKeys(ctx context.Context, log *raftlog.Log, j Joining) error {
 	head := d.store.Head().Header
 	known := slices.Contains(j.Keys, head.Producer) || slices.Contains(j.Keys, j.Genesis.Parameters.Producer)
@@ -283,7 +285,7 @@ func (d *Dir) checkKeys(ctx context.Context, log *raftlog.Log, j Joining) error 
 	if err != nil {
 		return err
 	}
-	hard, _, err := log.InitialState() // it has forgotten nothing
+	hard, _, err := log.InitialState() // the log is complete
 	if err != nil {
 		return err
 	}
@@ -303,20 +305,20 @@ func (d *Dir) checkKeys(ctx context.Context, log *raftlog.Log, j Joining) error 
 		other, _, err := p2p.AskMembers(asking, identity, p2p.Peer{Address: r.Address, Pin: r.Pin, Name: r.Name}, hello)
 		cancel()
 		if err != nil || other.Height < head.Height {
-			continue // what they refuse this member for, if they do, it is told when it runs
+			continue // a refusal is handled when the member runs
 		}
 		if !slices.Contains(j.Keys, other.Producer) {
 			return emergency.WrongProducerKey(other.Producer, j.Keys[0])
 		}
 		return nil
 	}
-	if len(records) == 1 { // it is the only member
+	if len(records) == 1 { // this member is the only one
 		return emergency.WrongProducerKey(head.Producer, j.Keys[0])
 	}
 	return nil
 }
 
-// joined makes the log of a member that was told who the others are.
+// joined makes the log of a member from the list of members that it has received.
 func (d *Dir) joined(genesis types.BlockHash, name [16]byte, self p2p.Pin, encoded []byte) error {
 	place, err := cluster.DecodePlace(encoded)
 	if err != nil {

@@ -23,11 +23,11 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// A move leaves a note in both directories: in the new one until it has all and is verified, and in the old one for
-// good. No node starts on a directory with either.
+// A move leaves a note in both directories: in the new one until everything is there and verified, and in the old one
+// for good. No node starts on a directory with either note.
 const (
-	movingFile = "moving.json" // in the new one
-	movedFile  = "moved.json"  // in the old one
+	movingFile = "moving.json" // in the new directory
+	movedFile  = "moved.json"  // in the old directory
 )
 
 // moveNote is the content of both files: the other directory.
@@ -35,27 +35,29 @@ type moveNote struct {
 	Other string `json:"other"`
 }
 
-// ErrMove is the error of a directory that cannot be moved, or moved to.
+// ErrMove is returned for a directory that cannot be moved, or moved to.
 var ErrMove = errors.New("the directory cannot be moved")
 
-// ErrMoved is the error of a directory of a move that is for no node: the old one, or the new one before the end.
+// ErrMoved is returned for a directory that no node may use because of a move: the old one, or the new one before the
+// move is complete.
 var ErrMoved = errors.New("the directory is one of a move")
 
-// Moved says what a move carried.
+// Moved is the result of a move.
 type Moved struct {
 	Head  types.Height `json:"head"`
-	Files []string     `json:"files"` // beside the database, by their paths in the directory
+	Files []string     `json:"files"` // files beside the database, relative to the directory
 	Named []string     `json:"named"` // lines of cairn.toml that name the old directory
 }
 
-// stays are what a move does not carry: the database goes its own way, and the rest is made anew or is of one place.
+// stays lists the entries that a move does not carry: the database is moved separately, and the others are made again
+// or belong to one place.
 var stays = []string{databaseDir, importDir, codeDir, backupsDir, "LOCK", movingFile, movedFile}
 
-// Move moves a data directory, with all that it has, to one that holds nothing yet, or only the chain, or what an
-// earlier call left there. A database of the same format is copied. Of an older one that this program reads the blocks
-// are executed again. Of any other format the chain must be there already. The old directory keeps its data. When it
-// returns nil the new one is verified, and a node starts on it and on the old one no more. progress is told of the work
-// done and of all there is.
+// Move moves a data directory with all its contents to another one. The new directory must be empty or hold only the
+// chain, or the result of an earlier call. A database of the same format is copied. The blocks of an older format that
+// this program can read are executed again. For any other format the new directory must already have the chain. The old
+// directory keeps its data. When Move returns nil, the new directory is verified, and a node starts on it and no longer
+// on the old one. progress receives the work done and the total.
 func Move(
 	ctx context.Context, from, to string, log *slog.Logger, progress func(done, total uint64),
 ) (m Moved, err error) {
@@ -87,7 +89,7 @@ func Move(
 	return m, v.end()
 }
 
-// movePaths are the two directories as absolute paths, neither of which may be in the other.
+// movePaths returns the absolute paths of the two directories. Neither may contain the other.
 func movePaths(from, to string) (string, string, error) {
 	for _, path := range []*string{&from, &to} {
 		absolute, err := filepath.Abs(*path)
@@ -103,7 +105,7 @@ func movePaths(from, to string) (string, string, error) {
 	return from, to, mustHaveDatabase(from)
 }
 
-// move is a move on its way.
+// move is a move in progress.
 type move struct {
 	ctx      context.Context
 	log      *slog.Logger
@@ -111,8 +113,8 @@ type move struct {
 	progress func(done, total uint64)
 }
 
-// openOld opens the old directory, which is only read and which nobody else can open for writing meanwhile. The store is
-// nil where this program reads nothing of its format.
+// openOld opens the old directory for reading and prevents writes by others. The store is nil if this program cannot
+// read its format.
 func (v *move) openOld() (*Dir, error) {
 	d, err := OpenChain(v.from, Options{
 		Chain: chain.Options{OlderFormat: true}, ReadOnly: true, moving: true, Log: v.log,
@@ -127,7 +129,8 @@ func (v *move) openOld() (*Dir, error) {
 	return d, err
 }
 
-// begin notes in the new directory where it comes from, and tells whether an earlier call has come to the end.
+// begin records the old directory in the new one. It finishes a move whose last step alone is left and then returns
+// ended.
 func (v *move) begin() (ended bool, err error) {
 	moved, err := readNote(v.from, movedFile)
 	if err != nil {
@@ -137,7 +140,7 @@ func (v *move) begin() (ended bool, err error) {
 	switch {
 	case err != nil:
 		return false, err
-	case moved == v.to && moving == v.from: // all that was left to do is the last step
+	case moved == v.to && moving == v.from: // only the last step is left
 		return true, v.end()
 	case moved != "":
 		return false, emergency.Moved(v.from, moved, ErrMoved)
@@ -155,7 +158,7 @@ func (v *move) begin() (ended bool, err error) {
 	return false, writeNote(v.to, movingFile, v.from)
 }
 
-// mustBeFresh refuses to write over anything but a chain that was imported.
+// mustBeFresh refuses to write over anything but an imported chain.
 func (v *move) mustBeFresh() error {
 	entries, err := os.ReadDir(v.to)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -169,9 +172,9 @@ func (v *move) mustBeFresh() error {
 	return err
 }
 
-// database brings the chain to the new directory, and what a member of a cluster has in its database besides.
+// database brings the chain to the new directory, with the member's log that is in the database.
 func (v *move) database(old *Dir) error {
-	if old.store == nil { // what is in the new one is all that there can be
+	if old.store == nil { // the new directory has the chain already
 		return nil
 	}
 	there, err := HasDatabase(v.to)
@@ -184,7 +187,7 @@ func (v *move) database(old *Dir) error {
 		return err
 	case !older && !there:
 		return v.copyDatabase()
-	case !older && old.store.Stateless(): // it was copied by an earlier call
+	case !older && old.store.Stateless(): // an earlier call has copied it
 		return nil
 	case old.store.Stateless():
 		return fmt.Errorf("%w: a replica without state begins again from its upstream, with an empty directory", ErrMove)
@@ -192,10 +195,10 @@ func (v *move) database(old *Dir) error {
 	return v.execute(old)
 }
 
-// copyDatabase copies the files of the database, which nobody writes to, as a whole or not at all.
+// copyDatabase copies the database's files, which nobody writes to. The copy is atomic.
 func (v *move) copyDatabase() error {
 	part := filepath.Join(v.to, importDir)
-	if err := os.RemoveAll(part); err != nil { // what an earlier call left
+	if err := os.RemoveAll(part); err != nil { // the result of an earlier call
 		return err
 	}
 	if _, err := copyTree(v.ctx, filepath.Join(v.from, databaseDir), part, nil); err != nil {
@@ -217,7 +220,7 @@ func (v *move) execute(old *Dir) (err error) {
 	defer func() { err = errors.Join(err, d.Close()) }()
 	first := types.Height(0)
 	if d.Genesis() != nil {
-		first = d.store.Head().Header.Height // it is compared
+		first = d.store.Head().Header.Height // this block is compared
 	}
 	if oldest := old.store.OldestHeight(); oldest > first {
 		return emergency.PrunedMove(v.from, oldest, ErrMove)
@@ -234,13 +237,13 @@ func (v *move) execute(old *Dir) (err error) {
 	return raftlog.Copy(old.db, d.db)
 }
 
-// carry copies all other files, and returns their paths below the directory.
+// carry copies all other files and returns their relative paths.
 func (v *move) carry() ([]string, error) {
 	files, err := copyTree(v.ctx, v.from, v.to, stays)
 	if err != nil || !slices.Contains(files, memberIDFile) {
 		return files, err
 	}
-	// What the member promised is all here, and its old directory is of no node any more.
+	// The new directory has all of the member's promises, and no node may use the old one any more.
 	d := &Dir{path: v.to}
 	file, record, err := slots.Open(kv.FS{}, d.file(memberIDFile), placeSize, laterPlace)
 	if err != nil {
@@ -257,8 +260,8 @@ func (v *move) carry() ([]string, error) {
 	return files, d.writePlace(p)
 }
 
-// verify holds the new directory to the old one: every checksum of its database, the head, and every byte of the other
-// files. It returns the head.
+// verify checks the new directory against the old one: every checksum of its database, the head, and every byte of the
+// other files. It returns the head.
 func (v *move) verify(old *Dir, files []string) (head types.Height, err error) {
 	d, err := OpenChain(v.to, Options{ReadOnly: true, CheckFiles: v.progress, Log: v.log})
 	if err != nil {
@@ -274,7 +277,7 @@ func (v *move) verify(old *Dir, files []string) (head types.Height, err error) {
 			old.store.Head().Header.Height, old.store.Head().Header.Hash())
 	}
 	for _, name := range files {
-		if name == memberIDFile { // it says where it is
+		if name == memberIDFile { // differs by design: it identifies the directory
 			continue
 		}
 		if err := sameFile(filepath.Join(v.from, name), filepath.Join(v.to, name)); err != nil {
@@ -284,7 +287,7 @@ func (v *move) verify(old *Dir, files []string) (head types.Height, err error) {
 	return now.Height, nil
 }
 
-// named are the lines of the settings that name the old directory.
+// named returns the lines of the settings that name the old directory.
 func (v *move) named() (lines []string, err error) {
 	content, err := os.ReadFile(filepath.Join(v.to, SettingsFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -298,7 +301,8 @@ func (v *move) named() (lines []string, err error) {
 	return lines, err
 }
 
-// end lets nodes start on the new directory and no more on the old one. A crash between the two steps leaves neither.
+// end allows nodes to start on the new directory and no longer on the old one. After a crash between the two steps
+// neither can be used until Move is called again.
 func (v *move) end() error {
 	if err := writeNote(v.from, movedFile, v.to); err != nil {
 		return err
@@ -306,7 +310,7 @@ func (v *move) end() error {
 	return errors.Join(os.Remove(filepath.Join(v.to, movingFile)), (kv.FS{}).SyncDir(v.to))
 }
 
-// notMoved refuses the directories of a move to whoever is not moving.
+// notMoved returns an error for a directory with a note of a move, unless a move opens it.
 func notMoved(path string, moving bool) error {
 	moved, err := readNote(path, movedFile)
 	if err != nil || moving {
@@ -322,7 +326,7 @@ func notMoved(path string, moving bool) error {
 	return err
 }
 
-// readNote is the other directory that a note of a directory names, empty where there is none.
+// readNote returns the other directory that a note names, or "" if there is no note.
 func readNote(dir, name string) (string, error) {
 	path := filepath.Join(dir, name)
 	content, err := readBounded(path, 1<<16)

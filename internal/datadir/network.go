@@ -21,20 +21,20 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ErrExists is the error of a directory that holds a network already.
+// ErrExists is returned for a directory that holds a network already.
 var ErrExists = errors.New("there is a network already")
 
-// NewNetwork is what [InitNetwork] starts a network from.
+// NewNetwork is the input of [InitNetwork].
 type NewNetwork struct {
 	Network     types.Network
 	ChainID     uint64
 	Time        uint64 // Unix seconds
 	Key         crypto.PrivateKey
-	Allocations []types.Allocation // in any order; the producer gets some where it has none
+	Allocations []types.Allocation // in any order; a producer without an allocation gets some coins
 	Settings    string             // the text of cairn.toml
 }
 
-// Genesis is the network's genesis. The producer can configure: it always has coins.
+// Genesis returns the network's genesis. The producer always has coins, so it can change the configuration.
 func (n NewNetwork) Genesis() (types.Genesis, error) {
 	producer := types.Account(n.Key.PublicKey())
 	allocations := append([]types.Allocation{}, n.Allocations...)
@@ -57,8 +57,8 @@ func (n NewNetwork) Genesis() (types.Genesis, error) {
 	return g, exec.CheckGenesis(g)
 }
 
-// InitNetwork writes a network's genesis, its producer's key and settings into dir, which becomes a node's data
-// directory. A directory that holds one of the files, or a chain, is refused with [ErrExists], and nothing is written.
+// InitNetwork writes a network's genesis, producer's key and settings into dir, which becomes a node's data directory.
+// It returns [ErrExists] and writes nothing if the directory holds one of the files or a database.
 func InitNetwork(dir string, n NewNetwork) (types.Genesis, error) {
 	g, err := n.Genesis()
 	if err != nil {
@@ -103,8 +103,8 @@ func writeNew(path string, content []byte, mode os.FileMode) error {
 // maxGenesisFile bounds a genesis file: 2^20 allocations in their JSON rendering.
 const maxGenesisFile = 256 << 20
 
-// ReadGenesis reads a genesis file. The error of one that is none, or is empty, is a message of package emergency: dir is
-// the directory whose chain needs it, and wanted the hash of that chain's block 0, nil where it is not known.
+// ReadGenesis reads a genesis file. If the file is empty or invalid, it returns a message of package emergency: dir is
+// the directory whose chain needs the genesis, and wanted the hash of that chain's block 0, or nil if it is not known.
 func ReadGenesis(path, dir string, wanted *types.BlockHash) (types.Genesis, error) {
 	content, err := readBounded(path, maxGenesisFile)
 	if err != nil {
@@ -127,11 +127,12 @@ func ReadGenesis(path, dir string, wanted *types.BlockHash) (types.Genesis, erro
 	return types.Genesis{}, emergency.BadGenesis(path, found, hash, dir, err)
 }
 
-// serviceDir has what systemd hands to the shipped units as credentials, under the unit's name and that of the file.
+// serviceDir has the files that systemd passes to the shipped units as credentials. A credential's name is the unit's
+// name and the file's.
 const serviceDir = "/etc/cairn"
 
-// credential is where a service of systemd reads a file of [serviceDir], which belongs to root. The copy is in memory,
-// and only the service can read it.
+// credential returns the path of systemd's copy of a file in [serviceDir], which belongs to root. The copy is in
+// memory, and only the service can read it.
 func credential(path string) (copied string, ok bool) {
 	dir := os.Getenv("CREDENTIALS_DIRECTORY")
 	if dir == "" || filepath.Dir(filepath.Clean(path)) != serviceDir {
@@ -144,8 +145,8 @@ func credential(path string) (copied string, ok bool) {
 	return copied, true
 }
 
-// ReadProtocolKey reads a producer's key: 64 hex digits and a newline. A file that others may read is refused. Of one
-// that systemd handed over, the mode shows an access list's mask and not who may read it.
+// ReadProtocolKey reads a producer's key: 64 hex digits and a newline. It refuses a file that others may read, unless
+// systemd passed it as a credential: there the mode shows the mask of an access list and not the readers.
 func ReadProtocolKey(path string) (crypto.PrivateKey, error) {
 	path, handed := credential(path)
 	info, err := os.Stat(path)
@@ -172,8 +173,8 @@ func ReadProtocolKey(path string) (crypto.PrivateKey, error) {
 // maxParametersFile bounds a file of parameters, which have 94 bytes or some lines of JSON.
 const maxParametersFile = 64 << 10
 
-// ReadOverride reads an override written as HEIGHT:FILE, where the file holds the parameters in their canonical
-// encoding or as JSON. An empty text is none.
+// ReadOverride parses an override of the form HEIGHT:FILE. The file holds the parameters in their canonical encoding or
+// as JSON. ReadOverride returns nil for an empty text.
 func ReadOverride(text string, network types.Network) (*ledger.Override, error) {
 	if text == "" {
 		return nil, nil
@@ -207,7 +208,7 @@ func readBounded(path string, limit int64) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// GenesisHash is the hash of block 0, which identifies a chain.
+// GenesisHash returns the hash of block 0, which identifies a chain.
 func GenesisHash(g types.Genesis) (types.BlockHash, error) {
 	block, err := ledger.GenesisBlock(g)
 	return block.Header.Hash(), err

@@ -14,14 +14,14 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Chain is what chain a directory is for.
+// Chain identifies the chain of a directory.
 type Chain struct {
-	Genesis  *types.Genesis   // nil: that of the chain in the directory
+	Genesis  *types.Genesis   // nil: the genesis of the chain in the directory
 	Override *ledger.Override // nil: none
 }
 
-// Ledger opens the chain with its state, or begins it. The engine runs its contracts, and the book judges what it sets
-// aside. The error of a directory with another chain, [chain.ErrOtherGenesis], names both.
+// Ledger opens the chain with its state, or begins it. The engine runs its contracts, and the quarantine book decides
+// which codes it must not run. If the directory has another chain, the error is [chain.ErrOtherGenesis] and names both.
 func (d *Dir) Ledger(c Chain, book *quarantine.List, engine *wasm.Engine) (*ledger.Ledger, error) {
 	store, err := d.Store()
 	if err != nil {
@@ -35,7 +35,8 @@ func (d *Dir) Ledger(c Chain, book *quarantine.List, engine *wasm.Engine) (*ledg
 	return l, nil
 }
 
-// Stateless is [Dir.Ledger] of a chain without state, whose proofs must have so many proven bits.
+// Stateless is like [Dir.Ledger], for a chain without state. Its proofs must have at least the given number of proven
+// bits.
 func (d *Dir) Stateless(c Chain, book *quarantine.List, engine *wasm.Engine, bits int) (*ledger.Stateless, error) {
 	store, err := d.Store()
 	if err != nil {
@@ -49,7 +50,7 @@ func (d *Dir) Stateless(c Chain, book *quarantine.List, engine *wasm.Engine, bit
 	return l, nil
 }
 
-// otherGenesis says of [chain.ErrOtherGenesis] which two chains are meant, by the hashes that operators know.
+// otherGenesis turns [chain.ErrOtherGenesis] into an emergency with the genesis hashes of both chains.
 func (d *Dir) otherGenesis(c Chain, err error) error {
 	if !errors.Is(err, chain.ErrOtherGenesis) {
 		return err
@@ -62,9 +63,9 @@ func (d *Dir) otherGenesis(c Chain, err error) error {
 	return emergency.OtherGenesis(d.path, stored.String(), given.String(), chain.ErrOtherGenesis)
 }
 
-// opinions are the engines that execute blocks which are there: the one that runs contracts, the same without what ran
-// before, and one of another kind. That one runs what is in quarantine from the first. What an engine ran wrongly goes
-// there.
+// opinions returns the engines that check existing blocks in turn: the one that runs contracts, the same one with new
+// instances, and the interpreter, which always runs quarantined code. Code that an engine executed wrongly goes into
+// quarantine.
 func opinions(book *quarantine.List, engine *wasm.Engine) ledger.Opinions {
 	opinion := func(name string, e vm.Engine) ledger.Opinion {
 		return ledger.Opinion{Name: name, Get: func() (vm.Engine, error) { return book.Divert(e, engine.Interpreter) }}
@@ -91,14 +92,14 @@ const (
 	DefaultCodeDisk   = wasm.DefaultDirBytes
 )
 
-// Engine opens what runs the chain's contracts. The caller closes it.
+// Engine opens the engine that runs the chain's contracts. The caller must close it.
 func (d *Dir) Engine() (*wasm.Engine, error) {
 	return wasm.New(wasm.Options{
 		Bytes: d.options.CodeMemory, Dir: d.file(codeDir), DirBytes: d.options.CodeDisk, Log: d.options.Log,
 	})
 }
 
-// Book opens the quarantine, in memory if the chain is.
+// Book opens the quarantine. It is in memory if the chain is.
 func (d *Dir) Book() (*quarantine.List, error) {
 	store, err := d.Store()
 	if err != nil {
@@ -112,7 +113,7 @@ func (d *Dir) Book() (*quarantine.List, error) {
 	}})
 }
 
-// Note opens the note of what a producer tries, nil in memory. The caller closes it.
+// Note opens the producer's note of the transactions that it tries, or returns nil in memory. The caller must close it.
 func (d *Dir) Note() (*sequencer.Note, error) {
 	if d.path == "" {
 		return nil, nil
@@ -120,19 +121,19 @@ func (d *Dir) Note() (*sequencer.Note, error) {
 	return sequencer.OpenNote(d.file(noteFile), d.options.Log)
 }
 
-// Journal is the path of the pool's journal, empty in memory.
+// Journal returns the path of the pool's journal, or "" in memory.
 func (d *Dir) Journal() string { return d.file(journalFile) }
 
-// Unsigned is the path of the block that a signer is asked for, empty in memory.
+// Unsigned returns the path of the block that the signer is asked for, or "" in memory.
 func (d *Dir) Unsigned() string { return d.file(unsignedFile) }
 
-// Sources is the path of the directory of contracts' sources, empty in memory.
+// Sources returns the path of the directory of contracts' sources, or "" in memory.
 func (d *Dir) Sources() string { return d.file(sourcesDir) }
 
-// HaltFile is the path of the evidence of a replica's halt, empty in memory.
+// HaltFile returns the path of the evidence of a replica's halt, or "" in memory.
 func (d *Dir) HaltFile() string { return d.file(haltFile) }
 
-// file is the path of what a data directory has under a name, empty in memory.
+// file returns the path of a file in the data directory, or "" in memory.
 func (d *Dir) file(name string) string {
 	if d.path == "" {
 		return ""

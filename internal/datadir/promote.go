@@ -15,21 +15,21 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ErrNotPromoted is the error of a directory that must not be the next producer's.
+// ErrNotPromoted is returned for a directory that must not become the next producer's.
 var ErrNotPromoted = errors.New("this directory is not promoted")
 
-// askTime is how long a replica may take to tell its head.
+// askTime bounds the wait for a replica's head.
 const askTime = 20 * time.Second
 
-// Replica is what a replica told of itself.
+// Replica is the answer of a replica.
 type Replica struct {
 	URL  string       `json:"url"`
-	Head types.Height `json:"head"` // of its newest block
-	Told types.Height `json:"told"` // of the newest block that it heard of, which may be lost
+	Head types.Height `json:"head"` // height of its newest block
+	Told types.Height `json:"told"` // height of the newest block that it has heard of, which may be lost
 }
 
-// Compare asks each replica for its head, and holds the chain here to it. The error is [ErrNotPromoted] where a replica
-// does not answer, makes blocks, is of another chain or has blocks that this directory lacks or has differently.
+// Compare asks each replica for its head and compares it with the chain here. It returns [ErrNotPromoted] if a replica
+// does not answer, makes blocks, is on another chain, or has a block that this directory lacks or has differently.
 func (d *Dir) Compare(ctx context.Context, replicas Upstreams) ([]Replica, error) {
 	nodes, err := replicas.nodes()
 	if err != nil {
@@ -50,7 +50,7 @@ func (d *Dir) Compare(ctx context.Context, replicas Upstreams) ([]Replica, error
 	return told, nil
 }
 
-// compareWith holds the chain here to that of a replica.
+// compareWith compares the chain here with one replica's.
 func (d *Dir) compareWith(ctx context.Context, n *upstream.Node) (Replica, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -77,7 +77,7 @@ func (d *Dir) compareWith(ctx context.Context, n *upstream.Node) (Replica, error
 	return r, d.sameAt(ctx, n, probe)
 }
 
-// sameAt holds the newest block that a replica has to the one here of its height.
+// sameAt compares the replica's newest block with the block here of the same height.
 func (d *Dir) sameAt(ctx context.Context, n *upstream.Node, probe replica.Probe) error {
 	theirs := probe.Header
 	if theirs == nil {
@@ -88,7 +88,7 @@ func (d *Dir) sameAt(ctx context.Context, n *upstream.Node, probe replica.Probe)
 	}
 	ours, err := d.store.Header(probe.Head)
 	switch {
-	case errors.Is(err, chain.ErrPruned): // it is so far behind that nothing here tells
+	case errors.Is(err, chain.ErrPruned): // the replica is too far behind to compare
 		return nil
 	case err != nil:
 		return err
@@ -100,10 +100,9 @@ func (d *Dir) sameAt(ctx context.Context, n *upstream.Node, probe replica.Probe)
 	return nil
 }
 
-// Promote lets a key make blocks after the head of the directory, whatever other node it signed with. The key's lock is
-// made anew, in the directory of the path in, or in this one if that is empty. It is for whoever has made sure that no
-// other node has the key. The error is [ErrNotPromoted] for another key than the chain's producer's, or
-// [ErrBlocksLost].
+// Promote allows a key to make blocks after the directory's head, even if another node has signed with it. It replaces
+// the key's sign state, in directory in or, if that is empty, in this directory. The caller must make sure that no
+// other node uses the key. Promote returns [ErrNotPromoted] if key is not the producer's, or [ErrBlocksLost].
 func (d *Dir) Promote(key types.PublicKey, in string) error {
 	if d.options.Chain.Stateless || d.store.Empty() {
 		return fmt.Errorf("%w: it has no state to make blocks on", ErrNotPromoted)
@@ -125,7 +124,7 @@ func (d *Dir) Promote(key types.PublicKey, in string) error {
 	return signstate.Replace(kv.FS{}, lock.Path(), signstate.BlockOf(d.store.Head().Header))
 }
 
-// produces holds a key to the parameters in force after the head.
+// produces returns an error unless key is the producer's in force after the head.
 func (d *Dir) produces(key types.PublicKey) error {
 	producer, err := d.producer()
 	if err == nil && producer != key {

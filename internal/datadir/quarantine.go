@@ -10,10 +10,10 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Quarantined says why a code is in quarantine.
+// Quarantined is the reason why a code is in quarantine.
 type Quarantined = quarantine.Quarantined
 
-// Quarantine is the quarantine of a data directory, whose node may run.
+// Quarantine returns the quarantine of a data directory, whose node may run.
 func Quarantine(path string) (map[types.CodeHash]Quarantined, error) {
 	if err := mustHaveDatabase(path); err != nil {
 		return nil, err
@@ -25,8 +25,8 @@ func Quarantine(path string) (map[types.CodeHash]Quarantined, error) {
 	return book.Codes(), nil
 }
 
-// ClearQuarantine takes codes, or all if none is given, out of the quarantine of a data directory, and returns how many
-// there were. The node must not run on it. The database is not opened.
+// ClearQuarantine removes the given codes, or all if none is given, from the quarantine of a data directory and returns
+// the number removed. The directory's node must not run. The database is not opened.
 func ClearQuarantine(path string, codes ...types.CodeHash) (cleared int, err error) {
 	if err := mustHaveDatabase(path); err != nil {
 		return 0, err
@@ -43,7 +43,8 @@ func ClearQuarantine(path string, codes ...types.CodeHash) (cleared int, err err
 	return book.Clear(codes...)
 }
 
-// mustHaveDatabase keeps commands from making a directory that an operator mistyped.
+// mustHaveDatabase returns [ErrNoChain] for a directory without a database, so that a mistyped name does not create
+// one.
 func mustHaveDatabase(path string) error {
 	there, err := HasDatabase(path)
 	if err == nil && !there {

@@ -16,28 +16,29 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ErrBlocksLost is the error of a chain without a block that a key signed: the end of the database was damaged, or it
-// is an older copy. Others may have the block, and whoever holds the key would sign another one of its height.
+// ErrBlocksLost is returned for a chain that lacks a block signed by a key: the end of the database was damaged, or it
+// is an older copy. Others may have the block, and the key would sign a second block of its height.
 var ErrBlocksLost = errors.New("blocks are lost")
 
-// ErrUnrecorded is the error of a key without a sign state on a chain that has blocks of the key.
+// ErrUnrecorded is returned for a key without a sign state on a chain that has blocks of the key.
 var ErrUnrecorded = errors.New("there is no record of what a key signed")
 
 // KeyLock is the sign state of a key on the chain of a directory.
 type KeyLock struct {
 	*signstate.State
-	dir    string // of the chain
+	dir    string // directory of the chain
 	key    types.PublicKey
 	store  *chain.Store
 	shared bool
 }
 
-// Share says that the members of a cluster sign with the key in turn: blocks that the others signed are not taken for
-// those of another producer. It is called before the lock is raised.
+// Share marks the key as one that the members of a cluster use in turn: a block that another member signed is then not
+// a conflict. Share must be called before Raise.
 func (l *KeyLock) Share() { l.shared = true }
 
-// KeyLock opens the sign state of a key, which is in the directory of the path in, or in this one if that is empty. It
-// makes one where there is none, for which [Dir.CheckRecord] is asked first. There must be a chain. The caller closes it.
+// KeyLock opens the sign state of a key in directory in or, if that is empty, in this directory. It creates a missing
+// sign state, so the caller must first use [Dir.CheckRecord]. The directory must have a chain. The caller must close
+// the lock.
 func (d *Dir) KeyLock(key types.PublicKey, in string) (*KeyLock, error) {
 	path, genesis, err := d.lockPath(key, in)
 	if err != nil {
@@ -50,16 +51,16 @@ func (d *Dir) KeyLock(key types.PublicKey, in string) (*KeyLock, error) {
 	return lock, err
 }
 
-// lockPath is where the lock of a key is, in the directory of the path in, or in this one if that is empty, and the hash
-// of the genesis block of the chain here.
+// lockPath returns the path of a key's sign state, in directory in or, if that is empty, in this directory, and the
+// hash of the chain's genesis block.
 func (d *Dir) lockPath(key types.PublicKey, in string) (string, types.BlockHash, error) {
 	genesis, err := d.store.Header(0)
 	hash := genesis.Header.Hash()
 	return filepath.Join(cmp.Or(in, d.path), signedName(key, hash)), hash, err
 }
 
-// CheckRecord is [ErrUnrecorded] for a key without a lock that signed a block of the chain here: the newest that it
-// signed may be elsewhere. in is as for [Dir.KeyLock].
+// CheckRecord returns [ErrUnrecorded] for a key without a sign state that signed a block of the chain: its newest block
+// may be elsewhere. in has the same meaning as for [Dir.KeyLock].
 func (d *Dir) CheckRecord(key types.PublicKey, in string) error {
 	path, _, err := d.lockPath(key, in)
 	if err != nil || fileExists(path) {
@@ -78,7 +79,7 @@ func (d *Dir) CheckRecord(key types.PublicKey, in string) error {
 	return nil
 }
 
-// keyFile is the producer's key file in the directory, for the commands of messages.
+// keyFile returns the path of the producer's key in the directory, or a placeholder, for the commands in messages.
 func (d *Dir) keyFile() string {
 	if path := d.file(ProtocolKeyFile); fileExists(path) {
 		return path
@@ -86,13 +87,13 @@ func (d *Dir) keyFile() string {
 	return "FILE"
 }
 
-// fileExists tells whether there is something at a path, readable or not.
+// fileExists reports whether path exists, readable or not.
 func fileExists(path string) bool {
 	_, err := os.Lstat(path)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// openKeyLock opens a lock, of a key that need not be known.
+// openKeyLock opens a sign state without the knowledge of its key.
 func (d *Dir) openKeyLock(path string, genesis types.BlockHash) (*KeyLock, error) {
 	lock, err := signstate.Open(kv.FS{}, path, genesis)
 	if errors.Is(err, slots.ErrDamaged) {
@@ -104,12 +105,12 @@ func (d *Dir) openKeyLock(path string, genesis types.BlockHash) (*KeyLock, error
 	return &KeyLock{State: lock, dir: d.path, store: d.store}, nil
 }
 
-// signedName is the file of the lock of a key on the chain of a genesis block.
+// signedName returns the file name of the sign state of a key on the chain with the given genesis block.
 func signedName(key types.PublicKey, genesis types.BlockHash) string {
 	return fmt.Sprintf(signedFile, key[:4], genesis[:8])
 }
 
-// Missing is [ErrBlocksLost] for a chain that has not come to the block that the lock holds, else nil.
+// Missing returns [ErrBlocksLost] if the chain ends before the last signed block, and nil otherwise.
 func (l *KeyLock) Missing() error {
 	signed, head := l.Last(), l.store.Head().Header.Height
 	if signed.Height <= head {
@@ -118,12 +119,12 @@ func (l *KeyLock) Missing() error {
 	return emergency.BlocksMissing(signed.Height, signed.Hash, head, l.dir, l.Path(), ErrBlocksLost)
 }
 
-// Replaced is [ErrBlocksLost] for a chain that has another block where the lock holds one.
+// Replaced returns [ErrBlocksLost] if the chain has another block at the height of the last signed block.
 func (l *KeyLock) Replaced() error {
 	signed := l.Last()
 	header, err := l.store.Header(signed.Height)
 	switch {
-	case errors.Is(err, chain.ErrPruned): // too long ago to tell
+	case errors.Is(err, chain.ErrPruned): // too old to check
 	case err != nil:
 		return err
 	case header.Header.Hash() != signed.Hash:
@@ -132,9 +133,9 @@ func (l *KeyLock) Replaced() error {
 	return nil
 }
 
-// Raise lets the lock hold the head, before a node makes blocks after it: whoever is told of the head will not be told
-// of another block of its height. The chain must have the block that the lock held. Where it has later ones of the key
-// that this node did not make, the lock notes that instead, and [signstate.State.Conflict] tells.
+// Raise records the head as signed before a node makes blocks after it, so that nobody who has received the head
+// receives another block of its height. The chain must have the last signed block. If it has later blocks of the key
+// that this node did not make, Raise records a conflict instead, which [signstate.State.Conflict] returns.
 func (l *KeyLock) Raise() error {
 	if err := l.Replaced(); err != nil || l.Conflict() != 0 {
 		return err
@@ -147,9 +148,9 @@ func (l *KeyLock) Raise() error {
 	return l.Record(l.store.Head().Header)
 }
 
-// madeElsewhere is the first block of the chain that the key signed and this node did not make, 0 where there is none.
-// A block that directly follows the block held, and is the head, is this node's own, which a crash kept from being
-// held. That blocks come from elsewhere is noted before they are imported.
+// madeElsewhere returns the height of the chain's first block that the key signed on another node, or 0. If the head
+// directly follows the last recorded block, it is this node's own: a crash prevented its recording. Imported blocks are
+// recorded as a conflict before their import.
 func (l *KeyLock) madeElsewhere() (types.Height, error) {
 	held, head := l.Last(), l.store.Head().Header
 	if head.Height == held.Height+1 && head.Parent == held.Hash {
@@ -167,13 +168,13 @@ func (l *KeyLock) madeElsewhere() (types.Height, error) {
 	return 0, nil
 }
 
-// Watch is given the headers of blocks that are about to be imported, of which the first follows the head. Where the
-// key signed one of them elsewhere it has the lock note that first.
+// Watch records a conflict before the import of a block that the key signed elsewhere. headers are the headers of the
+// blocks to import, and the first one follows the head.
 func (l *KeyLock) Watch(headers []types.SignedHeader) error {
 	held := l.Last().Height
 	for i, h := range headers {
 		if l.shared || i > 0 && h.Header.Parent != headers[i-1].Header.Hash() {
-			break // it is not going to be imported, or is a member's
+			break // it will not be imported, or a member made it
 		}
 		if h.Header.Producer == l.key && h.Header.Height > held {
 			return l.RecordConflict(h.Header.Height)
@@ -182,8 +183,8 @@ func (l *KeyLock) Watch(headers []types.SignedHeader) error {
 	return nil
 }
 
-// lostBlocks holds the chain to the locks of keys in the directory. A lock that is kept elsewhere is looked at only by
-// the node that has the key.
+// lostBlocks checks the chain against the sign states in the directory. A sign state elsewhere is checked only by the
+// node that has the key.
 func (d *Dir) lostBlocks() error {
 	if d.store.Empty() {
 		return nil

@@ -19,18 +19,18 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// signerChainFile says in a signer's directory which chain it signs for. It is written last.
+// signerChainFile is the file in a signer's directory that identifies its chain. It is written last.
 const signerChainFile = "signer.json"
 
-// signerChain is the content of that file.
+// signerChain is the content of signerChainFile.
 type signerChain struct {
 	ChainID uint64          `json:"chainId"`
 	Genesis types.BlockHash `json:"genesisHash"`
 }
 
-// Signer is what a signer's directory holds. Its lock keeps a second signer from the directory.
+// Signer is an open signer's directory. It is locked against a second signer.
 type Signer struct {
-	Key      crypto.PrivateKey // the producer's
+	Key      crypto.PrivateKey // the producer's key
 	ChainID  uint64
 	Genesis  types.BlockHash // hash of block 0
 	Identity p2p.Identity
@@ -38,11 +38,11 @@ type Signer struct {
 	files    io.Closer
 }
 
-// ErrNotEmpty is the error of a directory for a signer that is one's already, or a node's.
+// ErrNotEmpty is returned for a new signer's directory that a signer or node uses already.
 var ErrNotEmpty = errors.New("a signer's directory is made anew, and this one is used already")
 
 // InitSigner makes the directory of a signer for the chain of a genesis, with a copy of the producer's key, and returns
-// the pin that nodes know it by. A directory that is a signer's or a node's already is refused with [ErrNotEmpty].
+// the pin that identifies the signer to nodes. It returns [ErrNotEmpty] for the directory of a signer or a node.
 func InitSigner(dir string, genesis types.Genesis, key crypto.PrivateKey) (p2p.Pin, error) {
 	for _, name := range []string{signerChainFile, ProtocolKeyFile, SignerLinkFile} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
@@ -76,12 +76,12 @@ func InitSigner(dir string, genesis types.Genesis, key crypto.PrivateKey) (p2p.P
 	return identity.Pin(), err
 }
 
-// ErrLockLost is the error of a signer's directory without its sign state, or with a damaged one: what the key signed
-// is not known.
+// ErrLockLost is returned for a signer's directory with a missing or damaged sign state, so that its last signed block
+// is unknown.
 var ErrLockLost = errors.New("the signer's sign state is missing or damaged")
 
-// UnlockSigner makes the sign state of a signer anew, which does not run: it holds no block. Whoever does so knows
-// that nobody has a block of the key that the nodes' chain lacks. It returns the path of the lock.
+// UnlockSigner resets the sign state of a signer that does not run: no block is recorded as signed. The caller must
+// make sure that no node has a block of the key that the chain lacks. UnlockSigner returns the path of the sign state.
 func UnlockSigner(dir string) (path string, err error) {
 	s, err := readSigner(dir)
 	if err != nil {
@@ -92,8 +92,8 @@ func UnlockSigner(dir string) (path string, err error) {
 	return path, signstate.Replace(kv.FS{}, path, signstate.Block{Hash: s.Genesis})
 }
 
-// SignerLink reads the key that a node and its signer know each other by, which only its owner may be able to read. It
-// is made where it is absent and mayMake says so.
+// SignerLink reads the key with which a node and its signer authenticate each other. Only its owner may have read
+// access. SignerLink makes a missing key if mayMake is set.
 func SignerLink(path string, mayMake bool) (p2p.Identity, error) {
 	identity, err := readLinkKey(path)
 	if errors.Is(err, errBadLinkKey) {
@@ -112,8 +112,8 @@ func SignerLink(path string, mayMake bool) (p2p.Identity, error) {
 	return readLinkKey(path)
 }
 
-// OpenSigner opens the directory of a signer. The caller closes it. The error is [ErrLockLost] where the sign state is
-// missing or damaged: another block may have been signed.
+// OpenSigner opens a signer's directory. The caller must close it. OpenSigner returns [ErrLockLost] if the sign state
+// is missing or damaged, because another block may have been signed.
 func OpenSigner(dir string) (*Signer, error) {
 	s, err := readSigner(dir)
 	if err != nil {
@@ -136,7 +136,7 @@ func (s *Signer) lockPath(dir string) string {
 	return filepath.Join(dir, signedName(s.Key.PublicKey(), s.Genesis))
 }
 
-// readSigner reads the directory of a signer, all but the sign state, and locks it.
+// readSigner locks a signer's directory and reads everything but the sign state.
 func readSigner(dir string) (_ *Signer, err error) {
 	content, err := readBounded(filepath.Join(dir, signerChainFile), 1<<10)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -162,5 +162,5 @@ func readSigner(dir string) (_ *Signer, err error) {
 	return s, nil
 }
 
-// Close closes the directory.
+// Close releases the directory.
 func (s *Signer) Close() error { return errors.Join(s.Lock.Close(), s.files.Close()) }

@@ -13,8 +13,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/sealed"
 )
 
-// checkBeside reads the files that a node keeps beside its database. A note that is damaged counts for nothing, and
-// machine code that is damaged is made again: they are no problem.
+// checkBeside checks the files that a node keeps beside its database. A damaged note is ignored and damaged machine
+// code is compiled again, so neither is a problem.
 func (d *Dir) checkBeside() (problems []Problem) {
 	found := func(where string, err error) {
 		if err != nil {

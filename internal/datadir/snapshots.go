@@ -18,14 +18,14 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Snapshot is what a snapshot says of itself, and SnapshotTrust what it must be of.
+// Snapshot is the manifest of a snapshot, and SnapshotTrust the chain and block that it must match.
 type (
 	Snapshot      = snapshot.Manifest
 	SnapshotTrust = snapshot.Trust
 )
 
-// Snapshots lists the snapshots that a node offers, nil in memory. None is made where the disk has room for blocks
-// only.
+// Snapshots opens the list of the node's snapshots, or returns nil in memory. No snapshot is made if less than a
+// twentieth of the disk is free.
 func (d *Dir) Snapshots() (*snapshot.Directory, error) {
 	if d.path == "" {
 		return nil, nil
@@ -37,11 +37,11 @@ func (d *Dir) Snapshots() (*snapshot.Directory, error) {
 	return snapshots, err
 }
 
-// errKeptForBlocks is the error of a snapshot that would take the room of blocks.
+// errKeptForBlocks is returned for a snapshot that would take the space of blocks.
 var errKeptForBlocks = errors.New("less than a twentieth of the disk is free, which is left for blocks")
 
-// leaveForBlocks refuses to fill a disk of which little is free: a snapshot can wait, a node without room for a block
-// ends. Where a disk does not tell its size, what does not fit fails when it is written.
+// leaveForBlocks returns an error if little of the disk is free: a snapshot can wait, but a node without space for a
+// block ends. If the disk's size is unknown, there is no check, and a snapshot without space fails in the write.
 func leaveForBlocks(size, free uint64, err error) error {
 	if err == nil && free < size/20 {
 		return errKeptForBlocks
@@ -57,17 +57,17 @@ func (d *Dir) CreateSnapshot(ctx context.Context) (Snapshot, error) {
 	return snapshot.Create(ctx, d.store, d.file(snapshotsDir), uint64(time.Now().Unix()))
 }
 
-// ListSnapshots lists the snapshots in a data directory, ascending by height. The node may run on it.
+// ListSnapshots lists the snapshots in a data directory by ascending height. The directory's node may run.
 func ListSnapshots(path string) ([]Snapshot, error) {
 	return snapshot.List(filepath.Join(path, snapshotsDir))
 }
 
-// SnapshotPath is where a data directory has the snapshot of a height.
+// SnapshotPath returns the path of the snapshot of a height in a data directory.
 func SnapshotPath(path string, height types.Height) string {
 	return filepath.Join(path, snapshotsDir, fmt.Sprint(uint64(height)))
 }
 
-// ExportSnapshot writes a snapshot, which is at a path, as one archive.
+// ExportSnapshot writes the snapshot at path as one archive.
 func ExportSnapshot(ctx context.Context, path string, w io.Writer) error {
 	files, closeFiles, err := snapshot.Open(path)
 	if err != nil {
@@ -76,7 +76,7 @@ func ExportSnapshot(ctx context.Context, path string, w io.Writer) error {
 	return errors.Join(snapshot.Export(ctx, files, w), closeFiles())
 }
 
-// VerifySnapshot checks a snapshot whole: a directory or an archive.
+// VerifySnapshot verifies a whole snapshot, a directory or an archive.
 func VerifySnapshot(
 	ctx context.Context, path string, trust SnapshotTrust, progress func(done, total uint64),
 ) (m Snapshot, err error) {
@@ -88,8 +88,8 @@ func VerifySnapshot(
 	return m, errors.Join(err, closeFiles())
 }
 
-// ImportSnapshot makes a snapshot, a directory or an archive, the chain of this directory, which must have none: else
-// it is [ErrHasChain]. It has a chain whole or not at all. progress is told of the bytes done and of all there are.
+// ImportSnapshot fills the directory with the chain of a snapshot, a directory or an archive. It returns [ErrHasChain]
+// if there is a chain already. The import is atomic. progress receives the bytes done and the total.
 func (d *Dir) ImportSnapshot(
 	ctx context.Context, path string, trust SnapshotTrust, progress func(done, total uint64),
 ) (m Snapshot, err error) {
@@ -108,17 +108,17 @@ func (d *Dir) importFiles(
 	ctx context.Context, files fs.FS, trust SnapshotTrust, progress func(done, total uint64),
 ) (m Snapshot, err error) {
 	importing, final := d.file(importDir), d.file(databaseDir)
-	if err := os.RemoveAll(importing); err != nil { // what a crash left
+	if err := os.RemoveAll(importing); err != nil { // left by a crash
 		return m, err
 	}
 	if m, err = d.importInto(ctx, importing, files, trust, progress); err != nil {
 		return m, errors.Join(err, os.RemoveAll(importing))
 	}
-	// What may be in place of the database holds no chain.
+	// The database that is replaced, if any, has no chain.
 	return m, errors.Join(d.closeDatabase(), os.RemoveAll(final), os.Rename(importing, final), (kv.FS{}).SyncDir(d.path))
 }
 
-// importInto makes a database of a snapshot.
+// importInto makes a database from a snapshot.
 func (d *Dir) importInto(
 	ctx context.Context, dir string, files fs.FS, trust SnapshotTrust, progress func(done, total uint64),
 ) (m Snapshot, err error) {

@@ -8,9 +8,9 @@ import (
 	"github.com/cairn-chain/cairn/internal/secret"
 )
 
-// AdminToken is the path of the file with the token of the node's admin address: 32 random bytes in hex. It is made
-// where there is none, and anew where others may read it or a crash cut it short. In memory it is a temporary file,
-// which Close removes.
+// AdminToken returns the path of the file with the token of the node's admin address: 32 random bytes in hex. It makes
+// the file if there is none, and replaces one that others may read or that a crash cut short. In memory the file is
+// temporary and Close removes it.
 func (d *Dir) AdminToken() (path string, err error) {
 	if d.token != "" {
 		return d.token, nil

@@ -10,12 +10,12 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 )
 
-// Trusted is a block whose hash is known from a place that is trusted.
+// Trusted is a block whose hash comes from a trusted source.
 type Trusted = replica.Trusted
 
 // StartAt begins the chain of the directory at a trusted block, for a node without state. If the directory has a chain
-// already it does nothing, unless that has another block of the height. The trusted block's proof must have so many
-// proven bits.
+// already, StartAt only checks that the chain has no other block of that height. The trusted block's proof must have at
+// least the given number of proven bits.
 func (d *Dir) StartAt(ctx context.Context, c Chain, trusted Trusted, from Upstreams, bits int) (err error) {
 	store, err := d.Store()
 	if err != nil {
@@ -50,7 +50,7 @@ func (d *Dir) StartAt(ctx context.Context, c Chain, trusted Trusted, from Upstre
 	return nil
 }
 
-// hasTrusted refuses a chain that has another block than the trusted one.
+// hasTrusted refuses a chain with a different block at the trusted height.
 func hasTrusted(store *chain.Store, trusted Trusted) error {
 	header, err := store.Header(trusted.Height)
 	if errors.Is(err, chain.ErrNotFound) || errors.Is(err, chain.ErrPruned) {

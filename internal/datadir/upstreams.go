@@ -25,22 +25,22 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Upstreams are nodes that another follows, and how it calls them.
+// Upstreams is the list of nodes that a node follows, and the settings of its requests to them.
 type Upstreams struct {
-	URLs []string // the preferred first
-	// KeyFile has the API key or JWT for them, CAFile certificates (PEM) of authorities for their TLS beside the system's;
-	// each is empty for none.
+	URLs []string // in order of preference
+	// KeyFile has the API key or JWT for the upstreams. CAFile has certificates (PEM) of authorities that are trusted
+	// for their TLS in addition to the system's. Each is empty for none.
 	KeyFile, CAFile string
-	Files           *reload.Set // that these files are of; nil: they are read once
+	Files           *reload.Set // watches these files for changes; nil: they are read once
 }
 
-// Check refuses files that cannot be used.
+// Check returns an error if the files cannot be used.
 func (u Upstreams) Check() error {
 	_, err := u.options("")
 	return err
 }
 
-// options are those of a client of the upstream at an address.
+// options returns the options of a client of the upstream at an address.
 func (u Upstreams) options(address string) ([]client.Option, error) {
 	files := cmp.Or(u.Files, reload.NewSet(nil))
 	transport := http.DefaultTransport.(*http.Transport).Clone()
@@ -73,7 +73,7 @@ func (u Upstreams) key() (string, error) {
 	return strings.TrimSpace(string(content)), err
 }
 
-// roots reads the certificates that the upstreams' are checked by.
+// roots reads the certificates of the trusted authorities.
 func (u Upstreams) roots() (*x509.CertPool, error) {
 	certificates, err := readBounded(u.CAFile, 1<<20)
 	if err != nil {
@@ -86,8 +86,9 @@ func (u Upstreams) roots() (*x509.CertPool, error) {
 	return pool, err
 }
 
-// trusting is TLS that checks the certificate of a host by the roots that there are at each connection. The check of
-// crypto/tls would have those of the first, and is made here as it makes it.
+// trusting returns a TLS configuration that verifies the certificate of host against the current roots at each
+// connection. The verification of crypto/tls would keep the first roots, so the configuration replaces it with the same
+// check.
 func trusting(roots *reload.Files[*x509.CertPool], host string) *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
@@ -105,7 +106,7 @@ func trusting(roots *reload.Files[*x509.CertPool], host string) *tls.Config {
 	}
 }
 
-// Sources are where a replica gets blocks. The caller closes them.
+// Sources returns the upstreams as a replica's sources of blocks. The caller must close them.
 func (u Upstreams) Sources() ([]replica.Source, error) {
 	nodes, err := u.nodes()
 	sources := make([]replica.Source, len(nodes))
@@ -131,11 +132,11 @@ func (u Upstreams) nodes() ([]*upstream.Node, error) {
 	return nodes, nil
 }
 
-// errOtherChain marks an upstream that is of another chain than the one to follow.
+// errOtherChain marks an upstream of another chain.
 var errOtherChain = errors.New("it is of another chain")
 
-// Genesis asks the upstreams for the genesis of a chain that is known by the hash of its block 0. It asks until one
-// gives it, all are of other chains, or ctx ends.
+// Genesis asks the upstreams for the genesis of the chain with the given hash of block 0. It retries until one returns
+// it, all are of other chains, or ctx ends.
 func (u Upstreams) Genesis(ctx context.Context, hash types.BlockHash, log *slog.Logger) (types.Genesis, error) {
 	options := make([][]client.Option, len(u.URLs))
 	for i, url := range u.URLs {
@@ -196,7 +197,7 @@ func fetchGenesis(
 	return g, err
 }
 
-// Ask asks the node at url, once, what it is.
+// Ask requests the node information of the node at url, without retries.
 func (u Upstreams) Ask(ctx context.Context, url string) (api.NodeInfo, error) {
 	options, err := u.options(url)
 	if err != nil {
