@@ -157,10 +157,10 @@ func (d *Dir) readIdentity() (identity p2p.Identity, p place, err error) {
 	return identity, p, err
 }
 
-// errBadLinkKey is the error of a file that holds no key of a link, or another one.
+// errBadLinkKey is returned for a file with no valid link key, or with another key than expected.
 var errBadLinkKey = errors.New("the file has no key of this directory")
 
-// readLinkKey reads the key that members, or a node and its signer, know each other by.
+// readLinkKey reads the key with which members, or a node and its signer, authenticate each other.
 func readLinkKey(path string) (identity p2p.Identity, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
