@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	costBatch = 50 // transfers of a request
+	costBatch = 50 // transfers per request
 	warmTime  = 3 * time.Second
 )
 
-// acks measures how long an acknowledgement takes, and the processor time of a transfer in a cluster against a producer
-// alone, on the same machine one after the other.
+// acks measures the time of an acknowledgement, and the processor time of a transfer, first in a cluster and then with
+// a single producer on the same machine.
 func (w *world) acks(ctx context.Context) error {
 	if err := w.under(ctx, w.load, w.ackRate, 1, func(ctx context.Context) error {
 		if err := wait(ctx, warmTime); err != nil {
@@ -59,7 +59,8 @@ func (w *world) acks(ctx context.Context) error {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// cost is the processor time in microseconds that each process takes for a transfer, while all are sent to one member.
+// cost returns the processor time, in microseconds, that each process uses per transfer when all are sent to one
+// member.
 func (w *world) cost(ctx context.Context, l *load, to *member, processes []*program.Process) (
 	each []float64, err error) {
 	l.targets = func() []*member { return []*member{to} }
@@ -90,7 +91,7 @@ func (w *world) cost(ctx context.Context, l *load, to *member, processes []*prog
 	})
 }
 
-// alone is what a producer that is no cluster's takes for the same.
+// alone returns the same for a producer without a cluster.
 func (w *world) alone(ctx context.Context) (used float64, err error) {
 	l := newLoad(len(w.load.payers), nil)
 	solo := &cluster{binary: w.settings.binary, dir: w.dir, interval: w.interval, network: w.network, next: soloNumber}
@@ -111,5 +112,5 @@ func (w *world) alone(ctx context.Context) (used float64, err error) {
 	return each[0], m.stop()
 }
 
-// soloNumber is that of the producer alone.
+// soloNumber is the number of the single producer.
 const soloNumber = 200

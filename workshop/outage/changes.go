@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// quickBlocks is the time between the blocks of a chain that is only to be long.
+// quickBlocks is the block time for making a chain long quickly.
 const quickBlocks = "1ms"
 
-// lengthen has a producer alone make the first blocks, as many as a member lacks which joins from far behind.
+// lengthen makes the first blocks with a single producer, as many as a member that joins from far behind lacks.
 func (w *world) lengthen(ctx context.Context, m *member) error {
 	blocks := 3
 	if strings.Contains(w.parts, "changes") {
@@ -40,7 +40,7 @@ func (w *world) awaitHeight(ctx context.Context, m *member, height int) error {
 	}
 }
 
-// changes replaces a lost disk, restarts all members, and has one join from far behind, all under load.
+// changes replaces a lost disk, restarts all members, and adds a member from far behind, all under load.
 func (w *world) changes(ctx context.Context) error {
 	err := w.under(ctx, w.load, w.rate, w.batch, func(ctx context.Context) error {
 		for _, do := range []func(context.Context) error{w.replace, w.roll, w.grow} {
@@ -62,7 +62,7 @@ func (w *world) silence(what string, since time.Time) {
 		what, time.Since(since).Seconds(), w.watcher.gap(since).Seconds(), w.load.gap(since).Seconds())
 }
 
-// replace takes a follower with its disk away, and adds a new member for it.
+// replace destroys the disk of a follower, and replaces it by a new member.
 func (w *world) replace(ctx context.Context) error {
 	leader, err := w.leader(ctx)
 	if err != nil {
@@ -85,7 +85,7 @@ func (w *world) replace(ctx context.Context) error {
 	return nil
 }
 
-// roll stops and starts each member, the leader too.
+// roll stops and starts each member, including the leader.
 func (w *world) roll(ctx context.Context) error {
 	leader, err := w.leader(ctx)
 	if err != nil {
@@ -130,19 +130,19 @@ func (w *world) grow(ctx context.Context) error {
 	if err := w.remove(leader, m); err != nil {
 		return err
 	}
-	m.kill() // it is told that it was removed, and ends by itself
+	m.kill() // it learns of its removal, and stops by itself
 	m.client.Close()
 	return nil
 }
 
-// promote hands production to a replica that is no member and has a key of its own.
+// promote hands over production to a replica that is not a member and has its own key.
 func (w *world) promote(ctx context.Context) error {
 	m, err := w.newMember()
 	if err != nil {
 		return err
 	}
 	defer m.client.Close()
-	for _, member := range w.all() { // so that it hands on what is pending
+	for _, member := range w.all() { // so that it forwards pending transactions
 		if err := errors.Join(member.stop(), w.start(ctx, member, "--upstream", m.rpc())); err != nil {
 			return err
 		}

@@ -23,21 +23,21 @@ import (
 
 const (
 	chainID    = 4245
-	balance    = "10000000" // coins that each account has at genesis
+	balance    = "10000000" // genesis balance of each account, in coins
 	rpcPort    = "8777"
 	adminPort  = "8778"
 	linkPort   = "8779"
-	pause      = 5 * time.Millisecond // between two looks
+	pause      = 5 * time.Millisecond // polling interval
 	awaitTime  = 3 * time.Minute
 	statusTime = time.Second
 )
 
-// cluster is several nodes that are one producer, each in a namespace of its own.
+// cluster is a set of nodes that act as one producer, each in its own network namespace.
 type cluster struct {
 	binary, dir, interval string
 	network               *network
-	onJoin                func(*member) // is told of each
-	ownDisks              bool          // each has a file system of its own, in a file: syncs take longer there
+	onJoin                func(*member) // called for each member
+	ownDisks              bool          // each has its own file system in a file, on which syncs take longer
 
 	mu      sync.Mutex
 	members []*member
@@ -45,14 +45,14 @@ type cluster struct {
 	mounted []string
 }
 
-// member is one of them. Its number, which is that of its namespace, is used once.
+// member is a node of the cluster. Its number, which is also that of its namespace, is never reused.
 type member struct {
 	number  int
 	name    string
 	dir     string
 	pin     string
 	client  *client.Client
-	process *program.Process // nil while it does not run
+	process *program.Process // nil while it is stopped
 }
 
 func (m *member) address(port string) string { return addressOf(m.number) + ":" + port }
@@ -60,12 +60,12 @@ func (m *member) rpc() string                { return "http://" + m.address(rpcP
 func (m *member) adminURL() string           { return "http://" + m.address(adminPort) }
 func (m *member) tokenFile() string          { return filepath.Join(m.dir, "admin.token") }
 
-// admin asks the member's admin address.
+// admin returns a client of the member's admin address.
 func (m *member) admin() members.Client {
 	return members.Client{Node: admin.Client{URL: m.adminURL(), TokenFile: m.tokenFile()}}
 }
 
-// cairn runs a command of the program, and decodes what it prints into result unless that is nil.
+// cairn runs a command of the program, and decodes its output into result unless that is nil.
 func (c *cluster) cairn(result any, args ...string) error {
 	out, err := exec.Command(c.binary, append(args, "--json")...).Output()
 	if failed := new(exec.ExitError); errors.As(err, &failed) {
@@ -78,7 +78,7 @@ func (c *cluster) cairn(result any, args ...string) error {
 	return json.Unmarshal(out, &document)
 }
 
-// found begins a chain whose genesis funds accounts, as that of a member that is a producer alone and does not run.
+// found creates a chain with funded accounts, in the directory of a stopped member that is a single producer.
 func (c *cluster) found(accounts []types.Account) (*member, error) {
 	first, err := c.newMember()
 	if err != nil {
@@ -91,7 +91,7 @@ func (c *cluster) found(accounts []types.Account) (*member, error) {
 	return first, c.cairn(nil, args...)
 }
 
-// newMember makes a namespace and a disk, and says where the directory will be.
+// newMember creates a namespace and a disk, and determines the directory.
 func (c *cluster) newMember() (*member, error) {
 	number := c.next
 	c.next++
@@ -112,7 +112,7 @@ func (c *cluster) newMember() (*member, error) {
 	return m, c.network.add(number)
 }
 
-// begin makes a stopped producer's directory that of a cluster of one, starts it, and adds others.
+// begin turns a stopped producer into a cluster of one, starts it, and adds others.
 func (c *cluster) begin(ctx context.Context, first *member, others int) error {
 	var made struct{ Pin string }
 	err := c.cairn(&made, "cluster", "init", "--data-dir", first.dir, "--name", first.name,
@@ -133,7 +133,7 @@ func (c *cluster) begin(ctx context.Context, first *member, others int) error {
 	return nil
 }
 
-// put makes a member one of the cluster's.
+// put adds a member to the list.
 func (c *cluster) put(m *member) {
 	c.onJoin(m)
 	c.mu.Lock()
@@ -141,7 +141,7 @@ func (c *cluster) put(m *member) {
 	c.members = append(c.members, m)
 }
 
-// drop forgets a member that was removed.
+// drop removes a member from the list.
 func (c *cluster) drop(gone *member) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -154,14 +154,14 @@ func (c *cluster) drop(gone *member) {
 	c.members = left
 }
 
-// all are the members.
+// all returns the members.
 func (c *cluster) all() []*member {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]*member(nil), c.members...)
 }
 
-// join adds a member with a new directory, and returns once it votes.
+// join adds a member with a new directory, and returns once it is a voter.
 func (c *cluster) join(ctx context.Context) (*member, error) {
 	m, err := c.newMember()
 	if err != nil {
@@ -212,18 +212,18 @@ func (c *cluster) join(ctx context.Context) (*member, error) {
 	})
 }
 
-// remove has the leader remove a member.
+// remove makes the leader remove a member.
 func (c *cluster) remove(leader, m *member) error {
 	return c.cairn(nil, "cluster", "remove", m.name,
 		"--admin", leader.adminURL(), "--admin-token-file", leader.tokenFile())
 }
 
-// start starts a member on what its directory has, and returns once it serves.
+// start starts a member on its directory, and returns once it serves.
 func (c *cluster) start(ctx context.Context, m *member, settings ...string) error {
 	return c.startEvery(ctx, m, c.interval, settings...)
 }
 
-// startEvery is start with another time between blocks.
+// startEvery is like start, with another block time.
 func (c *cluster) startEvery(ctx context.Context, m *member, interval string, settings ...string) error {
 	args := []string{
 		"ip", "netns", "exec", namespaceOf(m.number), c.binary, "node", "--data-dir", m.dir,
@@ -243,13 +243,13 @@ func (c *cluster) startEvery(ctx context.Context, m *member, interval string, se
 	return nil
 }
 
-// kill ends a member as a power cut ends its machine, but for what the disk had not yet.
+// kill kills a member, like a power cut, except that unsynced writes survive.
 func (m *member) kill() {
 	m.process.Kill()
 	m.process = nil
 }
 
-// stop ends a member as an operator does.
+// stop stops a member as an operator does.
 func (m *member) stop() error {
 	if m.process == nil {
 		return nil
@@ -259,7 +259,7 @@ func (m *member) stop() error {
 	return err
 }
 
-// stop ends all of it.
+// stop stops all members and closes their clients.
 func (c *cluster) stop() (err error) {
 	var ending sync.WaitGroup
 	all := c.all()
@@ -274,7 +274,7 @@ func (c *cluster) stop() (err error) {
 	return errors.Join(errs...)
 }
 
-// leader is the member that leads and runs, as most recently heard.
+// leader waits for a leader, and returns the running member that reports to lead.
 func (c *cluster) leader(ctx context.Context) (leader *member, err error) {
 	err = c.await(ctx, "there is a leader", func(ctx context.Context) bool {
 		for _, m := range c.all() {
@@ -288,19 +288,19 @@ func (c *cluster) leader(ctx context.Context) (leader *member, err error) {
 	return leader, err
 }
 
-// ready waits until a member hears a leader and is near.
+// ready waits until a member knows a leader and is nearly up to date.
 func (c *cluster) ready(ctx context.Context, m *member) error {
 	err := c.await(ctx, m.name+" is ready", func(ctx context.Context) bool { return m.ok(ctx, "/ready") })
 	if err != nil {
 		status, asked := m.admin().Status(context.WithoutCancel(ctx))
 		err = fmt.Errorf("%w: %+v, %v", err, status, asked)
-		_ = m.process.Signal(syscall.SIGQUIT) // what it does is in its log then
+		_ = m.process.Signal(syscall.SIGQUIT) // logs the stacks of its goroutines
 		_ = m.process.Wait()
 	}
 	return err
 }
 
-// ok tells whether a path of the member's admin address answers 200.
+// ok reports whether a path of the member's admin address returns status 200.
 func (m *member) ok(ctx context.Context, path string) bool {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, m.adminURL()+path, nil)
 	if err != nil {
@@ -313,7 +313,7 @@ func (m *member) ok(ctx context.Context, path string) bool {
 	return response.Body.Close() == nil && response.StatusCode == http.StatusOK
 }
 
-// await waits until something is so. Each look has a second.
+// await waits until is returns true. Each call of is has a second.
 func (c *cluster) await(ctx context.Context, what string, is func(context.Context) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, awaitTime)
 	defer cancel()

@@ -16,20 +16,20 @@ import (
 )
 
 const (
-	faultRate  = 300                    // transfers a second beside the callers
-	calmTime   = 2 * time.Second        // between two faults, at most
-	longest    = 10 * time.Second       // that a fault lasts
-	shortest   = 100 * time.Millisecond // that it lasts at least
+	faultRate  = 300                    // transfers per second in addition to the callers
+	calmTime   = 2 * time.Second        // greatest pause between faults
+	longest    = 10 * time.Second       // greatest duration of a fault
+	shortest   = 100 * time.Millisecond // least duration of a fault
 	diskBytes  = 2 << 30
-	slowWrites = 256 << 10 // bytes that are written and synced at once on a slow disk, by each of slowness
+	slowWrites = 256 << 10 // bytes per synced write, by each of slowness writers on a slow disk
 	slowness   = 4
 
-	wrongByLittle = 10 * time.Second // of a clock; half of it makes a leader hand leadership on
+	wrongByLittle = 10 * time.Second // of a clock; half of it makes a leader transfer its leadership
 	wrongByFar    = time.Hour
 )
 
-// faults disturbs the members at random while callers use a contract, and then looks whether they could have used one
-// counter, one after the other.
+// faults disturbs the members at random while callers use a contract, and then checks that the results are
+// linearizable.
 func (w *world) faults(ctx context.Context) error {
 	r, err := w.deploy(ctx)
 	if err != nil {
@@ -56,7 +56,7 @@ func (w *world) faults(ctx context.Context) error {
 	return errors.Join(err, r.check(), w.check(ctx))
 }
 
-// fault is one that begins, and the way to end it.
+// fault is a fault in progress, with the function that ends it.
 type fault struct {
 	name string
 	do   func(w *world, ctx context.Context, m, other *member) (end func() error, err error)
@@ -83,14 +83,14 @@ var kinds = []fault{
 	}},
 }
 
-// disturb has one fault after the other, now and then two at once, until ctx ends, and ends them all.
+// disturb causes faults, occasionally two at a time, until ctx ends, and then ends them all.
 func (w *world) disturb(ctx context.Context, counts map[string]int) error {
-	whole := context.WithoutCancel(ctx) // what ends a fault goes on
+	whole := context.WithoutCancel(ctx) // the end of ctx must not prevent a fault from ending
 	for ctx.Err() == nil {
 		var ends []func() error
 		all := w.all()
 		w.random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-		// No kind is twice at once: of three clocks two are right.
+		// Two faults at a time are of different kinds, so that two of three clocks are right.
 		for i, k := range w.random.Perm(len(kinds))[:1+w.random.IntN(2)] {
 			kind := kinds[k]
 			end, err := kind.do(w, whole, all[i], all[i+1])
@@ -101,7 +101,7 @@ func (w *world) disturb(ctx context.Context, counts map[string]int) error {
 			ends = append(ends, end)
 		}
 		lasts := shortest + time.Duration(w.random.Int64N(int64(longest-shortest)))
-		_ = wait(ctx, lasts) // ended early it is ended all the same
+		_ = wait(ctx, lasts) // if interrupted, the fault ends early
 		for _, end := range ends {
 			if err := end(); err != nil {
 				return err
@@ -117,7 +117,7 @@ func (w *world) disturb(ctx context.Context, counts map[string]int) error {
 	return nil
 }
 
-// wrongClock sets a member's clock wrong: by seconds as often as by up to an hour.
+// wrongClock sets a member's clock wrong: by seconds or, as often, by up to an hour.
 func (w *world) wrongClock(m *member) (end func() error, err error) {
 	most := int64(wrongByLittle)
 	if w.random.IntN(2) == 0 {
@@ -127,7 +127,7 @@ func (w *world) wrongClock(m *member) (end func() error, err error) {
 	return func() error { return m.process.SetClock(0) }, m.process.SetClock(wrong)
 }
 
-// slow writes to a member's disk and syncs that, again and again, until it is told to end.
+// slow writes to a member's disk and syncs it, repeatedly, until end is called.
 func slow(m *member) (end func() error) {
 	ctx, stop := context.WithCancel(context.Background())
 	errs := make([]error, slowness)
@@ -154,7 +154,7 @@ func slow(m *member) (end func() error) {
 	}
 }
 
-// full fills a member's disk, so that it ends, and makes room and starts it again in the end.
+// full fills a member's disk, which makes the member stop. end frees the space and starts it again.
 func (w *world) full(ctx context.Context, m *member) (end func() error, err error) {
 	path := filepath.Join(filepath.Dir(m.dir), "full")
 	f, err := os.Create(path)
@@ -181,7 +181,7 @@ func (w *world) full(ctx context.Context, m *member) (end func() error, err erro
 	}, nil
 }
 
-// mount makes a file system of its own in a directory.
+// mount mounts a new file system on a directory.
 func (c *cluster) mount(dir string) error {
 	image := dir + ".img"
 	if err := errors.Join(os.WriteFile(image, nil, 0o600), os.Truncate(image, diskBytes)); err != nil {
@@ -196,7 +196,7 @@ func (c *cluster) mount(dir string) error {
 	return nil
 }
 
-// unmount takes the members' disks away.
+// unmount unmounts the members' disks.
 func (c *cluster) unmount() (err error) {
 	for _, dir := range c.mounted {
 		if out, failed := exec.Command("umount", dir).CombinedOutput(); failed != nil {

@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// electionTime after a kill no new leader can have made a block yet: members miss a leader for half a second
-	// first. A block that comes sooner is the old leader's.
+	// electionTime is the time after a kill in which no new leader can have made a block, as members first wait half a
+	// second for the leader. A block that arrives sooner is the old leader's.
 	electionTime = 400 * time.Millisecond
-	// settleTime passes between the last kill's end and the next kill.
+	// settleTime is the pause between recovery and the next kill.
 	settleTime = time.Second
 )
 
-// kills kills the leader again and again, and measures the time to the next released block.
+// kills kills the leader repeatedly, and measures the time to the next released block.
 func (w *world) kills(ctx context.Context) error {
 	var waits []time.Duration
 	end := time.Now().Add(w.killTime)
@@ -54,7 +54,7 @@ func (w *world) kills(ctx context.Context) error {
 	return errors.Join(err, w.check(ctx))
 }
 
-// under does something while the payers send.
+// under calls do while the payers send.
 func (w *world) under(ctx context.Context, l *load, rate, batch int, do func(context.Context) error) error {
 	loading, stop := context.WithCancel(ctx)
 	defer stop()
@@ -64,7 +64,7 @@ func (w *world) under(ctx context.Context, l *load, rate, batch int, do func(con
 	go func() {
 		err := l.run(loading, rate, batch)
 		if err != nil {
-			stop() // what is done under it makes no sense any more
+			stop() // do makes no sense without the load
 		}
 		ended <- err
 	}()
@@ -74,7 +74,7 @@ func (w *world) under(ctx context.Context, l *load, rate, batch int, do func(con
 	return errors.Join(<-ended, err)
 }
 
-// check holds all members to what was acknowledged, to one header a height, and to the time.
+// check checks that all members have the acknowledged transfers, one header per height, and valid block times.
 func (w *world) check(ctx context.Context) error {
 	var broken []error
 	for _, m := range w.all() {
@@ -99,7 +99,7 @@ func (w *world) check(ctx context.Context) error {
 	return errors.Join(broken...)
 }
 
-// wait lets time pass.
+// wait waits for a duration.
 func wait(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):

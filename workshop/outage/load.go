@@ -18,40 +18,40 @@ import (
 
 const (
 	transferGas types.Gas = 21_000
-	// What a sender pays a gas at most, and on top of the base fee.
+	// The sender's max fee and priority fee per gas.
 	maxFee, tip types.Amount = 100_000, 1
 	sendTime                 = 10 * time.Second
 	connections              = 64
 	retryPause               = 20 * time.Millisecond
 )
 
-// keyOf is the key of a name, and signerOf its account.
+// keyOf returns the key of a name, and signerOf its account.
 func keyOf(name string) crypto.PrivateKey {
 	key, err := crypto.NewPrivateKey(sha256.Sum256([]byte(name)))
 	if err != nil {
-		panic(err) // of one name in 2^127
+		panic(err) // about one name in 2^127 has no valid key
 	}
 	return key
 }
 
 func signerOf(name string) client.Signer { return client.NewSigner(keyOf(name)) }
 
-// payer sends transfers, one for each nonce, whatever happens: one that is not acknowledged is sent again.
+// payer sends one transfer per nonce, and repeats each until it is acknowledged.
 type payer struct {
 	key          crypto.PrivateKey
 	account, to  types.Account
 	mu           sync.Mutex
-	acknowledged uint64 // the nonces below it
+	acknowledged uint64 // number of acknowledged nonces
 }
 
-// load is a crowd of payers.
+// load is a group of payers.
 type load struct {
 	payers  []*payer
-	targets func() []*member // who may be asked
+	targets func() []*member // members to send to
 
 	mu        sync.Mutex
-	latencies []time.Duration // from a request until it was acknowledged, over all tries
-	acked     []time.Time     // when each was
+	latencies []time.Duration // from a request to its acknowledgement, including retries
+	acked     []time.Time     // time of each acknowledgement
 }
 
 func newLoad(payers int, targets func() []*member) *load {
@@ -63,7 +63,7 @@ func newLoad(payers int, targets func() []*member) *load {
 	return l
 }
 
-// accounts are those that genesis funds.
+// accounts returns the accounts funded at genesis.
 func (l *load) accounts() (accounts []types.Account) {
 	for _, p := range l.payers {
 		accounts = append(accounts, p.account)
@@ -71,8 +71,8 @@ func (l *load) accounts() (accounts []types.Account) {
 	return accounts
 }
 
-// run sends at a rate, so many transfers a request, until ctx ends. Each connection has payers of its own, who take
-// turns, and sends the next request when the answer to the last is there: while there is none, less is sent.
+// run sends transfers at a rate, in batches, until ctx ends. Each connection has its own payers, which take turns. It
+// sends the next request only after the response to the previous one, so a delay lowers the rate.
 func (l *load) run(ctx context.Context, rate, batch int) error {
 	count := min(connections, len(l.payers)/batch)
 	interval := time.Duration(count*batch) * time.Second / time.Duration(rate)
@@ -91,7 +91,7 @@ func (l *load) run(ctx context.Context, rate, batch int) error {
 	return errors.Join(errs...)
 }
 
-// work sends a request each interval, the first one when it is due, to a member.
+// work sends a request to a member in each interval, beginning when the first is due.
 func (l *load) work(ctx context.Context, member int, turns [][]*payer, interval time.Duration, due time.Time) error {
 	for turn := 0; ; turn++ {
 		select {
@@ -109,7 +109,7 @@ func (l *load) work(ctx context.Context, member int, turns [][]*payer, interval 
 	}
 }
 
-// pay sends a transfer of each payer until all are acknowledged, to another member after a failure.
+// pay sends a transfer of each payer until all are acknowledged, and switches members after a failure.
 func (l *load) pay(ctx context.Context, payers []*payer, at *int) error {
 	begun := time.Now()
 	open := make(map[*payer][]byte)
@@ -123,7 +123,7 @@ func (l *load) pay(ctx context.Context, payers []*payer, at *int) error {
 			MaxFeePerGas:         maxFee,
 			MaxPriorityFeePerGas: tip,
 			Payload:              client.Transfer(p.to, 1),
-		}, p.key, [32]byte{}) // the same bytes again after a run that was ended before the answer
+		}, p.key, [32]byte{}) // deterministic, as an interrupted run may have sent it already
 		if err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ func (l *load) pay(ctx context.Context, payers []*payer, at *int) error {
 	return nil
 }
 
-// send sends what is open, and takes away what was acknowledged. It tells whether the member failed.
+// send sends the open transfers, and removes the acknowledged ones. It reports whether the member failed.
 func (l *load) send(ctx context.Context, payers []*payer, open map[*payer][]byte, at int) (failed bool, err error) {
 	targets := l.targets()
 	if len(targets) == 0 {
@@ -168,12 +168,12 @@ func (l *load) send(ctx context.Context, payers []*payer, open map[*payer][]byte
 		}
 	}
 	if err := batch.Send(ctx, targets[at%len(targets)].client); err != nil {
-		return true, nil // whoever is not reached has not acknowledged
+		return true, nil // an unreachable member has not acknowledged anything
 	}
 	for p, answer := range answers {
 		_, err := answer.Result()
 		switch {
-		case err == nil, errors.Is(err, api.ErrAlreadyKnown): // known: the answer to an earlier try was lost
+		case err == nil, errors.Is(err, api.ErrAlreadyKnown): // known: the response to an earlier attempt was lost
 			p.mu.Lock()
 			p.acknowledged++
 			p.mu.Unlock()
@@ -187,13 +187,13 @@ func (l *load) send(ctx context.Context, payers []*payer, open map[*payer][]byte
 	return failed, nil
 }
 
-// passing tells whether what was refused may be taken later.
+// passing reports whether a refusal is temporary.
 func passing(err error) bool {
 	return errors.Is(err, api.ErrNoPrimary) || errors.Is(err, api.ErrBusy) || errors.Is(err, api.ErrMempoolFull) ||
 		errors.Is(err, api.ErrNonceTooHigh)
 }
 
-// count is how many were acknowledged.
+// count returns the number of acknowledged transfers.
 func (l *load) count() (n uint64) {
 	for _, p := range l.payers {
 		p.mu.Lock()
@@ -203,14 +203,14 @@ func (l *load) count() (n uint64) {
 	return n
 }
 
-// forget begins to measure anew.
+// forget resets the measurements.
 func (l *load) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.latencies, l.acked = nil, nil
 }
 
-// gap is the longest time between two answers that acknowledged something, from a time until now.
+// gap returns the longest time between acknowledgements since a time.
 func (l *load) gap(since time.Time) (longest time.Duration) {
 	l.mu.Lock()
 	times := slices.Clone(l.acked)
@@ -218,8 +218,8 @@ func (l *load) gap(since time.Time) (longest time.Duration) {
 	return longestGap(times, since)
 }
 
-// lost tells what a member lacks of what was acknowledged, after a wait until it has all. Each payer sends one transfer
-// for each nonce, so that the account's nonce says it.
+// lost returns the number of acknowledged transfers that a member lacks, after waiting for it to catch up. Each payer
+// sends one transfer per nonce, so the account's nonce gives the number.
 func (l *load) lost(ctx context.Context, m *member) (lost uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, awaitTime)
 	defer cancel()
@@ -254,7 +254,7 @@ func (l *load) lost(ctx context.Context, m *member) (lost uint64, err error) {
 	}
 }
 
-// quantile of durations, which it sorts.
+// quantile returns a quantile of durations, which it sorts.
 func quantile(times []time.Duration, q float64) time.Duration {
 	if len(times) == 0 {
 		return 0
@@ -263,7 +263,7 @@ func quantile(times []time.Duration, q float64) time.Duration {
 	return times[min(len(times)-1, int(q*float64(len(times))))]
 }
 
-// longestGap is the longest time between two moments, from one of them or a beginning on.
+// longestGap returns the longest time between consecutive times, beginning with since.
 func longestGap(times []time.Time, since time.Time) (longest time.Duration) {
 	slices.SortFunc(times, time.Time.Compare)
 	last := since

@@ -1,15 +1,15 @@
-// Command outage runs three members of a cluster, the real program in network namespaces of their own, sends
-// transfers to them, and does to them what happens to machines. It fails unless what was acknowledged is in the chain
-// and no height has two headers, and prints the times that its results.md compares with targets. Its parts:
+// Command outage runs three members of a cluster, with the real program in separate network namespaces, sends transfers
+// to them, and subjects them to failures. It fails if an acknowledged transfer is not in the chain or a height has two
+// headers, and prints the times that results.md compares with targets. Its parts are:
 //
-//	kills    kills the leader again and again; how long until the next block?
-//	acks     how long an acknowledgement takes, and the processor time of a transfer
-//	changes  a lost disk is replaced, members are restarted one by one, one joins from far behind; how long are gaps?
-//	faults   kills, stops, cuts, slow and full disks and wrong clocks at random, while clients use a contract: is that
-//	         linearizable?
-//	promote  production is handed to a node alone, with a key of its own; is all there?
+//	kills    kill the leader repeatedly; measure the time until the next block
+//	acks     measure the time of an acknowledgement, and the processor time of a transfer
+//	changes  replace a lost disk, restart members one by one, add one from far behind; measure the gaps
+//	faults   kills, stops, cuts, slow and full disks and wrong clocks at random, while clients use a contract;
+//	         check that the contract is linearizable
+//	promote  hand over production to a single node with its own key; check that nothing is lost
 //
-// It needs Linux and root, and touches no network but its own.
+// It needs Linux and root, and uses only its own network.
 package main
 
 import (
@@ -54,23 +54,23 @@ type settings struct {
 	seed                                              uint64
 }
 
-// payers are as many as a request of each part needs.
+// payers is the number of payers: enough for a request of each part.
 const payers = 2000
 
-// world is the cluster, who sends to it and who watches it.
+// world is the cluster with its load and its watcher.
 type world struct {
 	settings
 	*cluster
 	load     *load
 	watcher  *watcher
 	random   *rand.Rand // of the faults
-	achieved float64    // transfers acknowledged a second, of the last load
+	achieved float64    // acknowledged transfers per second of the latest load
 }
 
 // print prints a line of the results.
 func (w *world) print(format string, values ...any) { fmt.Printf(format+"\n", values...) }
 
-// run makes the cluster and does the parts.
+// run starts the cluster and runs the parts.
 func (s settings) run(ctx context.Context) (err error) {
 	dir, err := os.MkdirTemp(s.directory, "cairn-outage-")
 	if err != nil {

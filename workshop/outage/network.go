@@ -7,15 +7,14 @@ import (
 	"strings"
 )
 
-// What the namespaces are called and where they are. The bridge is in the namespace of this program, which has the
-// first address.
+// Names and addresses of the network. The bridge is in this program's namespace, which has the first address.
 const (
 	bridge     = "cairnbr0"
 	subnet     = "10.77.0."
 	ownAddress = subnet + "1"
 )
 
-// network is a namespace for each member, on one bridge.
+// network is a bridge with a namespace for each member.
 type network struct{ names []string }
 
 func namespaceOf(number int) string { return fmt.Sprintf("cairn-outage-%d", number) }
@@ -30,7 +29,7 @@ func ip(args ...string) error {
 	return nil
 }
 
-// newNetwork makes the bridge.
+// newNetwork creates the bridge.
 func newNetwork() (*network, error) {
 	n := new(network)
 	return n, inOrder(
@@ -49,7 +48,7 @@ func inOrder(commands ...[]string) error {
 	return nil
 }
 
-// add makes the namespace of a number.
+// add creates a numbered namespace.
 func (n *network) add(number int) error {
 	name, veth := namespaceOf(number), vethOf(number)
 	if err := ip("netns", "add", name); err != nil {
@@ -65,19 +64,19 @@ func (n *network) add(number int) error {
 	)
 }
 
-// remove takes all of it away; what runs in it has ended.
+// remove removes the bridge and the namespaces, in which nothing may be running.
 func (n *network) remove() (err error) {
 	for _, name := range n.names {
-		err = errors.Join(err, ip("netns", "del", name)) // its end of the link with it
+		err = errors.Join(err, ip("netns", "del", name)) // this also removes its link
 	}
 	return errors.Join(err, ip("link", "del", bridge))
 }
 
-// cut cuts a namespace off from all others, and heal joins it again.
+// cut disconnects a namespace from all others, and heal reconnects it.
 func cut(number int) error  { return ip("link", "set", vethOf(number), "down") }
 func heal(number int) error { return ip("link", "set", vethOf(number), "up") }
 
-// mute has what one namespace sends to another one get lost: a cut in one direction. unmute ends that.
+// mute drops all packets from one namespace to another, a cut in one direction. unmute ends that.
 func mute(from, to int) error {
 	return ip("-n", namespaceOf(from), "route", "add", "blackhole", addressOf(to)+"/32")
 }

@@ -22,15 +22,15 @@ const (
 	callerCount            = 5
 	deployGas    types.Gas = 900_000_000
 	addGas       types.Gas = 1_000_000
-	callPause              = 50 * time.Millisecond // between two operations of a caller
+	callPause              = 50 * time.Millisecond // pause between the operations of a caller
 	receiptPause           = 20 * time.Millisecond
-	answerTime             = 2 * time.Second // of one question, after which another member is asked
+	answerTime             = 2 * time.Second // time limit of a request, after which another member is tried
 )
 
-// callerOf is the account of a caller; 0 deploys.
+// callerOf returns the account of a numbered caller. Number 0 deploys.
 func callerOf(number int) client.Signer { return signerOf(fmt.Sprintf("caller %d", number)) }
 
-// callers are the accounts that genesis funds.
+// callers returns the accounts funded at genesis.
 func callers() (accounts []types.Account) {
 	for i := range callerCount {
 		accounts = append(accounts, callerOf(i).Account())
@@ -38,7 +38,7 @@ func callers() (accounts []types.Account) {
 	return accounts
 }
 
-// register is a counter in a contract: an operation adds a number and is told what it is then, in one transaction.
+// register is a counter in a contract. An operation adds a number and returns the sum, in one transaction.
 type register struct {
 	world    *world
 	contract types.ContractID
@@ -48,7 +48,8 @@ type register struct {
 	history []porcupine.Operation
 }
 
-// counting is the counter's model. An operation whose end was not seen has no output, and may come any time later.
+// counting is the model of the counter. An operation without a known end has no output, and may take effect at any
+// later time.
 var counting = porcupine.Model{
 	Init: func() any { return uint64(0) },
 	Step: func(state, input, output any) (bool, any) {
@@ -76,7 +77,7 @@ func (w *world) deploy(ctx context.Context) (*register, error) {
 	return r, nil
 }
 
-// invoke sends a transaction to one member after the other until one has its receipt.
+// invoke sends a transaction to one member after the other until one returns its receipt.
 func (r *register) invoke(ctx context.Context, caller int, nonce uint64, gas types.Gas, payload types.Payload) (
 	api.Receipt, error) {
 	s := callerOf(caller)
@@ -111,8 +112,8 @@ func (r *register) invoke(ctx context.Context, caller int, nonce uint64, gas typ
 	}
 }
 
-// ask has a member take a transaction, unless one did, and asks it for the receipt. A member that is not reached is no
-// error.
+// ask sends a transaction to a member, unless one has accepted it, and requests the receipt. An unreachable member is
+// not an error.
 func ask(ctx context.Context, c *client.Client, tx types.SignedTransaction, taken bool) (
 	receipt *api.Receipt, sent bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
@@ -138,14 +139,14 @@ func ask(ctx context.Context, c *client.Client, tx types.SignedTransaction, take
 	return receipt, sent, nil
 }
 
-// use is one caller's operations, one after the other, until ctx ends.
+// use makes one caller's operations sequentially until ctx ends.
 func (r *register) use(ctx context.Context, caller int) error {
 	nonce := uint64(0)
 	if caller == 0 {
 		nonce = 1 // after the deploy
 	}
 	for ; ctx.Err() == nil; nonce++ {
-		amount := rand.Uint64N(10) // 0: a read
+		amount := rand.Uint64N(10) // 0 is a read
 		payload, err := client.Call(r.contract, "add", map[string]uint64{"amount": amount}, 0)
 		if err != nil {
 			return err
@@ -155,7 +156,7 @@ func (r *register) use(ctx context.Context, caller int) error {
 		operation.Return = int64(time.Since(r.begun))
 		switch {
 		case ctx.Err() != nil:
-			operation.Return = int64(365 * 24 * time.Hour) // it may still happen
+			operation.Return = int64(365 * 24 * time.Hour) // it may still take effect
 		case err != nil:
 			return err
 		default:
@@ -168,12 +169,12 @@ func (r *register) use(ctx context.Context, caller int) error {
 		r.mu.Lock()
 		r.history = append(r.history, operation)
 		r.mu.Unlock()
-		_ = wait(ctx, callPause) // its end is seen above
+		_ = wait(ctx, callPause) // the loop condition sees the end of ctx
 	}
 	return nil
 }
 
-// countOf is the number that the contract gave.
+// countOf returns the number in the contract's output.
 func countOf(data []byte) (uint64, error) {
 	var text json.Number
 	if err := json.Unmarshal(data, &text); err != nil {
@@ -182,10 +183,10 @@ func countOf(data []byte) (uint64, error) {
 	return strconv.ParseUint(text.String(), 10, 64)
 }
 
-// checkTime bounds the search for an order of the operations.
+// checkTime limits the search for an order of the operations.
 const checkTime = 5 * time.Minute
 
-// check looks for an order of the operations that a counter could have had.
+// check searches for an order of the operations that is possible for a counter.
 func (r *register) check() error {
 	result, _ := porcupine.CheckOperationsVerbose(counting, r.history, checkTime)
 	r.world.print("| operations on the contract's counter by %d callers; linearizable | %d; %s |",

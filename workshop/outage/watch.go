@@ -12,25 +12,25 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// watcher follows the blocks of all members, and keeps every signed header that it ever sees.
+// watcher follows the blocks of all members, and records every signed header.
 type watcher struct {
 	running sync.WaitGroup
-	resting atomic.Bool // what members send it is not to be measured
+	resting atomic.Bool // blocks that arrive meanwhile are not measured
 
 	mu       sync.Mutex
 	blocks   map[types.Height]types.BlockHash
-	heights  map[*member]types.Height // the last that was seen of each
+	heights  map[*member]types.Height // last height seen of each
 	highest  types.Height
 	arrivals []time.Time // of each new height
 	double   []string    // heights with two headers
-	early    []string    // of blocks whose time was far ahead when they came
+	early    []string    // blocks whose timestamps were far in the future at arrival
 }
 
 func newWatcher() *watcher {
 	return &watcher{blocks: map[types.Height]types.BlockHash{}, heights: map[*member]types.Height{}}
 }
 
-// follow follows a member from block 0 on until ctx ends, over its restarts.
+// follow follows a member from block 0 until ctx ends, across its restarts.
 func (w *watcher) follow(ctx context.Context, m *member) {
 	w.running.Go(func() {
 		for ctx.Err() == nil {
@@ -48,7 +48,7 @@ func (w *watcher) follow(ctx context.Context, m *member) {
 	})
 }
 
-// watch follows a member from a block on until it rests or the member does not run.
+// watch follows a member from a block on, until the watcher rests or the member stops.
 func (w *watcher) watch(ctx context.Context, m *member, from types.Height) {
 	for block, err := range m.client.SubscribeBlocks(ctx, &from) {
 		if err != nil {
@@ -60,7 +60,7 @@ func (w *watcher) watch(ctx context.Context, m *member, from types.Height) {
 	}
 }
 
-// mostEarly is how far ahead of the clock a block's time may be: no member's clock alone may set it.
+// mostEarly bounds how far a block's timestamp may be ahead of the clock, as no single member's clock may determine it.
 const mostEarly = 5 * time.Second
 
 func (w *watcher) see(m *member, block api.Block) {
@@ -80,7 +80,7 @@ func (w *watcher) see(m *member, block api.Block) {
 	}
 }
 
-// next is when the first new block came at or after a time.
+// next returns the time of the first new block at or after a time.
 func (w *watcher) next(ctx context.Context, after time.Time) (time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, awaitTime)
 	defer cancel()
@@ -100,7 +100,7 @@ func (w *watcher) next(ctx context.Context, after time.Time) (time.Time, error) 
 	}
 }
 
-// gap is the longest time between two blocks, from a time until now.
+// gap returns the longest time between blocks since a time.
 func (w *watcher) gap(since time.Time) time.Duration {
 	w.mu.Lock()
 	times := slices.Clone(w.arrivals)
@@ -108,15 +108,15 @@ func (w *watcher) gap(since time.Time) time.Duration {
 	return longestGap(times, since)
 }
 
-// head is the highest block that was seen.
+// head returns the greatest height seen.
 func (w *watcher) head() types.Height {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.highest
 }
 
-// wrong are the heights of which two headers were seen, and the blocks that came too early, once all blocks of the
-// members up to the present head were seen.
+// wrong returns the heights with two headers, and the blocks that arrived too early, after waiting for all blocks of
+// the members up to the current head.
 func (w *watcher) wrong(ctx context.Context, c *cluster) (double, early []string, err error) {
 	head := w.head()
 	err = c.await(ctx, fmt.Sprintf("block %d of all members was seen", head), func(context.Context) bool {

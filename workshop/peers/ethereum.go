@@ -24,11 +24,11 @@ const (
 	transferGas = 21_000
 	// maxFee is 1,000 gwei: more than any base fee that a run reaches.
 	maxFee = 1_000_000_000_000
-	// setupTime is how long a node may take to include what funds the senders.
+	// setupTime limits the time for including the funding transactions.
 	setupTime = time.Minute
 )
 
-// ethereum is a node of Ethereum's JSON-RPC with funded senders, as a target.
+// ethereum is a target with the JSON-RPC of an Ethereum node and funded senders.
 type ethereum struct {
 	url     string
 	signer  types.Signer
@@ -40,7 +40,8 @@ type ethereum struct {
 
 var _ loadgen.Target = (*ethereum)(nil)
 
-// prepareEthereum makes senders and funds them from the node's first account, which a development node has unlocked.
+// prepareEthereum creates senders and funds them from the node's first account, which is unlocked in a development
+// node.
 func prepareEthereum(ctx context.Context, url string, plan loadgen.Plan) (*ethereum, error) {
 	e := &ethereum{url: url}
 	var chainID hexutil.Big
@@ -60,7 +61,7 @@ func prepareEthereum(ctx context.Context, url string, plan loadgen.Plan) (*ether
 	return e, e.fund(ctx, plan.PerSender)
 }
 
-// fund gives each sender what its transfers can cost, and reads the nonces.
+// fund gives each sender the maximum cost of its transfers, and reads the nonces.
 func (e *ethereum) fund(ctx context.Context, perSender int) error {
 	var accounts []common.Address
 	if err := e.call(ctx, "eth_accounts", &accounts); err != nil {
@@ -70,7 +71,7 @@ func (e *ethereum) fund(ctx context.Context, perSender int) error {
 		return errors.New("the node has no unlocked account")
 	}
 	each := new(big.Int).Mul(big.NewInt(transferGas*maxFee), big.NewInt(int64(perSender)+1))
-	// geth's own choice of a nonce lags behind what was just sent.
+	// Set the nonce, as geth's own choice lags behind recent transactions.
 	var nonce hexutil.Uint64
 	if err := e.call(ctx, "eth_getTransactionCount", &nonce, accounts[0], "latest"); err != nil {
 		return err
@@ -129,7 +130,7 @@ func (e *ethereum) Transfers(sender, first, count int) (calls []loadgen.Call, er
 	return calls, nil
 }
 
-// transfer is a sender's index-th: one wei to another sender (EIP-1559).
+// transfer returns a sender's index-th transfer: one wei to another sender (EIP-1559).
 func (e *ethereum) transfer(sender, index int) (loadgen.Call, error) {
 	to := e.senders[(sender+len(e.senders)/2+index)%len(e.senders)]
 	tx, err := types.SignNewTx(e.keys[sender], e.signer, &types.DynamicFeeTx{
@@ -157,7 +158,8 @@ func (e *ethereum) Read(number int) loadgen.Call {
 	return loadgen.NewCall("eth_getBalance", `["`+e.senders[number%len(e.senders)].Hex()+`","latest"]`, nil)
 }
 
-// Judge implements [loadgen.Target]. The words are geth's and anvil's: neither has codes of its own for these.
+// Judge implements [loadgen.Target]. It matches the messages of geth and anvil, which have no error codes for these
+// cases.
 func (e *ethereum) Judge(refusal loadgen.CallError) loadgen.Verdict {
 	switch {
 	case strings.Contains(refusal.Message, "already known"), strings.Contains(refusal.Message, "already imported"):

@@ -1,6 +1,6 @@
-// Command peers compares Cairn with nodes of Ethereum, geth and anvil: the same load from the same generator, on the
-// same machine, one node at a time and by turns. It writes a table in Markdown to the standard output: medians and
-// ratios. What it measures it never judges: there is no threshold to fail.
+// Command peers compares Cairn with the Ethereum nodes geth and anvil: the same load from the same generator, on the
+// same machine, one node at a time in turns. It prints a Markdown table of medians and ratios to standard output. It
+// only measures: no threshold can fail.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-chain/cairn/workshop/internal/program"
 )
 
-// settings are the size of the comparison.
+// settings holds the flags.
 type settings struct {
 	rounds, senders, perSender int
 	readTime                   time.Duration
@@ -36,7 +36,7 @@ func main() {
 	program.Main("peers", func(ctx context.Context) error { return compare(ctx, s, peersOf(*cairn, *geth, *anvil)) })
 }
 
-// compare lets the nodes take turns, and writes the table.
+// compare measures the nodes in turns, and writes the table.
 func compare(ctx context.Context, s settings, peers []peer) error {
 	samples := make([]sample, len(peers))
 	for round := range s.rounds {
@@ -53,7 +53,7 @@ func compare(ctx context.Context, s settings, peers []peer) error {
 	return writeTable(os.Stdout, s, peers, samples)
 }
 
-// measure runs one node through all loads.
+// measure runs all loads on one node.
 func (s settings) measure(ctx context.Context, p peer, into sample) error {
 	dir, err := os.MkdirTemp(s.directory, "cairn-peers-")
 	if err != nil {
@@ -65,7 +65,7 @@ func (s settings) measure(ctx context.Context, p peer, into sample) error {
 		return err
 	}
 	defer func() {
-		if stopped := node.End(syscall.SIGTERM); stopped != nil { // it was measured by then
+		if stopped := node.End(syscall.SIGTERM); stopped != nil { // the measurements are complete
 			fmt.Fprintf(os.Stderr, "%s: %v\n", p.name, stopped)
 		}
 	}()
@@ -84,7 +84,7 @@ func (s settings) measure(ctx context.Context, p peer, into sample) error {
 	return nil
 }
 
-// load is one load, and the rows that it is measured for.
+// load is a load, with the rows that it is measured for.
 type load struct {
 	plan  loadgen.Plan
 	batch int

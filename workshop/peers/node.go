@@ -14,20 +14,20 @@ import (
 )
 
 const (
-	startTime = time.Minute      // how long a node may take to serve
-	stopTime  = 30 * time.Second // and to end
+	startTime = time.Minute      // time limit for starting a node
+	stopTime  = 30 * time.Second // time limit for stopping it
 )
 
-// peer is a node that takes part in the comparison.
+// peer is a node in the comparison.
 type peer struct {
 	name string
-	// command is how a node with a fresh chain, blocks every second and limits above the load's is started.
+	// command returns the command that starts a node with a new chain, a block per second, and limits above the load's.
 	command func(dir, port string) []string
-	// prepare makes a target of the running node.
+	// prepare prepares the running node as a target.
 	prepare func(ctx context.Context, url string, plan loadgen.Plan) (loadgen.Target, error)
 }
 
-// peersOf are the nodes whose binaries are given; the first is Cairn.
+// peersOf returns the nodes whose binaries are given, Cairn first.
 func peersOf(cairn, geth, anvil string) []peer {
 	peers := []peer{{"cairn", func(dir, port string) []string {
 		return []string{cairn, "dev", "--data-dir", dir, "--rpc-addr", "127.0.0.1:" + port, "--admin-addr", "127.0.0.1:0"}
@@ -64,7 +64,7 @@ type process struct {
 	url string
 }
 
-// start runs a node with a fresh chain in a directory, and returns once it serves.
+// start starts a node with a new chain in a directory, and returns once it serves.
 func (p peer) start(ctx context.Context, dir string) (*process, error) {
 	port, err := freePort(ctx)
 	if err != nil {
@@ -91,7 +91,7 @@ func (p peer) start(ctx context.Context, dir string) (*process, error) {
 	return &process{started, "http://127.0.0.1:" + port}, nil
 }
 
-// freePort is a port that nothing listens on at present.
+// freePort returns an unused port.
 func freePort(ctx context.Context) (string, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/kit/loadgen"
 )
 
-// row is a figure of the table.
+// row is a row of the table.
 type row struct {
 	name  string
 	less  bool // less is better
@@ -35,7 +35,7 @@ var (
 
 func rate(r loadgen.Report) (float64, bool) { return r.CallsPerSecond, true }
 
-// included is the rate of inclusion, where there were blocks enough for one.
+// included returns the rate of inclusion, if there were enough blocks.
 func included(r loadgen.Report) (float64, bool) {
 	if r.Inclusion == nil || r.Inclusion.PerSecond == nil {
 		return 0, false
@@ -43,10 +43,10 @@ func included(r loadgen.Report) (float64, bool) {
 	return *r.Inclusion.PerSecond, true
 }
 
-// sample are a node's measurements by row.
+// sample holds a node's measurements by row.
 type sample map[string][]float64
 
-// writeTable writes each row's median of each node and, of the peers, how many times as good Cairn is.
+// writeTable writes each row with the median of each node and, for the peers, the ratio by which Cairn is better.
 func writeTable(to io.Writer, s settings, peers []peer, samples []sample) error {
 	var text strings.Builder
 	fmt.Fprintf(&text,
@@ -78,7 +78,7 @@ func writeTable(to io.Writer, s settings, peers []peer, samples []sample) error 
 	return err
 }
 
-// median is the middle of values, the mean of the two middle ones of an even number.
+// median returns the median of values: for an even number, the mean of the two middle ones.
 func median(values []float64) (float64, bool) {
 	if len(values) == 0 {
 		return 0, false

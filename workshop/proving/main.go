@@ -1,7 +1,7 @@
-// Command proving measures what proving takes of a machine beside a chain under load, and the block interval that it
+// Command proving measures the cost of proving on a machine with a chain under load, and the block interval that it
 // sustains. For each way of proving (none, by the node's own process, by `cairn prove` beside it) it runs a development
-// chain that is sent transfers at a steady rate. For each it writes a line of a table in Markdown. A rate that is more
-// than the chain takes loads it fully. What the nodes say goes to the standard error.
+// chain, sends it transfers at a steady rate, and prints a line of a Markdown table. A rate above the chain's capacity
+// loads it fully. The output of the nodes goes to standard error.
 package main
 
 import (
@@ -22,13 +22,13 @@ import (
 	"github.com/cairn-chain/cairn/workshop/internal/program"
 )
 
-// settings say what is sent, and to which program.
+// settings holds the flags.
 type settings struct {
 	binary, dir        string
-	rate               float64 // transfers a second
+	rate               float64 // transfers per second
 	duration           time.Duration
 	blockTime          time.Duration
-	drain              time.Duration // how long the prover may take for what waits once all is sent
+	drain              time.Duration // time limit for proving the remaining blocks after the load
 	connections, batch int
 	senders, proofBits int
 	rpcAddr, adminAddr string
@@ -65,7 +65,7 @@ func main() {
 	program.Main("proving", s.run)
 }
 
-// run measures one way of proving after the other.
+// run measures the ways of proving in sequence.
 func (s settings) run(ctx context.Context) error {
 	fmt.Printf(
 		"%.0f transfers a second for %v, blocks every %v, proofs of %d bits:\n\n%s\n",
@@ -85,17 +85,17 @@ func (s settings) run(ctx context.Context) error {
 	return nil
 }
 
-// outcome is what one way of proving showed.
+// outcome holds the measurements of one way of proving.
 type outcome struct {
 	report       loadgen.Report
-	intervals    []time.Duration // between blocks as a subscriber saw them, ascending
-	node, prover float64         // CPU seconds from the first transfer until the last was in a block
-	proofs       float64         // made meanwhile
-	blocks       float64         // made meanwhile
-	lags         []float64       // blocks without a proof meanwhile, second by second
-	touched      touched         // by the median block
-	drained      time.Duration   // from then until every block had its proof; 0 when it took longer than it may
-	loaded       time.Duration   // how long that was
+	intervals    []time.Duration // between blocks, as seen by a subscriber, ascending
+	node, prover float64         // CPU seconds from the first transfer to the inclusion of the last
+	proofs       float64         // made during that time
+	blocks       float64         // made during that time
+	lags         []float64       // unproven blocks, each second of that time
+	touched      touched         // of the median block
+	drained      time.Duration   // time from then until every block had its proof; 0 on timeout
+	loaded       time.Duration   // duration of the load
 }
 
 // measure runs a chain with one way of proving.
@@ -118,14 +118,14 @@ func (s settings) measure(ctx context.Context, mode string) (o outcome, err erro
 	if err != nil {
 		return o, err
 	}
-	if err := c.Dev().SetManual(ctx); err != nil { // no block is made while the transfers are signed
+	if err := c.Dev().SetManual(ctx); err != nil { // no blocks are made while the transfers are signed
 		return o, err
 	}
 	calls, err := loadgen.Prepare(ctx, target, plan, nil)
 	if err != nil {
 		return o, err
 	}
-	if mode != off { // the blocks that fund the senders are no part of it
+	if mode != off { // exclude the blocks that fund the senders
 		drained, err := s.awaitProofs(ctx, n)
 		if err != nil {
 			return o, err
@@ -159,10 +159,10 @@ func (s settings) measure(ctx context.Context, mode string) (o outcome, err erro
 	return o, err
 }
 
-// note tells how far a measurement is.
+// note prints progress to standard error.
 func note(text string) { fmt.Fprintln(os.Stderr, "proving:", text) }
 
-// load sends the transfers, and observes the chain until they are in blocks.
+// load sends the transfers, and observes the chain until they are included.
 func (s settings) load(ctx context.Context, n *node, c *client.Client, o *outcome, send func() error) error {
 	before, err := n.sample(ctx)
 	if err != nil {
@@ -189,10 +189,10 @@ func (s settings) load(ctx context.Context, n *node, c *client.Client, o *outcom
 	return nil
 }
 
-// touched are the keys of the state that a block read or wrote, and those of them that it wrote.
+// touched counts the state keys that a block read or wrote, and those that it wrote.
 type touched struct{ keys, written int }
 
-// medianTouched is what the median of count blocks from a height on touched, by keys.
+// medianTouched returns the median, by keys, of count blocks from a height on.
 func medianTouched(ctx context.Context, c *client.Client, from, count types.Height) (median touched, err error) {
 	var blocks []touched
 	for h := from; h < from+count; h++ {
@@ -223,12 +223,12 @@ func accessList(ctx context.Context, c *client.Client, height types.Height) (_ [
 	return types.DecodeAccesses(encoded)
 }
 
-// blockIntervals are the times between blocks until ctx ends, ascending.
+// blockIntervals returns the times between blocks until ctx ends, ascending.
 func blockIntervals(ctx context.Context, c *client.Client) (intervals []time.Duration) {
 	var last time.Time
 	for _, err := range c.SubscribeBlocks(ctx, nil) {
 		if err != nil {
-			break // the context has ended, or what was seen until now is all
+			break // the context has ended, or the measurement ends early
 		}
 		now := time.Now()
 		if !last.IsZero() {
@@ -240,14 +240,14 @@ func blockIntervals(ctx context.Context, c *client.Client) (intervals []time.Dur
 	return intervals
 }
 
-// awaitProofs returns how long it took until every block had its proof; 0 when that took longer than it may.
+// awaitProofs returns the time until every block had its proof, or 0 on timeout.
 func (s settings) awaitProofs(ctx context.Context, n *node) (time.Duration, error) {
 	for begun := time.Now(); time.Since(begun) < s.drain; {
 		now, err := n.sample(ctx)
 		if err != nil {
 			return 0, err
 		}
-		if now.lag <= 1 { // the newest may be in work
+		if now.lag <= 1 { // the newest may be in progress
 			return time.Since(begun), nil
 		}
 		select {
@@ -259,7 +259,7 @@ func (s settings) awaitProofs(ctx context.Context, n *node) (time.Duration, erro
 	return 0, nil
 }
 
-// header is the head of the table whose lines are [outcome.line].
+// header is the header of the table with the lines of [outcome.line].
 const header = `| proofs by | included a second | blocks, keys that each touched / wrote | inclusion p50 / p99 ms | between blocks p50 / p99 / max ms | CPU s: node / prover | share of the CPU that proving takes | proofs made | lag half-way / at the end / most | caught up after |
 |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|`
 

@@ -11,20 +11,20 @@ import (
 	"github.com/cairn-chain/cairn/workshop/internal/program"
 )
 
-// pollTime is between two looks at something that has no signal.
+// pollTime is a polling interval.
 const pollTime = 100 * time.Millisecond
 
-// fundingTime is between the blocks that fund the senders.
+// fundingTime is the block time while the senders are funded.
 const fundingTime = 100 * time.Millisecond
 
-// node is a development chain, with a prover beside it unless it proves by itself.
+// node is a development chain, with a separate prover unless it proves by itself.
 type node struct {
 	*program.Node
-	prover *program.Process // nil unless proofs are made elsewhere
+	prover *program.Process // nil unless proofs are made by a separate process
 	dir    string
 }
 
-// startNode starts a node, and a prover for it where proofs are made elsewhere.
+// startNode starts a node, and a separate prover if the mode says so.
 func startNode(ctx context.Context, s settings, mode string) (n *node, err error) {
 	dir, err := os.MkdirTemp(s.dir, "cairn-proving-")
 	if err != nil {
@@ -50,7 +50,7 @@ func startNode(ctx context.Context, s settings, mode string) (n *node, err error
 	return n, nil
 }
 
-// stop ends node and prover, and removes the chain.
+// stop stops node and prover, and removes the chain.
 func (n *node) stop() (err error) {
 	if n.prover != nil {
 		err = n.prover.Stop()
@@ -58,13 +58,13 @@ func (n *node) stop() (err error) {
 	return errors.Join(err, n.Stop(), os.RemoveAll(n.dir))
 }
 
-// sample is what the node tells of itself, and the system of its prover.
+// sample is a reading of the node's metrics and of the prover's processor time.
 type sample struct {
 	lag, proofs, blocks float64 // blocks that wait for a proof; proofs and blocks made since the start
 	nodeCPU, proverCPU  float64 // seconds since the start
 }
 
-// sample reads the node's metrics and the prover's time.
+// sample reads the node's metrics and the prover's processor time.
 func (n *node) sample(ctx context.Context) (s sample, err error) {
 	const (
 		lag, proofs = "cairn_proof_lag_blocks", "cairn_proofs_total"
@@ -74,7 +74,7 @@ func (n *node) sample(ctx context.Context) (s sample, err error) {
 	if err != nil {
 		return s, err
 	}
-	proving := n.ChildrenCPU // of a prover that the node started
+	proving := n.ChildrenCPU // of a prover started by the node
 	if n.prover != nil {
 		proving = n.prover.CPU
 	}
@@ -82,10 +82,10 @@ func (n *node) sample(ctx context.Context) (s sample, err error) {
 	return sample{values[lag], values[proofs], values[blocks], values[cpu], used.Seconds()}, err
 }
 
-// lags are the blocks that waited for a proof, second by second until ctx ends.
+// lags returns the number of blocks without a proof, each second until ctx ends.
 func (n *node) lags(ctx context.Context) (lags []float64) {
 	for {
-		if s, err := n.sample(ctx); err == nil { // a look that fails is made up for by the next
+		if s, err := n.sample(ctx); err == nil { // the next sample makes up for a failure
 			lags = append(lags, s.lag)
 		}
 		select {

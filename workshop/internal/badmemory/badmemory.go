@@ -1,4 +1,4 @@
-// Package badmemory changes what the database of a stopped node says, as bad memory or a bad disk would.
+// Package badmemory alters the database of a stopped node, as bad memory or a bad disk would.
 package badmemory
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Balance adds to the balance of an account in the state of a data directory, of which the state tree knows nothing.
+// Balance adds to an account's balance in the state of a data directory, without updating the state tree.
 func Balance(dir string, account types.Account, add int64) (err error) {
 	db, err := kv.Open(filepath.Join(dir, "db"), kv.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 func manyI32(n int) []byte { return bytes.Repeat([]byte{I32}, n) }
 func manyI64(n int) []byte { return bytes.Repeat([]byte{I64}, n) }
 
-// each joins what n calls of part write.
+// each concatenates the results of n calls of part.
 func each(n int, part func(i int) []byte) (b []byte) {
 	for i := range n {
 		b = append(b, part(i)...)
@@ -19,12 +19,12 @@ func each(n int, part func(i int) []byte) (b []byte) {
 	return b
 }
 
-// forever repeats instructions.
+// forever returns an infinite loop of instructions.
 func forever(body ...[]byte) []byte {
 	return Concat([]byte{LoopOp, Empty}, Concat(body...), Op(BrOp, 0), []byte{End})
 }
 
-// rotate moves what n locals hold by one.
+// rotate rotates the values of n locals by one.
 func rotate(from, n int) []byte {
 	return Concat(
 		each(n, func(i int) []byte { return Op(LocalGet, uint32(from+(i+1)%n)) }),
@@ -38,16 +38,16 @@ func update(from, n int) []byte {
 	})
 }
 
-// use makes a result of n locals, so that none is dead.
+// use returns a result computed from n locals, so that none is dead.
 func use(n int) []byte {
 	return Concat(Const(I64, 0), each(n, func(i int) []byte { return Concat(Op(LocalGet, uint32(i)), []byte{i64Xor}) }))
 }
 
-// never is a condition that is false: of a local that is 0.
+// never returns a condition that is false, from a local that is 0.
 func never(zero int) []byte { return Concat(Op(LocalGet, uint32(zero)), []byte{I32WrapI64}) }
 
-// ladder is blocks inside each other, all named by a br_table that leaves the innermost, and behind it a rotation that
-// is never made. What goes on passes the merge of n locals at every end. zero pushes an i64 of 0.
+// ladder returns nested blocks, all of which are targets of a br_table that leaves the innermost, followed by a
+// rotation that is never executed. The values of n locals merge at every end. zero pushes an i64 of 0.
 func ladder(depth int, zero []byte, from, n int) []byte {
 	targets := make([]uint32, depth-1)
 	for i := range targets {
@@ -60,7 +60,7 @@ func ladder(depth int, zero []byte, from, n int) []byte {
 		bytes.Repeat([]byte{End}, depth-1))
 }
 
-// single is a contract of one exported function.
+// single returns a contract with one exported function.
 func single(pages int, locals []byte, body ...[]byte) Candidate {
 	m := newContract(pages)
 	m.Globals = [][]byte{Global(I64, true, 0)}
@@ -68,5 +68,5 @@ func single(pages int, locals []byte, body ...[]byte) Candidate {
 	return Candidate{Code: m.Encode(), Copies: 1}
 }
 
-// fits is how often a part of so many bytes fits into a body beside others, at most n times.
+// fits returns how often a part of a given size fits into a body beside others, at most n times.
 func fits(n, part, others int) int { return max(1, min(n, (32_000-others)/part)) }

@@ -24,7 +24,7 @@ import (
 
 const chainID = 4242
 
-// ChainNode is a node in memory, of a chain with one user.
+// ChainNode is a node in memory, on a chain with one user.
 type ChainNode struct {
 	Engine         *wasm.Engine
 	Ledger         *ledger.Ledger
@@ -33,11 +33,10 @@ type ChainNode struct {
 	user, producer crypto.PrivateKey
 	nonce          uint64
 	options        wasm.Options
-	dir            string // to be removed; empty: none
+	dir            string // temporary directory to remove, if not empty
 }
 
-// NewChain makes a node with an engine of these options. onDisk gives the engine a directory of its own for machine
-// code.
+// NewChain returns a node with an engine of the given options. With onDisk the engine has a directory for machine code.
 func NewChain(options wasm.Options, onDisk bool) (n *ChainNode, err error) {
 	n = &ChainNode{}
 	defer func() {
@@ -67,7 +66,7 @@ func NewChain(options wasm.Options, onDisk bool) (n *ChainNode, err error) {
 	return n, n.begin()
 }
 
-// begin makes an engine and opens the ledger, as a node does at each of its starts.
+// begin creates an engine and opens the ledger, as a node does at its start.
 func (n *ChainNode) begin() (err error) {
 	if n.Engine, err = wasm.New(n.options); err != nil {
 		return err
@@ -77,10 +76,10 @@ func (n *ChainNode) begin() (err error) {
 	return err
 }
 
-// Restart ends the engine and the ledger and begins them again, as a node that is started again does.
+// Restart closes the engine and the ledger and opens them again, as a restart of a node does.
 func (n *ChainNode) Restart() error { return errors.Join(n.Engine.Close(), n.begin()) }
 
-// Genesis is the chain's, the same for all nodes.
+// Genesis returns the chain's genesis, which is the same for all nodes.
 func (n *ChainNode) Genesis() types.Genesis {
 	return types.Genesis{
 		ChainID:     chainID,
@@ -92,7 +91,7 @@ func (n *ChainNode) Genesis() types.Genesis {
 	}
 }
 
-// Close gives all back.
+// Close releases all resources.
 func (n *ChainNode) Close() (err error) {
 	if n.store != nil {
 		err = n.store.Close()
@@ -109,19 +108,19 @@ func (n *ChainNode) Close() (err error) {
 	return err
 }
 
-// Made is a block with what making it took.
+// Made is a block with measurements of making it.
 type Made struct {
 	ledger.Block
 	Receipts  []types.Receipt
 	Gas       types.Gas
-	Took      time.Duration // of the processor, all threads
-	Allocated uint64        // bytes, ever, as Go counts them
+	Took      time.Duration // processor time of all threads
+	Allocated uint64        // bytes allocated in total, as counted by Go
 }
 
-// End is how long the block took by the clock, behind its execution.
+// End returns the wall-clock time that the block took after its execution.
 func (m *Made) End() time.Duration { return m.Timings.Tree + m.Timings.Append }
 
-// Block makes a block of n transactions with so much gas each, whose payloads come in turn. All must be included.
+// Block makes a block of count transactions with a gas limit each, whose payloads alternate. All must be included.
 func (n *ChainNode) Block(gas types.Gas, count int, payloads ...types.Payload) (made Made, err error) {
 	signed := make([]types.SignedTransaction, count)
 	for i := range signed {
@@ -166,7 +165,7 @@ func (n *ChainNode) Block(gas types.Gas, count int, payloads ...types.Payload) (
 	return made, nil
 }
 
-// batch is the transactions of a block.
+// batch holds the transactions of a block.
 type batch []*types.VerifiedTx
 
 func (b *batch) Next() *types.VerifiedTx {
@@ -180,16 +179,16 @@ func (b *batch) Next() *types.VerifiedTx {
 
 func (*batch) SkipSender() {}
 
-// ErrDear is the error of a candidate whose deploy no block has room for.
+// ErrDear is returned for a candidate whose deploy exceeds a block's gas.
 var ErrDear = errors.New("the deploy costs more gas than a block has")
 
-// copy is the code of one of a candidate's contracts, which differ by a custom section.
+// copy returns the code of one of a candidate's contracts, which differ in a custom section.
 func (c Candidate) copy(i int) []byte {
 	return slices.Concat(c.Code, []byte{0, 4, 3, byte(i & 127), byte(i >> 7), 'h'})
 }
 
-// Deploy deploys a candidate's contracts, and gives a call of each. [IsRefusal] tells the errors of a candidate that
-// cannot be deployed.
+// Deploy deploys a candidate's contracts, and returns a call of each. [IsRefusal] recognizes the errors of candidates
+// that cannot be deployed.
 func (n *ChainNode) Deploy(c Candidate) ([]types.Payload, error) {
 	if _, err := c.check(); err != nil {
 		return nil, err
@@ -217,7 +216,7 @@ func (n *ChainNode) Deploy(c Candidate) ([]types.Payload, error) {
 	return calls, nil
 }
 
-// know has the engine know the codes of a block's deploys before these bring them in the form without notes.
+// know loads the codes of a block's deploys into the engine before the deploys load them without notes.
 func (n *ChainNode) know(block types.Block) error {
 	for _, tx := range block.Transactions {
 		deploy, ok := tx.Payload.(types.Deploy)
@@ -232,7 +231,7 @@ func (n *ChainNode) know(block types.Block) error {
 	return nil
 }
 
-// follows has another node import all blocks of a chain, and compares what it made of them.
+// follows makes another node import all blocks of a chain, and compares the results.
 func follows(maker *ChainNode, options wasm.Options, onDisk bool) (err error) {
 	n, err := NewChain(options, onDisk)
 	if err != nil {

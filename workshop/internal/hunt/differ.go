@@ -9,8 +9,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Nodes are engines that differ in all that an engine may differ in. One with a directory ends half-way and begins
-// again.
+// Nodes lists engines that differ in every permitted respect. One with a directory is restarted half-way.
 var Nodes = []struct {
 	Name    string
 	Options wasm.Options
@@ -23,19 +22,19 @@ var Nodes = []struct {
 	{"notes of where calls stand", noting, false},
 }
 
-// noting is the engine of a trace that says where calls failed.
+// noting configures the engine of a trace that reports where calls failed.
 var noting = wasm.Options{Fresh: true, Stopped: func(types.CodeHash, []vm.Place) {}}
 
-// differ counts the nodes that do not come to the same blocks as the one that made them.
+// differ counts the nodes that disagree with the maker of the blocks.
 func differ(g Genes, _ int) (Score, error) {
 	problems, err := Disagreements([]Candidate{g.Build()}, differGas)
 	return Score{Value: float64(len(problems))}, err
 }
 
-// differGas is what a call has of which all nodes must see the same: the interpreter is slow.
+// differGas is the gas of a call when nodes are compared. It is low because the interpreter is slow.
 const differGas = 300_000
 
-// Disagreements makes a chain that deploys candidates and calls each twice, and tells which other nodes do not import
+// Disagreements makes a chain that deploys candidates and calls each twice, and describes the nodes that fail to import
 // it.
 func Disagreements(all []Candidate, gas types.Gas) (problems []string, err error) {
 	maker, err := NewChain(wasm.Options{}, false)
@@ -48,7 +47,7 @@ func Disagreements(all []Candidate, gas types.Gas) (problems []string, err error
 		if err != nil {
 			return nil, err
 		}
-		for range 2 { // the second in instances that were used
+		for range 2 { // the second time in used instances
 			if _, err := maker.Block(gas, min(len(calls), 4), calls...); err != nil {
 				return nil, err
 			}

@@ -14,17 +14,17 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Frame is what one function takes of the stack: by the rule of the protocol, and in machine code.
+// Frame is the stack use of a function: in slots by the rule of the protocol, and in bytes of machine code.
 type Frame struct{ Slots, Native int }
 
-// ErrOtherProcessor is the error of [Frames] where the machine code is not amd64's.
+// ErrOtherProcessor is returned by [Frames] if the machine code is not for amd64.
 var ErrOtherProcessor = errors.New("frames are read from the machine code of amd64 only")
 
-// build is what engines here say made their machine code: the program of a test does not say it by itself.
+// build identifies the program that compiled the machine code, as a test binary has no build information.
 const build = "hunt"
 
-// Frames compiles a module and reads what the entry of each function takes. The functions that the engine adds behind
-// the contract's own are left out.
+// Frames compiles a module and returns the stack use at the entry of each function. It omits the functions that the
+// engine appends to the contract's own.
 func Frames(module *vm.Module) (frames []Frame, err error) {
 	if runtime.GOARCH != "amd64" {
 		return nil, ErrOtherProcessor
@@ -57,9 +57,9 @@ func Frames(module *vm.Module) (frames []Frame, err error) {
 	return frames, nil
 }
 
-// nativeFrames reads the machine code that the engine put on disk: wazero's magic, its version, the offsets of the
-// functions, the code. Every function begins with push %rbp; mov %rsp, %rbp; sub $n, %rsp: n is all that it may use,
-// for calls and the check of the stack too.
+// nativeFrames reads the machine code that the engine wrote to disk: wazero's magic, its version, the offsets of the
+// functions, the code. Every function begins with push %rbp; mov %rsp, %rbp; sub $n, %rsp, where n is all the stack it
+// may use, including that for calls and the stack check.
 func nativeFrames(dir string) (sizes []int, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.code"))
 	if err != nil || len(files) == 0 {
@@ -79,7 +79,7 @@ func nativeFrames(dir string) (sizes []int, err error) {
 		n := int(binary.LittleEndian.Uint32(file))
 		offsets, code := file[4:4+8*n], file[4+8*n+8:]
 		if len(files) > 1 && n < 2 {
-			continue // a module by which the engine tries wazero out
+			continue // a module with which the engine tests wazero
 		}
 		sizes = sizes[:0]
 		for i := range n {
@@ -107,8 +107,7 @@ func entrySize(code []byte) (int, bool) {
 	return 0, false
 }
 
-// countedFrames reads the slots that each function of an instrumented module takes at its entry; 0 for one that takes
-// none.
+// countedFrames returns the slots that each function of an instrumented module reserves at its entry, or 0 for none.
 func countedFrames(module []byte) (slots []int) {
 	number := func() int {
 		n, size := binary.Uvarint(module)

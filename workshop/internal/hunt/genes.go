@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Genes are a shape with a value for each of its numbers. The same genes always build the same candidate.
+// Genes are a shape with values for its numbers. Equal genes build equal candidates.
 type Genes struct {
 	shape  *shape
 	values []uint64
@@ -23,13 +23,13 @@ type shape struct {
 	build   func(values) Candidate
 }
 
-// number is one of a shape's numbers, with the range that it is drawn from.
+// number is a parameter of a shape, with its range.
 type number struct {
 	name        string
 	least, most uint64
 }
 
-// values are a candidate's numbers by their name.
+// values maps the names of a candidate's numbers to their values.
 type values map[string]uint64
 
 func (v values) of(name string) int {
@@ -40,25 +40,25 @@ func (v values) of(name string) int {
 	return int(value)
 }
 
-// Kind says how a candidate is run.
+// Kind says how to run a candidate.
 type Kind uint8
 
 const (
-	Code  Kind = iota // a module that computes, whose host functions need no chain
-	Chain             // contracts that ask something of the chain, or call each other
+	Code  Kind = iota // a module that computes, and whose host functions need no chain
+	Chain             // contracts that use host functions of a chain, or call each other
 )
 
-// Candidate is what genes build.
+// Candidate is built from genes.
 type Candidate struct {
 	Code   []byte // exports run
-	Copies int    // contracts of this code, each under a hash of its own
-	Args   []byte // of a call of run: in front of the IDs of the contracts, the first of which is called
+	Copies int    // number of contracts with this code, each with a distinct hash
+	Args   []byte // prefix of the arguments of run, before the contracts' IDs; the first contract is called
 }
 
-// Kind says how the genes' candidate is run.
+// Kind returns how the genes' candidate is run.
 func (g Genes) Kind() Kind { return g.shape.kind }
 
-// Build makes the candidate.
+// Build builds the candidate.
 func (g Genes) Build() Candidate {
 	v := values{}
 	for i, n := range g.shape.numbers {
@@ -67,7 +67,7 @@ func (g Genes) Build() Candidate {
 	return g.shape.build(v)
 }
 
-// String is the genes in one line, which [Parse] reads: the shape, and name=value for each number.
+// String formats the genes in one line, which [Parse] reads: the shape, and name=value for each number.
 func (g Genes) String() string {
 	text := g.shape.name
 	for i, n := range g.shape.numbers {
@@ -76,7 +76,7 @@ func (g Genes) String() string {
 	return text
 }
 
-// Parse reads genes. Every number of the shape must be there, in order and in its range.
+// Parse parses genes. All numbers of the shape must be present, in order and in range.
 func Parse(line string) (Genes, error) {
 	fields := strings.Fields(line)
 	if len(fields) == 0 {
@@ -101,7 +101,7 @@ func Parse(line string) (Genes, error) {
 	return g, nil
 }
 
-// Fresh draws genes of a kind.
+// Fresh returns random genes of a kind.
 func Fresh(r *rand.Rand, kind Kind) Genes {
 	for {
 		if s := shapes[r.IntN(len(shapes))]; s.kind == kind {
@@ -114,7 +114,7 @@ func Fresh(r *rand.Rand, kind Kind) Genes {
 	}
 }
 
-// Mutate draws genes near these: one to three numbers are others.
+// Mutate returns genes that differ in one to three numbers.
 func (g Genes) Mutate(r *rand.Rand) Genes {
 	g.values = slices.Clone(g.values)
 	for range 1 + r.IntN(3) {
@@ -132,8 +132,8 @@ func (g Genes) Mutate(r *rand.Rand) Genes {
 	return g
 }
 
-// draw is half of the time any value of the range, else one with any number of bits: small values are as likely as
-// great ones.
+// draw returns, with equal probability, a uniform value of the range or one with a random number of bits, so that small
+// values are as likely as great ones.
 func (n number) draw(r *rand.Rand) uint64 {
 	span := n.most - n.least
 	if r.IntN(2) == 0 && span > 0 {
@@ -145,7 +145,7 @@ func (n number) draw(r *rand.Rand) uint64 {
 	return n.least + r.Uint64N(span+1)
 }
 
-// within is value − less, brought into the range.
+// within returns value − less, clamped to the range.
 func (n number) within(value, less uint64) uint64 {
 	if value < less {
 		return n.least
@@ -153,5 +153,5 @@ func (n number) within(value, less uint64) uint64 {
 	return max(n.least, min(n.most, value-less))
 }
 
-// Shape is the name of the genes' shape.
+// Shape returns the name of the genes' shape.
 func (g Genes) Shape() string { return g.shape.name }

@@ -10,8 +10,8 @@ import (
 	. "github.com/cairn-chain/cairn/internal/testkit/wasmgen"
 )
 
-// graph is contracts that call each other: each calls the next ones, so many levels deep. Their modules are large in
-// what an instance takes to be made.
+// graph is a family of contracts that call each other: each calls the next ones, down to a depth. Their modules are
+// large in the parts that make instantiation expensive.
 var graph = &shape{name: "graph", kind: Chain, build: buildGraph, numbers: append([]number{
 	{"contracts", 1, 200}, {"depth", 0, 32}, {"fan", 1, 8}, {"stride", 1, 199}, {"turns", 1, 10_000}, {"pages", 1, 16},
 	{"touched", 0, 256}, {"output", 0, 64 << 10},
@@ -19,8 +19,8 @@ var graph = &shape{name: "graph", kind: Chain, build: buildGraph, numbers: appen
 	{"exports", 0, 100}, {"types", 0, 240}, {"entered", 0, 4_000},
 }, hostNumbers("1")...)}
 
-// Where a contract of a graph has its arguments: the levels below it, and the IDs of all contracts. Behind them it has
-// its data, and touches pages of the machine.
+// Memory addresses of a contract of a graph: the remaining depth and the IDs of all contracts, which are its arguments,
+// followed by its data. machinePage is the size of a page of the machine, which it touches.
 const (
 	levelAt     = 2_048
 	idsAt       = levelAt + 8
@@ -42,7 +42,7 @@ func buildGraph(v values) Candidate {
 	enter := callAll(first, min(v.of("entered"), v.of("functions")), 1)
 
 	contracts := v.of("contracts")
-	// Local 1 counts turns, local 2 calls: which contract is next. Only the first level takes turns.
+	// Local 1 counts turns, and local 2 the calls, which selects the next contract. Only the first level repeats turns.
 	one := Concat(Op(LocalGet, 2), Const(I64, int64(v.of("stride"))), []byte{I64Add}, Op(LocalTee, 2),
 		Const(I64, int64(contracts)), []byte{0x82 /* i64.rem_u */},
 		Const(I64, 32), []byte{I64Mul, I32WrapI64}, Const(I32, idsAt), []byte{I32Add}, Const(I32, 0), Const(I32, 3),
@@ -68,7 +68,7 @@ func buildGraph(v values) Candidate {
 		Args: binary.LittleEndian.AppendUint64(nil, uint64(v.of("depth")))}
 }
 
-// burden adds to a module what its instances take time to be made with.
+// burden adds parts to a module that make its instantiation expensive.
 func burden(m *Module, v values) {
 	for i := range v.of("types") {
 		params := manyI64(100)

@@ -11,22 +11,22 @@ import (
 	. "github.com/cairn-chain/cairn/internal/testkit/wasmgen"
 )
 
-// Where a contract of host calls has its data. What is behind bulk is all zero.
+// Memory addresses of a contract of host calls. Everything behind bulkAt is zero.
 const (
-	keyAt     = 64  // of a BIP-340 signature of nothing, at 128
-	hashAt    = 192 // with the recoverable signature of it, at 224
-	resultAt  = 512 // and 64 bytes behind it
+	keyAt     = 64  // key of a BIP-340 signature of the empty message, which is at 128
+	hashAt    = 192 // hash; its recoverable signature is at 224
+	resultAt  = 512 // followed by 64 bytes
 	accountAt = 1_024
 	bulkAt    = 8_192
 	mostBulk  = 1<<20 - bulkAt
 )
 
-// hostCall is a host function with arguments for a key of so many bytes and so many other bytes.
+// hostCall is a host function, with its arguments for a key and other bytes of given lengths.
 type hostCall struct {
 	name   string
 	params []byte
 	result byte
-	most   int // other bytes
+	most   int // greatest number of other bytes
 	args   func(key, n int64) []int64
 }
 
@@ -54,15 +54,15 @@ var hostCalls = []hostCall{
 	{"args_len", nil, I32, 0, func(_, _ int64) []int64 { return nil }},
 }
 
-// How a call's key or account comes about.
+// Ways of choosing a call's key or account.
 const (
 	sameKey   = iota
-	nextKey   // one that no call had, near the one before
-	randomKey // one by chance
+	nextKey   // unused, next to the previous one
+	randomKey // random
 	keyModes
 )
 
-// host is a sequence of three host calls, over and over until little gas is left or it had its turns, and an end.
+// host is a sequence of three host calls, repeated until little gas is left or the turns are over, and an end.
 var host = &shape{name: "host", kind: Chain, build: buildHost, numbers: append(hostNumbers("1", "2", "3"),
 	number{"unroll", 1, 40}, number{"turns", 1, 1 << 24}, number{"end", 0, 3}, number{"output", 0, 64 << 10})}
 
@@ -74,11 +74,12 @@ func hostNumbers(names ...string) (all []number) {
 	return all
 }
 
-// reserve is the gas that a contract of host calls keeps for its end: more than look-ups in storage need to be left.
+// reserve is the gas that a contract of host calls keeps for its end: more than the gas that storage look-ups require
+// to remain.
 const reserve = 400_000
 
-// callsOf writes the host calls that genes name, local 0 being what keys are made from. More calls than there are:
-// none.
+// callsOf writes the host calls that genes name. Local 0 is the source of keys. An index beyond the last call means no
+// call.
 func callsOf(m *Module, v values, names ...string) func() []byte {
 	var parts [][]byte
 	for _, n := range names {
@@ -112,7 +113,7 @@ func buildHost(v values) Candidate {
 	calls := callsOf(m, v, "1", "2", "3")
 	left := m.AddImport(HostImport{Name: "gas_left", Result: I64})
 	give := m.AddImport(HostImport{Name: []string{"return_data", "revert"}[v.of("end")&1], Params: manyI32(2)})
-	// Turns are counted in local 1.
+	// Local 1 counts turns.
 	body := Concat([]byte{LoopOp, Empty}, bytes.Repeat(calls(), v.of("unroll")),
 		Op(LocalGet, 1), Const(I64, 1), []byte{I64Add}, Op(LocalTee, 1), Const(I64, int64(v.of("turns"))),
 		[]byte{0x54 /* i64.lt_u */},
@@ -125,8 +126,8 @@ func buildHost(v values) Candidate {
 	return Candidate{Code: m.Encode(), Copies: 1}
 }
 
-// signatures is a BIP-340 key and, 64 bytes behind it, its signature of nothing. Behind that is a hash with an ECDSA
-// signature from which a key can be recovered. Any s does, with the generator's x for r.
+// signatures returns a BIP-340 key and, 64 bytes after it, its signature of the empty message, followed by a hash with
+// an ECDSA signature from which a key can be recovered. Any s works, with the generator's x as r.
 func signatures() string {
 	key, err := crypto.NewPrivateKey(sha256.Sum256([]byte("signer")))
 	if err != nil {

@@ -18,25 +18,25 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Objective is something that a candidate may have too much of.
+// Objective is a cost of candidates to maximize.
 type Objective struct {
 	Name string
 	Unit string
-	// Kinds are those whose candidates are measured.
+	// Kinds lists the kinds of candidates to measure.
 	Kinds []Kind
-	// Timed says that the value is a time, the least of some runs.
+	// Timed means that the value is a duration, the least of some runs.
 	Timed   bool
 	Measure func(g Genes, runs int) (Score, error)
 }
 
-// Score is what one measure found.
+// Score is the result of a measurement.
 type Score struct {
 	Value float64 // in the objective's unit
 	Gas   types.Gas
-	Took  time.Duration // 0 for what is not timed
+	Took  time.Duration // 0 for untimed objectives
 }
 
-// Objectives are all there are.
+// Objectives lists all objectives.
 var Objectives = []Objective{
 	{"execute", "ns a gas of execution", []Kind{Code}, true, execute},
 	{"frame", "bytes of machine stack for each 8 of a slot", []Kind{Code}, false, frame},
@@ -55,7 +55,7 @@ var Objectives = []Objective{
 	{"differ", "nodes that see another outcome", []Kind{Chain, Code}, false, differ},
 }
 
-// ObjectiveOf finds an objective by its name.
+// ObjectiveOf returns the objective with a name.
 func ObjectiveOf(name string) (Objective, error) {
 	i := slices.IndexFunc(Objectives, func(o Objective) bool { return o.Name == name })
 	if i < 0 {
@@ -64,23 +64,24 @@ func ObjectiveOf(name string) (Objective, error) {
 	return Objectives[i], nil
 }
 
-// IsRefusal tells the errors of candidates that nobody can run, or that end before anything is measured, from faults.
+// IsRefusal reports whether an error means that a candidate is invalid or ends before anything is measured, in contrast
+// to a fault.
 func IsRefusal(err error) bool {
 	var refused *vm.Refused
 	return errors.As(err, &refused) || errors.Is(err, ErrDear) || errors.Is(err, errEarly)
 }
 
-// Unit is what 1 ns of the reference machine takes here, in ns.
+// Unit returns the time, in ns, in which this machine does what takes 1 ns on the reference machine.
 func Unit() (float64, error) {
 	chained, err := Chained()
 	return chained / ChainedThere, err
 }
 
-// ChainedThere is what [Chained] is on the reference machine.
+// ChainedThere is the result of [Chained] on the reference machine.
 const ChainedThere = 1.54
 
-// Chained is how many ns a multiplication takes here with an addition that waits for it and for which the next one
-// waits: some 5 cycles. It is the least of some runs, of processor time.
+// Chained returns the time in ns of a multiplication and an addition in a dependency chain: about 5 cycles. It is the
+// least processor time of some runs.
 func Chained() (float64, error) {
 	const times = 20_000_000
 	best := math.Inf(1)
@@ -105,10 +106,10 @@ func Chained() (float64, error) {
 
 func (m *Made) processor() time.Duration { return m.Took }
 
-// allocated is a count in the clothes of a time: one byte is a nanosecond.
+// allocated returns Allocated as a duration of one nanosecond per byte.
 func (m *Made) allocated() time.Duration { return time.Duration(m.Allocated) }
 
-// check is a candidate's module, if the rules let it through and a block has room for its deploy.
+// check returns a candidate's module if the rules accept it and its deploy fits into a block.
 func (c Candidate) check() (*vm.Module, error) {
 	module, err := vm.Check(c.Code)
 	if err == nil && DeployGas(c.Code, module) > params.DefaultGasLimit-1_000_000 {
@@ -117,12 +118,12 @@ func (c Candidate) check() (*vm.Module, error) {
 	return module, err
 }
 
-// DeployGas is what the deploy of a module takes.
+// DeployGas returns the gas of deploying a module.
 func DeployGas(code []byte, module *vm.Module) types.Gas {
 	return fees.IntrinsicGas(types.Deploy{Code: code}) + module.DeployGas()
 }
 
-// measuring runs f with the garbage collector off, so that it does not take of the time.
+// measuring runs f with the garbage collector off and returns its processor time.
 func measuring(f func() error) (time.Duration, error) {
 	runtime.GC()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
@@ -137,7 +138,7 @@ func measuring(f func() error) (time.Duration, error) {
 	return after - before, err
 }
 
-// quiet is a host that answers 0, for code that is measured without a chain.
+// quiet is a host that returns 0, for measuring code without a chain.
 type quiet struct{}
 
 func (quiet) Invoke(function vm.Function, _ vm.Memory, stack []uint64, gas *vm.Gas) (vm.Exit, error) {
@@ -153,16 +154,15 @@ func (quiet) Invoke(function vm.Function, _ vm.Memory, stack []uint64, gas *vm.G
 func (quiet) Grow(vm.Memory, uint32) bool { return true }
 func (quiet) Continue() error             { return nil }
 
-// A call that is measured for its execution is given probeGas first, and then executionGas, unless it took long
-// already.
+// A call measured for its execution first has probeGas, and then executionGas unless it already took long.
 const (
 	probeGas     = 100_000
 	executionGas = 8_000_000
-	leastGas     = 50_000 // under it what any call costs is most of the time, and "fresh" and "block" measure that
+	leastGas     = 50_000 // below it the fixed cost of a call dominates, which "fresh" and "block" measure
 	long         = 4 * time.Millisecond
 )
 
-// execute measures code by itself.
+// execute measures the execution of code without a chain.
 func execute(g Genes, runs int) (best Score, err error) {
 	c := g.Build()
 	module, err := c.check()
@@ -199,7 +199,7 @@ func execute(g Genes, runs int) (best Score, err error) {
 		}
 		used := gas - left
 		if exit == vm.Trapped || exit == vm.StackOverflow || used < leastGas {
-			return best, errEarly // of the first two the gas is gone, not used
+			return best, errEarly // after the first two the gas is lost, not used
 		}
 		if value := float64(took) / float64(used); value < best.Value {
 			best = Score{value, types.Gas(used), took}
@@ -208,10 +208,10 @@ func execute(g Genes, runs int) (best Score, err error) {
 	return best, nil
 }
 
-// errEarly is the error of code that traps, or that ends at once.
+// errEarly is returned for code that traps or ends too early.
 var errEarly = errors.New("the call ended too early")
 
-// frame is the worst function's.
+// frame returns the score of the function with the worst frame.
 func frame(g Genes, _ int) (s Score, err error) {
 	module, err := vm.Check(g.Build().Code)
 	if err != nil {
@@ -224,7 +224,8 @@ func frame(g Genes, _ int) (s Score, err error) {
 	return s, err
 }
 
-// compileOnce compiles in a new engine, with the price of the deploy.
+// compileOnce compiles in a new engine, and returns the price of the deploy, the processor time and the allocated
+// bytes.
 func compileOnce(code []byte, options wasm.Options) (gas types.Gas, took time.Duration, allocated uint64, err error) {
 	engine, err := wasm.New(options)
 	if err != nil {
@@ -253,14 +254,14 @@ func compile(g Genes, runs int) (Score, error) {
 	return best, err
 }
 
-// noted is how long the node takes that tells where calls failed: nobody pays it for that.
+// noted measures the time of compiling for a node that reports where calls failed, which is not paid for.
 func noted(g Genes, runs int) (Score, error) {
 	best, err := compileBest(g, noting, runs)
 	best.Value = float64(best.Took) / float64(time.Millisecond)
 	return best, err
 }
 
-// compileBest compiles in some engines, and gives the price of the deploy and the least time.
+// compileBest compiles in several new engines, and returns the price of the deploy and the least time.
 func compileBest(g Genes, options wasm.Options, runs int) (best Score, err error) {
 	code := g.Build().Code
 	for run := range runs {
@@ -283,10 +284,10 @@ func compileMemory(g Genes, _ int) (Score, error) {
 	return Score{Value: float64(allocated) / float64(gas), Gas: gas}, nil
 }
 
-// blockGas is about what a measured block has.
+// blockGas is the approximate gas of a measured block.
 const blockGas = 20_000_000
 
-// onChain measures blocks full of calls of a candidate, on a node with an engine of these options.
+// onChain returns a measurement of blocks full of calls of a candidate, on a node with an engine of the given options.
 func onChain(options wasm.Options, value func(*Made) time.Duration) func(Genes, int) (Score, error) {
 	return func(g Genes, runs int) (best Score, err error) {
 		n, calls, err := deployed(g.Build(), options, false)
@@ -302,7 +303,7 @@ func onChain(options wasm.Options, value func(*Made) time.Duration) func(Genes, 
 	}
 }
 
-// deployed makes a node with a candidate's contracts, as many as any block can load, and gives a call of each.
+// deployed returns a node with a candidate's contracts, at most as many as a block can load, and a call of each.
 func deployed(c Candidate, options wasm.Options, onDisk bool) (n *ChainNode, calls []types.Payload, err error) {
 	if _, err = c.check(); err != nil {
 		return nil, nil, err
@@ -311,7 +312,7 @@ func deployed(c Candidate, options wasm.Options, onDisk bool) (n *ChainNode, cal
 	if err != nil {
 		return nil, nil, err
 	}
-	const spare = 8 // a builder keeps all but such a part of a block's load for calls that pay more
+	const spare = 8 // a builder leaves 1/spare of a block's load to calls that pay little
 	most := params.BlockLoad(params.DefaultGasLimit) / spare / params.Load(module.Load())
 	c.Copies = min(c.Copies, int(most))
 	if n, err = NewChain(options, onDisk); err != nil {
@@ -325,9 +326,8 @@ func deployed(c Candidate, options wasm.Options, onDisk bool) (n *ChainNode, cal
 
 func cold(g Genes, runs int) (Score, error) { return Cold(g.Build(), runs) }
 
-// Cold measures blocks with a call of each of a candidate's contracts, on a node that has just begun: all machine code
-// is on disk. Since a block loads a unit for each 32 gas that it may use at most, what it loads counts as so much of
-// it.
+// Cold measures blocks with a call of each of a candidate's contracts on a restarted node, whose machine code is only
+// on disk. A block may load one unit per 32 gas of its limit, so loading counts as that much gas.
 func Cold(c Candidate, runs int) (best Score, err error) {
 	module, err := c.check()
 	if err != nil {
@@ -362,22 +362,22 @@ func Cold(c Candidate, runs int) (best Score, err error) {
 	return best, nil
 }
 
-// Measure makes blocks of as many calls, in turn, as have about so much gas together, behind one that makes all ready.
-// It gives the one with the least of a value.
+// Measure makes blocks of alternating calls with about the given gas in total, after a first block that warms up. It
+// returns the block with the least value.
 func (n *ChainNode) Measure(calls []types.Payload, gas types.Gas, runs int,
 	value func(*Made) time.Duration) (best Made, err error) {
 	probe, err := n.Block(min(gas, 1_000_000), 1, calls[0])
 	if err != nil {
 		return best, err
 	}
-	if probe.Took > 20*time.Millisecond { // dear enough as it is
+	if probe.Took > 20*time.Millisecond { // expensive enough
 		return n.Block(min(gas, 1_000_000), 1, calls[0])
 	}
 	first, err := n.Block(gas, 1, calls[0])
 	if err != nil {
 		return best, err
 	}
-	const most = 3_000 // transactions of a block
+	const most = 3_000 // transactions per block
 	used := first.Receipts[0].GasUsed
 	count := max(1, min(most, int(gas/used)))
 	for i := range runs {

@@ -8,7 +8,7 @@ import (
 	. "github.com/cairn-chain/cairn/internal/testkit/wasmgen"
 )
 
-// merges are code whose ways meet with many locals: a compiler moves each of them at each meeting.
+// merges is code whose control flow merges with many live locals: a compiler moves each local at each merge.
 var merges = []*shape{
 	{name: "ladder", numbers: []number{{"width", 1, 98}, {"depth", 2, 126}, {"ladders", 1, 4}},
 		build: func(v values) Candidate {
@@ -36,7 +36,7 @@ var merges = []*shape{
 		build: buildPermute},
 }
 
-// buildArms is arms that are never taken: of an if, beside a br_if, behind an else; or of an if with a result.
+// buildArms builds arms that are never executed: of an if, beside a br_if, after an else, or of an if with a result.
 func buildArms(v values) Candidate {
 	n, change := v.of("width"), update
 	if v.of("rotate") == 1 {
@@ -58,8 +58,8 @@ func buildArms(v values) Candidate {
 	return single(1, manyI64(n+1), forever(bytes.Repeat(b, fits(v.of("arms"), len(b), 0))))
 }
 
-// buildBackEdge is loops that go round with many locals. One has an arm that is never taken, as a way on. Others are
-// nested, entered and left at once, or have locals that do change.
+// buildBackEdge builds loops with many locals. Some have an arm, never executed, as another path; others are nested and
+// left at once, or have locals that change.
 func buildBackEdge(v values) Candidate {
 	n, counter := v.of("width"), uint32(v.of("width")+1)
 	again := Concat(Op(LocalGet, counter), Const(I64, 1), []byte{I64Add}, Op(LocalTee, counter),
@@ -82,7 +82,7 @@ func buildBackEdge(v values) Candidate {
 	return single(1, manyI64(n+2), forever(inner, Const(I64, 0), Op(LocalSet, counter)))
 }
 
-// buildRecursion is a function with a large frame that calls itself until its stack ends.
+// buildRecursion builds a function with a large frame that recurses until the stack overflows.
 func buildRecursion(v values) Candidate {
 	m := newContract(1)
 	m.Globals = [][]byte{Global(I64, true, 0)}
@@ -93,13 +93,14 @@ func buildRecursion(v values) Candidate {
 	})
 	body = Concat(body, each(v.of("ladders"), func(int) []byte { return ladder(v.of("depth"), zero, 0, n) }))
 	if v.of("live") == 1 {
-		body = Concat(use(n), self, Op(GlobalSet, 0), body) // an operand over the call
+		body = Concat(use(n), self, Op(GlobalSet, 0), body) // an operand live across the call
 	}
 	m.Export("run", FunctionKind, m.AddFunction(0, manyI64(n+1), Concat(body, self, use(n), Op(GlobalSet, 0))...))
 	return Candidate{Code: m.Encode(), Copies: 1}
 }
 
-// buildPermute is arms behind a call, never taken, that use live values in another order: registers must be put back.
+// buildPermute builds arms after a call, never executed, that use live values in another order, so registers must be
+// restored.
 func buildPermute(v values) Candidate {
 	n, step := v.of("live"), v.of("step")
 	arm := func(k int) []byte {

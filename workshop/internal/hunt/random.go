@@ -9,25 +9,25 @@ import (
 	. "github.com/cairn-chain/cairn/internal/testkit/wasmgen"
 )
 
-// statements are what random code is made of, each with a weight of its name.
+// statements lists the statements of random code. Genes have a weight of the same name for each.
 var statements = []string{
 	"assign", "block", "if", "ifelse", "loop", "br_if", "br_table", "call", "indirect", "store", "global", "rotate",
 	"update",
 	"held", "nest", "grow", "dead", "constants",
 }
 
-// random is code by chance: nested constructs around statements, of weights that are genes.
+// random is random code: nested constructs around statements, with weights from the genes.
 var random = &shape{name: "random", kind: Code, numbers: randomNumbers(), build: buildRandom}
 
 func randomNumbers() []number {
 	all := []number{
 		{"seed", 0, 1<<64 - 1},
-		{"params", 1, 98}, {"locals", 1, 97}, {"narrow", 0, 100}, // of 100 locals are i32
+		{"params", 1, 98}, {"locals", 1, 97}, {"narrow", 0, 100}, // percentage of i32 locals
 		{"size", 60, 24_000}, {"depth", 1, 120}, {"list", 1, 12},
-		{"never", 0, 100}, {"always", 0, 100}, // of 100 conditions
+		{"never", 0, 100}, {"always", 0, 100}, // percentages of conditions
 		{"width", 1, 98}, {"stack", 1, 60},
 		{"functions", 0, 40}, {"globals", 1, 64}, {"elements", 1, 2_500}, {"data", 0, 1_024}, {"pages", 1, 16},
-		{"turns", 0, 20}, // of the outer loop; 0: until the gas ends
+		{"turns", 0, 20}, // of the outer loop; 0: until the gas is used up
 	}
 	for _, s := range statements {
 		all = append(all, number{s, 0, 20})
@@ -35,9 +35,9 @@ func randomNumbers() []number {
 	return all
 }
 
-// Functions of random code. More follow, as many as genes say.
+// Functions of random code. The number of further functions is in the genes.
 const (
-	runFunction = 3 // behind the imports args_len, return_data, gas_left
+	runFunction = 3 // after the imports args_len, return_data, gas_left
 	idle        = 4 // () → (), does nothing
 	leaf        = 5 // (params) → i64, adds its params
 )
@@ -51,16 +51,16 @@ const (
 type generator struct {
 	values
 	*rand.Rand
-	wides  int    // i64 locals
-	locals int    // without the zero
-	params []byte // of wide
-	labels []bool // of the open constructs, the innermost last: whether it is a loop
-	left   int    // bytes, about
-	next   int    // the first function that may be called
-	last   int    // the last one
+	wides  int    // number of i64 locals
+	locals int    // without the zero local
+	params []byte // parameters of wide
+	labels []bool // open constructs, innermost last: whether each is a loop
+	left   int    // remaining bytes, approximately
+	next   int    // first function that may be called
+	last   int    // last function
 }
 
-// newContract is a contract with so many pages, whose type 0 is () → ().
+// newContract returns a contract with a number of pages, whose type 0 is () → ().
 func newContract(pages int) *Module {
 	m := Contract(uint32(pages), uint32(pages))
 	m.AddType(nil, 0)
@@ -102,7 +102,7 @@ func buildRandom(v values) Candidate {
 	return Candidate{Code: m.Encode(), Copies: 1}
 }
 
-// function adds a function of random statements: the exported one repeats them.
+// function adds a function of random statements. The exported one repeats them.
 func (g *generator) function(m *Module, signature, index, size int) uint32 {
 	declared := g.of("locals")
 	params := 0
@@ -110,13 +110,13 @@ func (g *generator) function(m *Module, signature, index, size int) uint32 {
 		params, declared = len(g.params), min(declared, 98-len(g.params))
 	}
 	narrow := declared * g.of("narrow") / 100
-	types := Concat(bytes.Repeat([]byte{I64}, declared-narrow+2), manyI32(narrow)) // with the zero and the turns
+	types := Concat(bytes.Repeat([]byte{I64}, declared-narrow+2), manyI32(narrow)) // including the zero and the turn counter
 	g.wides, g.locals = params+declared-narrow, params+declared
 	g.left, g.next, g.labels = size, index+1, nil
 	if index < leaf {
 		g.next = leaf
 	}
-	// Wide locals come first, then the zero and the number of turns, then narrow ones.
+	// Locals are, in order: wide ones, the zero, the turn counter, narrow ones.
 	body := g.in(true, func() (b []byte) {
 		for g.left > 0 {
 			b = append(b, g.statement(g.of("depth"))...)
@@ -135,7 +135,7 @@ func (g *generator) function(m *Module, signature, index, size int) uint32 {
 		[]byte{End})...)
 }
 
-// turn ends the call after so many turns with what the locals hold.
+// turn ends the call after the given number of turns, with the values of the locals as result.
 func (g *generator) turn() (b []byte) {
 	if g.of("turns") == 0 {
 		return nil
@@ -151,7 +151,7 @@ func (g *generator) turn() (b []byte) {
 
 func (g *generator) zero() []byte { return Op(LocalGet, uint32(g.wides)) }
 
-// condition leaves an i32: never true, always, or by what a local holds.
+// condition pushes an i32: always false, always true, or from a local.
 func (g *generator) condition() []byte {
 	switch x := g.IntN(100); {
 	case x < g.of("never"):
@@ -162,7 +162,7 @@ func (g *generator) condition() []byte {
 	return Concat(g.local(), Const(I64, int64(g.IntN(8))), []byte{i64And, i64Eqz})
 }
 
-// local gets a local as an i64.
+// local pushes a local as an i64.
 func (g *generator) local() []byte {
 	i := g.IntN(g.locals)
 	if i < g.wides {
@@ -180,14 +180,14 @@ func (g *generator) assign() []byte {
 	return Concat([]byte{I32WrapI64}, Op(LocalSet, uint32(i+2)))
 }
 
-// in writes what is inside a construct with its label.
+// in writes the body of a construct with its label.
 func (g *generator) in(loop bool, inside func() []byte) []byte {
 	g.labels = append(g.labels, loop)
 	defer func() { g.labels = g.labels[:len(g.labels)-1] }()
 	return inside()
 }
 
-// list is some statements, as long as there is room.
+// list writes some statements, while there is room.
 func (g *generator) list(depth int) (b []byte) {
 	for range 1 + g.IntN(g.of("list")) {
 		if g.left <= 0 {

@@ -9,8 +9,8 @@ import (
 	. "github.com/cairn-chain/cairn/internal/testkit/wasmgen"
 )
 
-// spread is code that no cache holds: many functions, called in an order by chance, with a little of something each.
-// Between one and the next is code that never runs.
+// spread is code that exceeds every cache: many small functions, called in random order. In between is code that never
+// runs.
 var spread = []*shape{
 	{name: "many", numbers: []number{{"functions", 1, 4_990}, {"op", 0, uint64(len(littles) - 1)}, {"parts", 1, 400},
 		{"padding", 0, 200}, {"fill", 0, 2}, {"order", 0, 1_000}, {"table", 0, 1}}, build: buildMany},
@@ -18,16 +18,16 @@ var spread = []*shape{
 		{"turns", 1, 20}, {"order", 0, 1_000}}, build: buildCases},
 }
 
-// The functions of code that is spread, but for those that run it.
+// The functions of spread code before the generated ones.
 const (
 	spreadHost  = 0 // gas_left
 	spreadIdle  = 1 // () → (), does nothing
 	spreadFirst = 2
 )
 
-// little is a few instructions. Local 0 is 0, locals 1 (i32) and 2 (i64) change.
+// little is a short instruction sequence. Local 0 is 0; locals 1 (i32) and 2 (i64) change.
 type little struct {
-	locals bool // whether it has them
+	locals bool // whether it has locals
 	write  func(i int, padding []byte) []byte
 }
 
@@ -72,17 +72,17 @@ var littles = []little{
 	{true, func(_ int, padding []byte) []byte {
 		return Concat(Op(LocalGet, 0), []byte{IfOp, Empty}, padding, []byte{Unreachable, End})
 	}},
-	{true, func(_ int, padding []byte) []byte { // one that nobody can foresee
+	{true, func(_ int, padding []byte) []byte { // an unpredictable branch
 		return Concat(Op(GlobalGet, 0), Const(I64, 6364136223846793005), []byte{I64Mul}, Const(I64, 1442695040888963407),
 			[]byte{I64Add}, Op(LocalTee, 2), Op(GlobalSet, 0), Op(LocalGet, 2), Const(I64, 63), []byte{I64ShrU, I32WrapI64,
 				IfOp, Empty}, padding[:0], []byte{End})
 	}},
 }
 
-// coldAddress is one of many, some pages of the machine apart.
+// coldAddress returns one of many addresses, some machine pages apart.
 func coldAddress(i int) []byte { return Const(I32, int64(i)*4_160%1_000_000) }
 
-// unused is code that never runs: much machine code for its length.
+// unused returns code that never runs and has much machine code for its length.
 func unused(v values) []byte {
 	return bytes.Repeat([][]byte{
 		Call(spreadIdle),
@@ -91,7 +91,7 @@ func unused(v values) []byte {
 	}[v.of("fill")], v.of("padding"))
 }
 
-// spreadModule is a module with the functions that spread code calls.
+// spreadModule returns a module with the functions that spread code calls.
 func spreadModule() *Module {
 	m := newContract(16)
 	m.AddImport(HostImport{Name: "gas_left", Result: I64})
@@ -101,7 +101,7 @@ func spreadModule() *Module {
 	return m
 }
 
-// buildMany calls many functions, directly or through a table.
+// buildMany builds calls of many functions, directly or through a table.
 func buildMany(v values) Candidate {
 	m := spreadModule()
 	n, op, padding := v.of("functions"), littles[v.of("op")], unused(v)
@@ -128,7 +128,7 @@ func buildMany(v values) Candidate {
 	return Candidate{Code: m.Encode(), Copies: 1}
 }
 
-// anOrder is numbers below n as they come, or by chance if there is a seed.
+// anOrder returns the numbers below n, in random order if the seed is not 0.
 func anOrder(n, seed int) []int {
 	if seed > 0 {
 		return rand.New(rand.NewPCG(uint64(seed), 2)).Perm(n)
@@ -140,13 +140,13 @@ func anOrder(n, seed int) []int {
 	return order
 }
 
-// callAll is calls of n functions from a first one on.
+// callAll returns calls of n functions, beginning at first.
 func callAll(first uint32, n, seed int) []byte {
 	order := anOrder(n, seed)
 	return each(n, func(i int) []byte { return Call(first + uint32(order[i])) })
 }
 
-// buildCases is functions that go to one of many cases by chance, some times one after the other.
+// buildCases builds functions that branch to one of many cases at random, several times in a row.
 func buildCases(v values) Candidate {
 	m := spreadModule()
 	n, padding := v.of("cases"), unused(v)
@@ -154,7 +154,7 @@ func buildCases(v values) Candidate {
 	for i := range targets {
 		targets[i] = uint32(i)
 	}
-	// Local 0 is the state of chance, in global 0 between calls. Local 1 is 0.
+	// Local 0 is the random state, kept in global 0 between calls. Local 1 is 0.
 	index := Concat(chance(), Const(I32, int64(n)), []byte{0x70 /* i32.rem_u */})
 	cases := each(n, func(i int) []byte {
 		return Concat([]byte{End}, Op(LocalGet, 1), []byte{IfOp, Empty}, padding, []byte{End}, Op(BrOp, uint32(n-1-i)))

@@ -8,7 +8,7 @@ import (
 	. "github.com/cairn-chain/cairn/internal/testkit/wasmgen"
 )
 
-// Opcodes that wasmgen's tests need no names for.
+// Opcodes without names in wasmgen.
 const (
 	i64Eqz      = 0x50
 	i64Eq       = 0x51
@@ -19,9 +19,10 @@ const (
 	i64ExtendI8 = 0xC2
 )
 
-const deepest = 126 // constructs inside each other
+const deepest = 126 // limit of nested constructs
 
-// statement writes one by the weights of the genes. depth is how many constructs may be opened inside.
+// statement writes a statement, selected by the weights of the genes. depth is the number of constructs that may be
+// nested in it.
 func (g *generator) statement(depth int) []byte {
 	g.left -= 6
 	if len(g.labels) >= deepest-35 {
@@ -64,7 +65,7 @@ func (g *generator) statement(depth int) []byte {
 	return Concat(g.expression(3), g.assign())
 }
 
-// pick draws the name of a statement by the weights.
+// pick selects the name of a statement by the weights.
 func (g *generator) pick() string {
 	total := 0
 	for _, s := range statements {
@@ -95,7 +96,8 @@ func (g *generator) construct(kind string, depth int) []byte {
 	return Concat([]byte{LoopOp, Empty}, g.in(true, inside), []byte{End})
 }
 
-// branch is a br_if to any label. One to a loop is mostly never taken: the others may go round until the gas ends.
+// branch writes a br_if to a random label. A branch to a loop is mostly not taken; others may loop until the gas is
+// used up.
 func (g *generator) branch() []byte {
 	label := g.IntN(len(g.labels))
 	if g.labels[len(g.labels)-1-label] && g.IntN(4) > 0 {
@@ -104,7 +106,7 @@ func (g *generator) branch() []byte {
 	return Concat(g.condition(), Op(BrIfOp, uint32(label)))
 }
 
-// table is a br_table in a block of its own, which it leaves by the first target.
+// table writes a br_table in its own block, which it leaves by the first target.
 func (g *generator) table() []byte {
 	targets := make([]uint32, 1+g.IntN(1+g.IntN(200)))
 	for i := 1; i < len(targets); i++ {
@@ -126,7 +128,7 @@ func (g *generator) arguments() (b []byte) {
 	return b
 }
 
-// callee is a function behind the present one, so that what is called ends; behind the last it is the leaf.
+// callee returns a function after the current one, so that calls terminate; after the last it is the leaf.
 func (g *generator) callee() uint32 {
 	if g.next > g.last {
 		return leaf
@@ -143,8 +145,8 @@ func (g *generator) indirect() []byte {
 	return Concat(g.arguments(), index, Op(CallIndirect, wide, 0), g.assign())
 }
 
-// address is a memory access's: offsets cross the ends of cache lines and pages. The whole is inside one page of 64
-// KiB.
+// address returns the address and offset of a memory access. Offsets cross the ends of cache lines and pages. The
+// access stays within one page of 64 KiB.
 func (g *generator) address() (address []byte, offset uint32) {
 	offset = []uint32{0, uint32(g.IntN(64)), 61, 4_093, uint32(g.IntN(8_000))}[g.IntN(5)]
 	return Concat(g.expression(1), []byte{I32WrapI64}, Const(I32, []int64{0, 0x7FF8, 0x7000, 0x7FFF}[g.IntN(4)]),
@@ -159,7 +161,7 @@ func (g *generator) store() []byte {
 	return Concat(address, g.expression(1), Op([]byte{I64Store, 0x3C, 0x3D, 0x3E}[g.IntN(4)], 0, offset))
 }
 
-// some picks wide locals side by side.
+// some selects a range of wide locals.
 func (g *generator) some() (from, n int) {
 	if g.wides == 0 {
 		return 0, 0
@@ -169,7 +171,7 @@ func (g *generator) some() (from, n int) {
 	return g.IntN(g.wides - n + 1), n
 }
 
-// held holds operands over statements.
+// held holds operands on the stack across statements.
 func (g *generator) held(depth int) []byte {
 	n := 1 + g.IntN(g.of("stack"))
 	g.left -= 3 * n
@@ -177,11 +179,11 @@ func (g *generator) held(depth int) []byte {
 	for range n {
 		b = append(b, g.expression(1)...)
 	}
-	// A branch out of here would drop them, which is as good.
+	// A branch out of here drops them, which is equally useful.
 	return Concat(b, g.list(min(depth, 1)), bytes.Repeat([]byte{I64Add}, n-1), g.assign())
 }
 
-// nest is blocks inside each other, left by a br_table that names them all, around a rotation that is never made.
+// nest writes nested blocks, left by a br_table that targets them all, around a rotation that is never executed.
 func (g *generator) nest() []byte {
 	depth := 2 + g.IntN(30)
 	g.left -= 5 * depth
@@ -189,7 +191,7 @@ func (g *generator) nest() []byte {
 	return Concat(ladder(depth, g.zero(), from, n))
 }
 
-// constants are of 64 bits, which take an instruction each.
+// constants writes 64-bit constants, each of which takes an instruction.
 func (g *generator) constants() (b []byte) {
 	b = g.local()
 	for range 1 + g.IntN(20) {
@@ -199,7 +201,7 @@ func (g *generator) constants() (b []byte) {
 	return Concat(b, g.assign())
 }
 
-// expression leaves an i64.
+// expression pushes an i64.
 func (g *generator) expression(depth int) []byte {
 	if depth == 0 || g.IntN(3) == 0 {
 		switch g.IntN(8) {

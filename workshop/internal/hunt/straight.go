@@ -8,7 +8,7 @@ import (
 	. "github.com/cairn-chain/cairn/internal/testkit/wasmgen"
 )
 
-// lines are code without ways that meet: chains of one instruction, memory, calls.
+// lines is code without merging control flow: chains of one instruction, memory accesses, calls.
 var lines = []*shape{
 	{name: "chain", numbers: []number{{"op", 0, uint64(len(chainable) - 1)}, {"parts", 1, 2_000}, {"square", 0, 1}},
 		build: buildChain},
@@ -27,18 +27,18 @@ var lines = []*shape{
 		build: buildGlobals},
 }
 
-// chainable are instructions of one or two i64 that leave one.
+// chainable lists instructions with one or two i64 operands and an i64 result.
 var chainable = [][]byte{
 	{0x79}, {0x7A}, {0x7B}, {0xC2}, {0xC3}, {0xC4}, {i64Eqz, I64ExtendI32U},
 	{I32WrapI64, 0x67, I64ExtendI32U}, {I32WrapI64, 0x68, I64ExtendI32U}, {I32WrapI64, 0x69, I64ExtendI32U},
 	{I32WrapI64, 0xAC},
-	// Of two.
+	// With two operands.
 	{I64Add}, {I64Mul}, {0x7F}, {I64DivU}, {0x81}, {0x82}, {0x86}, {0x89}, {i64LtS, I64ExtendI32U},
 }
 
-const binaries = 11 // where those of two begin
+const binaries = 11 // index of the first with two operands
 
-// buildChain is instructions each of which waits for the one before: of its result alone, or with a local.
+// buildChain builds instructions that each depend on the previous one: on its result alone, or also on a local.
 func buildChain(v values) Candidate {
 	op := chainable[v.of("op")]
 	part := op
@@ -51,7 +51,7 @@ func buildChain(v values) Candidate {
 	return single(1, manyI64(2), start, forever(Op(LocalGet, 0), bytes.Repeat(part, v.of("parts")), Op(LocalSet, 0)))
 }
 
-// buildStores is stores of every width at addresses a step apart, over the end of a page where the offset says so.
+// buildStores builds stores of every width at addresses a step apart, across a page end if the offset is such.
 func buildStores(v values) Candidate {
 	op := []byte{I64Store, 0x3E, 0x3D, 0x3C, I32Store, 0x3B, 0x3A}[v.of("op")]
 	value := Op(LocalGet, 0)
@@ -68,10 +68,10 @@ func buildStores(v values) Candidate {
 	})))
 }
 
-// buildChase fills 1 MiB with a ring of addresses a step of lines apart, and follows it: every load waits for the one
-// before.
+// buildChase fills 1 MiB with a ring of addresses a step of cache lines apart, and follows it, so each load depends on
+// the previous one.
 func buildChase(v values) Candidate {
-	const last = 16_383 // the lines of 64 bytes, less one
+	const last = 16_383 // number of 64-byte lines less one
 	offset := uint32(v.of("offset"))
 	next := Concat(Op(LocalGet, 0), Const(I64, int64(v.of("step")|1)), []byte{I64Add}, Const(I64, last), []byte{i64And},
 		Const(I64, 6), []byte{0x86})
@@ -84,8 +84,8 @@ func buildChase(v values) Candidate {
 		Op(LocalSet, 0)))
 }
 
-// buildCalls is calls of a function: that does nothing with its params, adds them, passes them on twice, or indirect;
-// with locals that live over the calls.
+// buildCalls builds calls of a function that ignores its params, adds them, or passes them on twice, or indirect calls,
+// with locals live across the calls.
 func buildCalls(v values) Candidate {
 	m := newContract(1)
 	m.Globals = [][]byte{Global(I64, true, 0)}
@@ -113,14 +113,14 @@ func buildCalls(v values) Candidate {
 	return Candidate{Code: m.Encode(), Copies: 1}
 }
 
-// chance moves local 0 on (Knuth's MMIX) and leaves its upper bits as an i32.
+// chance advances local 0 (Knuth's MMIX) and pushes its upper bits as an i32.
 func chance() []byte {
 	return Concat(Op(LocalGet, 0), Const(I64, 6364136223846793005), []byte{I64Mul}, Const(I64, 1442695040888963407),
 		[]byte{I64Add},
 		Op(LocalTee, 0), Const(I64, 33), []byte{I64ShrU, I32WrapI64})
 }
 
-// buildIndirect calls functions of a table by chance. Padding is code in each that never runs.
+// buildIndirect builds random calls through a table. Padding is code in each function that never runs.
 func buildIndirect(v values) Candidate {
 	m := newContract(1)
 	m.Globals = [][]byte{Global(I64, true, 0)}
@@ -140,7 +140,7 @@ func buildIndirect(v values) Candidate {
 	return Candidate{Code: m.Encode(), Copies: 1}
 }
 
-// buildOperands holds many operands at a time: sums, loads, or the operands of stores.
+// buildOperands builds code with many live operands: sums, loads, or the operands of stores.
 func buildOperands(v values) Candidate {
 	n := v.of("held")
 	sums := bytes.Repeat([]byte{i64Xor}, n-1)
@@ -164,7 +164,7 @@ func buildOperands(v values) Candidate {
 	}), sums[:n-1], Op(LocalSet, 0)))
 }
 
-// buildUnforeseen is ifs, br_ifs and br_tables on numbers by chance.
+// buildUnforeseen builds unpredictable ifs, br_ifs and br_tables.
 func buildUnforeseen(v values) Candidate {
 	bit := Concat(chance(), Const(I32, 1), []byte{I32And})
 	var part []byte
@@ -186,7 +186,7 @@ func buildUnforeseen(v values) Candidate {
 	return single(1, manyI64(2), forever(bytes.Repeat(part, fits(v.of("parts"), len(part), 0))))
 }
 
-// buildFootprint runs through more machine code than a core's caches hold.
+// buildFootprint executes more machine code than a core's caches hold.
 func buildFootprint(v values) Candidate {
 	m := newContract(1)
 	m.Globals = [][]byte{Global(I64, true, 0)}
@@ -203,7 +203,7 @@ func buildFootprint(v values) Candidate {
 	functions := v.of("functions")
 	body := each(fits(v.of("parts"), 16, 20), part)
 	functions = max(1, min(functions, 240_000/(len(body)+20)))
-	body = Concat(body, use(2), Op(GlobalSet, 0)) // or a compiler leaves it out
+	body = Concat(body, use(2), Op(GlobalSet, 0)) // otherwise a compiler omits it
 	for range functions {
 		m.AddFunction(0, manyI64(2), body...)
 	}
@@ -212,7 +212,7 @@ func buildFootprint(v values) Candidate {
 	return Candidate{Code: m.Encode(), Copies: 1}
 }
 
-// buildGlobals is globals that change around calls: a compiler loads each again behind each call.
+// buildGlobals builds globals that change around calls: a compiler reloads each after each call.
 func buildGlobals(v values) Candidate {
 	m := newContract(1)
 	n := v.of("globals")

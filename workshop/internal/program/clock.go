@@ -12,25 +12,24 @@ import (
 	"time"
 )
 
-// readClock is machine code for x86-64 that is called instead of what the kernel gives a process for clock_gettime(2),
-// in vdso(7). It asks the kernel, and adds seconds to CLOCK_REALTIME.
+// readClock is x86-64 machine code that replaces the vdso(7) function for clock_gettime(2). It makes the system call,
+// and adds seconds to CLOCK_REALTIME.
 var readClock = []byte{
 	0xb8, 0xe4, 0, 0, 0, // mov $228 (clock_gettime), %eax
 	0x0f, 0x05, // syscall
 	0x85, 0xff, // test %edi, %edi
-	0x75, 0x07, // jne past the next, unless the clock is 0: CLOCK_REALTIME
+	0x75, 0x07, // jne: skip the next instruction unless the clock is CLOCK_REALTIME, 0
 	0x48, 0x81, 0x06, 0, 0, 0, 0, // addq $seconds, (%rsi)
 	0xc3, // ret
 }
 
 const (
-	secondsAt = 14           // where readClock has the seconds
-	heapAt    = 0xc000000000 // where the heap of a Go program begins: its variables are below
+	secondsAt = 14           // offset of the seconds in readClock
+	heapAt    = 0xc000000000 // start of a Go program's heap: its variables are below
 )
 
-// SetClock sets the wall clock wrong that a running Go program reads, in whole seconds, as if an operator had set the
-// time of its machine. Zero sets it right. Other processes and the monotonic clock stay as they are. It needs Linux on
-// x86-64.
+// SetClock shifts the wall clock of a running Go program by whole seconds, as if an operator had changed the time of
+// its machine. Zero restores it. Other processes and the monotonic clock are unaffected. It needs Linux on x86-64.
 func (p *Process) SetClock(wrong time.Duration) error {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		return errors.New("the clock of a process is set wrong on Linux on x86-64 only")
@@ -49,7 +48,7 @@ func (p *Process) SetClock(wrong time.Duration) error {
 	return errors.Join(err, memory.Close())
 }
 
-// takeClock puts readClock into the unused end of the kernel's shared object, makes the program call it, and returns
+// takeClock writes readClock to the unused end of the kernel's shared object, makes the program call it, and returns
 // its address.
 func (p *Process) takeClock(memory *os.File) (int64, error) {
 	areas, err := p.areas(memory)
@@ -76,7 +75,7 @@ func (p *Process) takeClock(memory *os.File) (int64, error) {
 		}
 	}
 	room := len(object.content) - len(readClock)
-	room -= room % 64 // in one line of the cache, so that the seconds are read whole while they are set
+	room -= room % 64 // in one cache line, so that updates of the seconds are atomic
 	if unused := bytes.Trim(object.content[room:], "\x00"); len(places) != 1 || len(unused) > 0 {
 		return 0, fmt.Errorf("there are %d places of the clock's function and %d bytes at the shared object's end",
 			len(places), len(unused))
@@ -89,14 +88,14 @@ func (p *Process) takeClock(memory *os.File) (int64, error) {
 	return code, err
 }
 
-// area is a part of a process's memory.
+// area is a region of a process's memory.
 type area struct {
 	name    string
 	from    int64
 	content []byte
 }
 
-// areas reads the variables of a Go program and the kernel's shared object (proc_pid_maps(5)).
+// areas returns the regions of a Go program's variables and of the kernel's shared object (proc_pid_maps(5)).
 func (p *Process) areas(memory *os.File) (areas []area, err error) {
 	maps, err := os.ReadFile(p.proc("maps"))
 	if err != nil {
@@ -125,7 +124,7 @@ func (p *Process) areas(memory *os.File) (areas []area, err error) {
 	return areas, nil
 }
 
-// clockFunction is where a shared object has the function that tells the time, from its begin.
+// clockFunction returns the offset in a shared object of the function that returns the time.
 func clockFunction(object []byte) (uint64, error) {
 	file, err := elf.NewFile(bytes.NewReader(object))
 	if err != nil {

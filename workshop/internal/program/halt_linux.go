@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// Halt stops the process where it is, until it gets SIGCONT. When Halt returns, no thread of it runs any more.
+// Halt stops the process until it receives SIGCONT. When Halt returns, none of its threads is running.
 func (p *Process) Halt() error {
 	if err := p.Signal(syscall.SIGSTOP); err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Main is the main function of a command that runs programs. An interrupt or SIGTERM ends the context, so that run ends
-// what it started; an error goes to the standard error, and the command ends with exit code 1.
+// Main runs the main function of a command that starts programs. An interrupt or SIGTERM cancels the context, so that
+// run stops what it started. An error is printed to standard error, and the command exits with code 1.
 func Main(name string, run func(context.Context) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -11,17 +11,17 @@ import (
 	"github.com/cairn-chain/cairn/kit/loadgen"
 )
 
-// Node is a node that serves.
+// Node is a running node.
 type Node struct {
 	*Process `json:"-"`
 
-	RPC   string `json:"rpc"`   // the URL of its JSON-RPC
-	Admin string `json:"admin"` // the URL of its admin address
+	RPC   string `json:"rpc"`   // URL of its JSON-RPC
+	Admin string `json:"admin"` // URL of its admin address
 	Token string `json:"adminTokenFile"`
 }
 
-// Serve starts a node, whose command gets a further argument for its ready file, and returns once it serves. A ready
-// file that an earlier one left is taken away.
+// Serve starts a node, with an additional argument for its ready file, and returns once it serves. It removes an old
+// ready file.
 func Serve(ctx context.Context, c Command, ready string) (*Node, error) {
 	if err := os.RemoveAll(ready); err != nil {
 		return nil, err
@@ -38,12 +38,12 @@ func Serve(ctx context.Context, c Command, ready string) (*Node, error) {
 	return n, nil
 }
 
-// AdminFlags are the flags of a command that asks the node's admin address.
+// AdminFlags returns the flags for commands that use the node's admin address.
 func (n *Node) AdminFlags() []string {
 	return []string{"--admin", n.Admin, "--admin-token-file", n.Token}
 }
 
-// Metrics returns the node's metrics that have no labels, by name. It fails where one of names is missing.
+// Metrics returns the node's metrics without labels, by name. It returns an error if one of names is missing.
 func (n *Node) Metrics(ctx context.Context, names ...string) (map[string]float64, error) {
 	return loadgen.ReadMetrics(ctx, n.Admin+"/metrics", names...)
 }

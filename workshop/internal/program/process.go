@@ -1,5 +1,5 @@
-// Package program runs the program as a process of its own, as an operator does. Tests and measurements from outside
-// use it. It waits until a node serves, ends it with a bound, and tells how much of the machine it uses.
+// Package program runs the program in a process, as an operator does, for tests and measurements from outside. It waits
+// until a node serves, stops it within a time limit, and measures its use of the machine.
 package program
 
 import (
@@ -16,40 +16,41 @@ import (
 )
 
 const (
-	// serveTime is how long a process may take to serve: long enough to build the tree of ten million accounts.
+	// serveTime limits the time until a process serves: long enough to build the tree of ten million accounts.
 	serveTime = 5 * time.Minute
-	// pollTime is between two looks for the ready file, which nothing tells of.
+	// pollTime is the interval of looking for the ready file.
 	pollTime = 10 * time.Millisecond
-	// dumpTime is how long a process that does not end may take to say why.
+	// dumpTime limits the time for the goroutine dump of a process that does not stop.
 	dumpTime = 5 * time.Second
-	// lastWords is how much of a log's end an error quotes, in bytes.
+	// lastWords is the length of a log's end that errors quote, in bytes.
 	lastWords = 1000
 )
 
-// Command says what to run.
+// Command describes the program to run.
 type Command struct {
-	// Args are the path of the program and its arguments.
+	// Args holds the path of the program and its arguments.
 	Args []string
-	// Env is the environment, as "name=value"; nil: this process's.
+	// Env is the environment, as "name=value"; nil means this process's environment.
 	Env []string
-	// Log is the file that all output is appended to. Empty: the standard error goes to this process's, the rest nowhere.
+	// Log is the file to which all output is appended. If empty, standard error goes to this process's and standard
+	// output is discarded.
 	Log string
-	// Patience is how long the process may take to end once it is asked to; 0: a minute.
+	// Patience limits the time for stopping the process; 0 means one minute.
 	Patience time.Duration
 }
 
-// Process is what [Start] started. Who started it ends it.
+// Process is a process started by [Start]. The caller must stop it.
 type Process struct {
 	command  *exec.Cmd
 	log      string
 	patience time.Duration
 	ended    chan struct{} // closed once the process was reaped
-	err      error         // how it ended
-	clock    int64         // the address of [readClock] there, once it is
+	err      error         // exit status
+	clock    int64         // address of [readClock] in the process; 0 until set
 }
 
-// Start runs a command in a process group of its own: a terminal's interrupt is for the caller to pass on, and
-// [Process.Kill] reaches all that the process started.
+// Start runs a command in its own process group, so that the caller must forward a terminal's interrupt, and
+// [Process.Kill] reaches all processes that it started.
 func Start(c Command) (*Process, error) {
 	p := &Process{
 		command: exec.Command(c.Args[0], c.Args[1:]...), log: c.Log, patience: c.Patience, ended: make(chan struct{}),
@@ -64,7 +65,7 @@ func Start(c Command) (*Process, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = log.Close() }() // the process has it
+		defer func() { _ = log.Close() }() // the process has its own handle
 		p.command.Stdout, p.command.Stderr = log, log
 	}
 	if err := p.command.Start(); err != nil {
@@ -77,22 +78,22 @@ func Start(c Command) (*Process, error) {
 	return p, nil
 }
 
-// Ended is closed when the process has ended.
+// Ended returns a channel that is closed when the process has ended.
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 
-// Wait waits until the process has ended, and returns how: nil for exit code 0.
+// Wait waits until the process has ended, and returns its exit error, or nil for exit code 0.
 func (p *Process) Wait() error {
 	<-p.ended
 	return p.err
 }
 
-// EndedEarly is the error of a process that ended and was to go on. It waits until the process has ended.
+// EndedEarly waits until the process has ended, and returns the error for an unexpected end.
 func (p *Process) EndedEarly() error {
 	<-p.ended
 	return fmt.Errorf("it ended by itself (%s)", p.command.ProcessState)
 }
 
-// AwaitReady waits until the process wrote its ready file, and decodes that into v.
+// AwaitReady waits until the process has written its ready file, and decodes the file into v.
 func (p *Process) AwaitReady(ctx context.Context, file string, v any) error {
 	return p.Await(ctx, func(context.Context) (bool, error) {
 		text, err := os.ReadFile(file)
@@ -109,8 +110,8 @@ func (p *Process) AwaitReady(ctx context.Context, file string, v any) error {
 	})
 }
 
-// Await calls serves until it says that the process serves. An error, serves' own, that the process ended or that it
-// took too long, quotes the end of the log.
+// Await calls serves until it returns true. It fails if serves fails, the process ends or the time limit passes. The
+// error quotes the end of the log.
 func (p *Process) Await(ctx context.Context, serves func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, serveTime)
 	defer cancel()
@@ -146,7 +147,7 @@ func (p *Process) withLog(err error) error {
 	return fmt.Errorf("%w; %s ends with\n%s", err, p.log, strings.TrimSpace(string(text[max(0, len(text)-lastWords):])))
 }
 
-// Signal sends the process a signal; one that has ended gets none.
+// Signal sends the process a signal, unless it has ended.
 func (p *Process) Signal(signal os.Signal) error {
 	if err := p.command.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("send %s: %w", signal, err)
@@ -154,9 +155,8 @@ func (p *Process) Signal(signal os.Signal) error {
 	return nil
 }
 
-// End asks the process to end with a signal and returns when it is gone, however it ended. One that takes longer than
-// it may is killed, with all that it started, and that is an error; what each of its goroutines waited for is in its
-// log.
+// End sends the process a signal to stop it, and returns when it has ended, whatever its exit code. If it exceeds its
+// patience, End logs the stacks of its goroutines, kills it with all processes that it started, and returns an error.
 func (p *Process) End(signal os.Signal) error {
 	if err := p.Signal(signal); err != nil {
 		return err
@@ -171,17 +171,16 @@ func (p *Process) End(signal os.Signal) error {
 	}
 }
 
-// dump makes a Go program print its goroutines (package runtime: SIGQUIT), by which it ends; one that does not in a few
-// seconds says nothing.
+// dump makes a Go program print its goroutines and exit (package runtime: SIGQUIT). It waits a few seconds.
 func (p *Process) dump() {
-	_ = p.Signal(syscall.SIGQUIT) // one that is gone has nothing to say
+	_ = p.Signal(syscall.SIGQUIT) // it may have ended
 	select {
 	case <-p.ended:
 	case <-time.After(dumpTime):
 	}
 }
 
-// Stop ends the process as an operator does, by SIGTERM, and returns how it ended: nil for exit code 0.
+// Stop stops the process by SIGTERM, as an operator does, and returns its exit error, or nil for exit code 0.
 func (p *Process) Stop() error {
 	if err := p.End(syscall.SIGTERM); err != nil {
 		return err
@@ -189,14 +188,14 @@ func (p *Process) Stop() error {
 	return p.Wait()
 }
 
-// Kill ends the process and all that it started at once, as a crash does, and returns when it is gone.
+// Kill kills the process and all processes that it started, like a crash, and returns when it has ended.
 func (p *Process) Kill() {
 	select {
-	case <-p.ended: // its id may belong to another by now
+	case <-p.ended: // its ID may be reused by now
 		return
 	default:
 	}
-	// The one possible error is that the group is gone, and then the wait returns.
+	// The only possible error is that the group has ended, and then the wait returns.
 	_ = syscall.Kill(-p.command.Process.Pid, syscall.SIGKILL)
 	<-p.ended
 }

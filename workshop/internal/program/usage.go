@@ -12,27 +12,27 @@ import (
 	"time"
 )
 
-// What follows is read from Linux's /proc (proc(5)); elsewhere the errors are [fs.ErrNotExist]'s.
+// The functions below read Linux's /proc (proc(5)). On other systems their errors match [fs.ErrNotExist].
 
-// tick is the unit of processor time in /proc: a hundredth of a second on every system that Go runs on.
+// tick is the unit of processor time in /proc: a hundredth of a second on every system supported by Go.
 const tick = time.Second / 100
 
-// Resident is the memory in bytes that the process has resident.
+// Resident returns the resident memory of the process, in bytes.
 func (p *Process) Resident() (uint64, error) { return p.memory("VmRSS:") }
 
-// Peak is the most memory in bytes that the process had resident, since [Process.ResetPeak] or its start.
+// Peak returns the peak resident memory, in bytes, since [Process.ResetPeak] or the start of the process.
 func (p *Process) Peak() (uint64, error) { return p.memory("VmHWM:") }
 
-// ResetPeak makes [Process.Peak] count from now on.
+// ResetPeak restarts the measurement of [Process.Peak].
 func (p *Process) ResetPeak() error { return os.WriteFile(p.proc("clear_refs"), []byte("5"), 0) }
 
-// CPU is the processor time that the process used, of all its threads.
+// CPU returns the processor time used by all threads of the process.
 func (p *Process) CPU() (time.Duration, error) {
 	s, err := readStat(p.proc("stat"))
 	return s.used, err
 }
 
-// ChildrenCPU is the processor time that the processes used which this one started and which run.
+// ChildrenCPU returns the processor time used by the running child processes.
 func (p *Process) ChildrenCPU() (used time.Duration, err error) {
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -57,7 +57,7 @@ func (p *Process) proc(file string) string {
 	return fmt.Sprintf("/proc/%d/%s", p.command.Process.Pid, file)
 }
 
-// memory is a line of the process's status in bytes.
+// memory returns a line of the process's status in bytes.
 func (p *Process) memory(line string) (uint64, error) {
 	status, err := os.ReadFile(p.proc("status"))
 	if err != nil {
@@ -72,10 +72,10 @@ func (p *Process) memory(line string) (uint64, error) {
 	return 0, fmt.Errorf("%s has no line %s", p.proc("status"), line)
 }
 
-// stat is what a process's line in /proc says.
+// stat is the content of a process's stat file in /proc.
 type stat struct {
-	parent int           // the id of the process that started it
-	used   time.Duration // of the processor, in user and kernel mode
+	parent int           // ID of the parent process
+	used   time.Duration // processor time in user and kernel mode
 }
 
 func readStat(file string) (s stat, err error) {
@@ -83,8 +83,8 @@ func readStat(file string) (s stat, err error) {
 	if err != nil {
 		return s, err
 	}
-	// The name, which may have anything in it, ends at the last bracket. Behind it: state, ppid, and utime and stime as
-	// the 12th and 13th.
+	// The name may contain any character, and ends at the last bracket. After it come state, ppid, and as 12th and 13th
+	// utime and stime.
 	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 	if len(fields) < 13 {
 		return s, fmt.Errorf("%s: %q", file, text)
