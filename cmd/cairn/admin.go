@@ -5,7 +5,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/admin"
 )
 
-// adminSettings are those of commands that ask a node's admin address.
+// adminSettings are the settings of commands that call a node's admin address.
 type adminSettings struct {
 	Admin          string `setting:"admin" usage:"admin address of the node"`
 	AdminTokenFile string `setting:"admin-token-file" usage:"file with the node's admin token (default that of the node in the home directory)"`
@@ -13,5 +13,5 @@ type adminSettings struct {
 
 func defaultAdmin() adminSettings { return adminSettings{Admin: "http://" + defaultAdminAddr} }
 
-// client asks the node of the settings.
+// client returns a client of the admin address in the settings.
 func (s adminSettings) client() admin.Client { return cli.Admin(s.Admin, s.AdminTokenFile) }

@@ -16,7 +16,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// leftover is what interrupted work has left, for programs.
+// leftover is a [datadir.Leftover] in JSON output.
 type leftover struct {
 	datadir.Leftover
 	Seconds float64 `json:"ageSeconds"`
@@ -30,7 +30,7 @@ func leftovers(left []datadir.Leftover) []leftover {
 	return rows
 }
 
-// sayLeftovers names what interrupted work has left, with its age and size.
+// sayLeftovers lists the leftovers with their ages and sizes.
 func sayLeftovers(left []datadir.Leftover) string {
 	said := make([]string, len(left))
 	for i, l := range left {
@@ -67,13 +67,13 @@ func newDBBackup() *cobra.Command {
 		}
 		return backup(command, settings.adminSettings, clean)
 	})
-	_ = command.Flags().SetAnnotation("data-dir", optional, []string{"true"}) // it is there
-	// Whether to clean is said each time: it is no setting of the environment.
+	_ = command.Flags().SetAnnotation("data-dir", optional, []string{"true"}) // it may be empty
+	// The flag is not a setting: the environment cannot set it.
 	command.Flags().BoolVar(&clean, "clean", false, "remove what interrupted backups and other work have left")
 	return command
 }
 
-// cleanDir removes what interrupted work has left in a directory.
+// cleanDir removes the leftovers of interrupted work from a directory.
 func cleanDir(command *cobra.Command, dir string) error {
 	removed, err := datadir.RemoveLeftovers(dir, time.Now())
 	if err != nil {
@@ -91,7 +91,7 @@ func sayRemoved(t *output.Text, removed []datadir.Leftover) {
 	t.Line("Removed: %s.", sayLeftovers(removed))
 }
 
-// backup makes a backup, and names or removes what is left beside it.
+// backup makes a backup, and then lists or removes the leftovers beside it.
 func backup(command *cobra.Command, settings adminSettings, clean bool) error {
 	path, err := settings.client().Backup(command.Context())
 	if err != nil {

@@ -13,20 +13,20 @@ import (
 	"github.com/cairn-chain/cairn/internal/datadir"
 )
 
-// How a node that follows another begins.
+// The values of --bootstrap.
 const (
 	fromGenesis  = "genesis"
 	fromSnapshot = "snapshot"
 )
 
-// bootstrapSettings are those of a node's beginning.
+// bootstrapSettings are the settings for the start of a node's chain.
 type bootstrapSettings struct {
 	Bootstrap     string `setting:"bootstrap" usage:"how a replica without a chain begins: genesis (executing every block) or snapshot (the newest of the upstreams')"`
 	BootstrapHash string `setting:"bootstrap-hash" usage:"hash of the block that the snapshot must be of; needed where production was handed over before it"`
 	TrustedHeader string `setting:"trusted-header" usage:"HEIGHT:HASH of a block that is trusted: where a replica with --verify stateless begins that has no chain (default genesis, which takes the proofs of all blocks)"`
 }
 
-// trusted is the block to begin at, nil for genesis.
+// trusted returns the block at which the chain begins, or nil for genesis.
 func (s bootstrapSettings) trusted(verify string) (*datadir.Trusted, error) {
 	if s.TrustedHeader == "" {
 		return nil, nil
@@ -45,7 +45,7 @@ func (s bootstrapSettings) trusted(verify string) (*datadir.Trusted, error) {
 	return &datadir.Trusted{Height: height, Hash: hash}, nil
 }
 
-// trust checks the settings and says which block the snapshot must be of.
+// trust checks the settings and returns the block that the snapshot must match.
 func (s bootstrapSettings) trust(mode, verify string) (trust datadir.SnapshotTrust, err error) {
 	switch {
 	case s.Bootstrap != fromGenesis && s.Bootstrap != fromSnapshot:
@@ -67,7 +67,7 @@ func (s bootstrapSettings) trust(mode, verify string) (trust datadir.SnapshotTru
 	return trust, nil
 }
 
-// run fills the data directory from a snapshot where that is wanted and there is no chain.
+// run fills the data directory from a snapshot if the settings ask for it and there is no chain.
 func (s bootstrapSettings) run(
 	command *cobra.Command, dir *datadir.Dir, config nodeConfig, trust datadir.SnapshotTrust,
 ) (err error) {

@@ -43,7 +43,7 @@ type memberDir struct {
 
 var memberName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 
-// checkMember refuses names and addresses that a member cannot have.
+// checkMember refuses names and addresses that are invalid for a member.
 func checkMember(name, address, rpc string) error {
 	if !memberName.MatchString(name) {
 		return output.Usage(fmt.Errorf("a member's name is 1 to 63 of a-z, 0-9, '.', '_' and '-', not %q", name))
@@ -89,7 +89,7 @@ func newClusterInit() *cobra.Command {
 		}
 		with := withChain
 		if exists(filepath.Join(settings.DataDir, datadir.GenesisFile)) {
-			with = withDir // there may be no chain yet
+			with = withDir // a new directory may have no chain yet
 		}
 		var pin p2p.Pin
 		err := with(settings.DataDir, datadir.Options{}, func(d *datadir.Dir) (err error) {
@@ -169,12 +169,12 @@ func newClusterJoin() *cobra.Command {
 	return command
 }
 
-// keyFlag is what cairn cluster add is to be told of the key in a directory that is to join, with which a node there
-// would make blocks.
+// keyFlag returns the --producer flag of `cairn cluster add` for the producer's key in the directory of a new member,
+// or "" if there is no key.
 func keyFlag(dataDir string) (string, error) {
 	key, err := datadir.ReadProtocolKey(filepath.Join(dataDir, datadir.ProtocolKeyFile))
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // the node may be started with the key elsewhere, or with a signer
+	case errors.Is(err, fs.ErrNotExist): // the key may be in another file or at a signer
 		return "", nil
 	case err != nil:
 		return "", err
@@ -231,7 +231,7 @@ func newClusterRecover() *cobra.Command {
 	return command
 }
 
-// onMember is a command that asks a member of the cluster.
+// onMember completes a command that calls a member of the cluster.
 func onMember(
 	command *cobra.Command,
 	args cobra.PositionalArgs,
@@ -352,7 +352,7 @@ func newClusterStatus() *cobra.Command {
 	})
 }
 
-// stateOf is what the member that tells does, and why it does no more.
+// stateOf returns the state of the member that answers, with the reason if it is limited.
 func stateOf(s members.Status) string {
 	if s.Reason == "" {
 		return s.State
@@ -360,7 +360,7 @@ func stateOf(s members.Status) string {
 	return s.State + ": " + s.Reason
 }
 
-// pinOf is the pin of the member that tells, which others that are to join are given.
+// pinOf returns the pin of the member that answers, which new members need.
 func pinOf(s members.Status) string {
 	for _, m := range s.Members {
 		if m.Name == s.Self {
@@ -370,7 +370,7 @@ func pinOf(s members.Status) string {
 	return ""
 }
 
-// memberLine is a member in a line.
+// memberLine formats a member as one line.
 func memberLine(s members.Status, m members.Member) string {
 	role := "learns"
 	switch {

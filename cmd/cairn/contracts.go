@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// contractSettings are the settings of what runs contracts.
+// contractSettings are the settings for the execution of contracts.
 type contractSettings struct {
 	CodeMemory uint64 `setting:"code-memory-mib" bounds:"16..1048576" usage:"MiB of memory for contracts' compiled code and for instances that wait for a call"`
 	CodeDisk   uint64 `setting:"code-disk-mib" bounds:"16..1073741824" usage:"MiB of disk for contracts' compiled code"`
@@ -21,7 +21,7 @@ func defaultContracts() contractSettings {
 	}
 }
 
-// set puts the settings where they belong.
+// set copies the settings into options and serving.
 func (s contractSettings) set(options *datadir.Options, serving *node.Serving) {
 	options.CodeMemory, options.CodeDisk = int(s.CodeMemory)<<20, int64(s.CodeDisk)<<20
 	serving.ViewGas = types.Gas(s.ViewGas)

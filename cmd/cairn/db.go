@@ -28,7 +28,7 @@ func newDB() *cobra.Command {
 	return command
 }
 
-// withDir opens a data directory for one piece of work.
+// withDir opens a data directory, calls work and closes the directory.
 func withDir(path string, options datadir.Options, work func(*datadir.Dir) error) error {
 	if path == "" {
 		return output.Usage(errors.New("--data-dir is needed"))
@@ -40,7 +40,7 @@ func withDir(path string, options datadir.Options, work func(*datadir.Dir) error
 	return errors.Join(datadir.Explain(path, work(d)), d.Close())
 }
 
-// withChain is withDir of a directory that has a chain.
+// withChain is like withDir, for a directory that has a chain.
 func withChain(path string, options datadir.Options, work func(*datadir.Dir) error) error {
 	d, err := datadir.OpenChain(path, options)
 	if err != nil {
@@ -51,8 +51,8 @@ func withChain(path string, options datadir.Options, work func(*datadir.Dir) err
 
 var errChangedMeanwhile = errors.New("a node ran on the directory meanwhile: nothing was done")
 
-// lookThenDo opens a directory that has a chain without changing anything in it, and again to write once look, which may
-// ask somebody, is content.
+// lookThenDo opens a directory that has a chain read-only for look, which may ask the user. If look returns nil,
+// lookThenDo opens the directory for writing and calls do.
 func lookThenDo(path string, look, do func(*datadir.Dir) error) error {
 	if err := withChain(path, datadir.Options{ReadOnly: true}, look); err != nil {
 		return err
@@ -107,7 +107,7 @@ func newCheckResult(r datadir.Report) checkResult {
 	return checkResult{r.Oldest, r.Head, r.Blocks, r.Transactions, r.Accesses, r.StateKeys, r.Codes}
 }
 
-// reportProblems names what is wrong, on the standard error for people, and fails with the number.
+// reportProblems prints the problems to the standard error, except with --json, and returns an error with their number.
 func reportProblems(printer *output.Printer, dir string, report datadir.Report) error {
 	member, err := datadir.IsMember(dir)
 	if err != nil {
@@ -198,14 +198,14 @@ func newDBExport() *cobra.Command {
 				sayCut(command, asked, written))
 		})
 	})
-	// What to export is said each time: these are no settings of the environment.
+	// These flags are not settings: the environment cannot set them.
 	cli.OutFlag(command, &path, "file to write")
 	command.Flags().Uint64Var(&from, "from", 0, "first block")
 	command.Flags().Uint64Var(&to, "to", math.MaxUint64, "last block")
 	return command
 }
 
-// sayCut says what was asked for where that is more than what there is.
+// sayCut returns a clause about the part of the requested blocks that is missing, or "".
 func sayCut(command *cobra.Command, asked, there datadir.Blocks) string {
 	flags := command.Flags()
 	switch {
@@ -246,18 +246,19 @@ func newDBImport() *cobra.Command {
 			chain.Genesis = &genesis
 			chain.Override, err = datadir.ReadOverride(settings.Override, genesis.Network)
 		case settings.Genesis == "" && settings.Override == "" && hasChain(settings.DataDir, err):
-			err = nil // the chain of the directory goes on
+			err = nil // continue the chain of the directory
 		}
 		if err != nil {
 			return output.Usage(err)
 		}
 		return importBlocks(command, settings.DataDir, chain, path)
 	})
-	command.Flags().StringVar(&path, "input", "", "file to read") // said each time, like that of an export
+	command.Flags().StringVar(&path, "input", "", "file to read") // no setting, like the flags of an export
 	return command
 }
 
-// hasChain tells whether a directory goes on with its chain, as it has no genesis file, or a broken one and a database.
+// hasChain reports whether a command may continue the directory's chain although reading its genesis file failed: the
+// file does not exist, or there is a database.
 func hasChain(dir string, genesisErr error) bool {
 	there, err := datadir.HasDatabase(dir)
 	return errors.Is(genesisErr, fs.ErrNotExist) || err == nil && there
@@ -279,7 +280,7 @@ func importBlocks(command *cobra.Command, dir string, chain datadir.Chain, path 
 		count, err = d.Import(command.Context(), chain, file, func(done uint64) { progress(done, uint64(info.Size())) })
 		return err
 	}
-	if chain.Genesis == nil { // the chain of the directory goes on
+	if chain.Genesis == nil { // continue the chain of the directory
 		err = withChain(dir, datadir.Options{}, work)
 	} else {
 		err = withDir(dir, datadir.Options{}, work)
@@ -337,7 +338,7 @@ func newDBProve() *cobra.Command {
 			t.Line("%d proofs were made, of blocks %d to %d%s.", made, looked.From, looked.To, sayCut(command, asked, looked))
 		})
 	})
-	// Which blocks is said each time: these are no settings of the environment.
+	// These flags are not settings: the environment cannot set them.
 	command.Flags().Uint64Var(&from, "from", 0, "first block (default the first after the oldest that is kept)")
 	command.Flags().Uint64Var(&to, "to", math.MaxUint64, "last block")
 	command.Flags().StringVar(&file, "range", "", "the file of one proof of all blocks from --from to --to")

@@ -139,8 +139,8 @@ func runDev(command *cobra.Command, settings devSettings) error {
 	return runFound(command.Context(), n, accounts)
 }
 
-// runFound runs a node that the commands of this machine find. The file that tells them goes with it, unless another
-// node has written its own since.
+// runFound runs a node that other commands on this machine can find through a file. It removes the file at the end,
+// unless another node has replaced it.
 func runFound(ctx context.Context, n *node.Node, accounts []developmentAccount) error {
 	file := dataHome(cli.DevNodeFile)
 	if file == "" {
@@ -158,7 +158,7 @@ func runFound(ctx context.Context, n *node.Node, accounts []developmentAccount) 
 	return err
 }
 
-// developmentGenesis is the genesis of the chain in dir, or a new one of now.
+// developmentGenesis returns the genesis of the chain in dir, or a new one with the current time.
 func developmentGenesis(development *datadir.Development, dir *datadir.Dir) types.Genesis {
 	created := uint64(time.Now().Unix())
 	if stored := dir.Genesis(); stored != nil {
@@ -167,7 +167,7 @@ func developmentGenesis(development *datadir.Development, dir *datadir.Dir) type
 	return development.Genesis(created)
 }
 
-// developmentAccount is a funded account as the ready file and --json show it.
+// developmentAccount is a funded account in the ready file and in JSON output.
 type developmentAccount struct {
 	Address    string `json:"address"`
 	PublicKey  string `json:"publicKey"`
@@ -233,7 +233,7 @@ func printDev(
 	})
 }
 
-// dataHome is a directory of the user's for data, empty where there is no home.
+// dataHome returns a directory for data in the user's home, or "" if there is no home.
 func dataHome(name string) string {
 	home := cli.Home(os.Environ())
 	if home == "" {

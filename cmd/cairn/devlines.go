@@ -11,20 +11,21 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// mostDebugBytes are the lines of debug that are printed from one block to the next.
+// mostDebugBytes limits the debug lines that are printed between two blocks.
 const mostDebugBytes = 64 << 10
 
-// devLines prints what happens on a development chain. A closed terminal is no reason to stop.
+// devLines prints the events of a development chain. It ignores write errors, so a closed terminal does not stop the
+// node.
 type devLines struct {
 	to   io.Writer
-	json bool // each line is one of a log
+	json bool // print JSON log lines
 
 	mu      sync.Mutex
 	debugs  int // bytes since the last block
 	leftOut int // lines since the last block
 }
 
-// block prints a line for a block, and how many lines of debug were left out until then.
+// block prints a line for a block, and the number of debug lines omitted since the last one.
 func (l *devLines) block(h types.SignedHeader, txs int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -44,11 +45,11 @@ func (l *devLines) block(h types.SignedHeader, txs int) {
 		when, h.Header.Height, h.Header.Hash(), txs, h.Header.GasUsed, h.Header.BaseFee)
 }
 
-// debug prints what a contract says, quoted: it may be any bytes.
+// debug prints a contract's debug message. The message is quoted because it may be any bytes.
 func (l *devLines) debug(tx types.TxID, contract types.ContractID, message []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(message) > mostDebugBytes-l.debugs { // it is not even quoted
+	if len(message) > mostDebugBytes-l.debugs { // too long even without the quotes
 		l.leftOut++
 		return
 	}

@@ -25,14 +25,14 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// finding is what the doctor says of one thing.
+// finding is the result of one check.
 type finding struct {
 	Check  string `json:"check"`
 	State  string `json:"state"` // ok, warning or problem
 	Detail string `json:"detail"`
 	Advice string `json:"advice,omitempty"`
 
-	err error // of a problem, nil where the detail is all
+	err error // error of a problem, or nil if Detail is complete
 }
 
 const (
@@ -78,7 +78,7 @@ func printFindings(printer *output.Printer, findings []finding) error {
 	if len(problems) > 0 {
 		failed = output.WithData(errors.New(strings.Join(problems, "; ")), map[string]any{"findings": findings})
 		if printer.JSON() {
-			return failed // one document: the failure
+			return failed // the error is the only JSON document
 		}
 	}
 	return errors.Join(failed, printer.Result(findings, func(t *output.Text) {
@@ -86,7 +86,7 @@ func printFindings(printer *output.Printer, findings []finding) error {
 	}))
 }
 
-// checkSettings tells all that is wrong with the settings and with the files that they name.
+// checkSettings reports all errors in the settings and in the files that they name.
 func checkSettings(s nodeSettings, here place) finding {
 	_, logErr := newLogger(io.Discard, s.LogLevel, s.LogFormat)
 	_, trustErr := s.trust(s.Mode, s.Verify)
@@ -112,8 +112,8 @@ func checkSettings(s nodeSettings, here place) finding {
 	return finding{Check: "settings", State: stateOK, Detail: "mode " + s.Mode}
 }
 
-// followedChain is how the node follows others, nil where it follows none, and the hash of its chain's block 0, zero
-// where neither settings nor data directory tell it.
+// followedChain returns the configuration for following other nodes, or nil if the node follows none. It also returns
+// the hash of its chain's block 0, or zero if neither the settings nor the data directory have it.
 func (s nodeSettings) followedChain(here place) (*role.Following, types.BlockHash, error) {
 	var chain types.BlockHash
 	if len(s.Upstream) == 0 && s.Mode == string(api.ModePrimary) {
@@ -138,7 +138,7 @@ func (s nodeSettings) followedChain(here place) (*role.Following, types.BlockHas
 		genesis, err = here.Genesis, here.err
 	}
 	switch {
-	case errors.Is(err, datadir.ErrLocked): // by a node that runs, which knows its chain
+	case errors.Is(err, datadir.ErrLocked): // by a running node, which knows its chain
 		return &follow, chain, nil
 	case err == nil && genesis == nil:
 		err = errWhichChain
@@ -148,19 +148,19 @@ func (s nodeSettings) followedChain(here place) (*role.Following, types.BlockHas
 	return &follow, chain, err
 }
 
-// upstreamPatience is how long an upstream may take to answer.
+// upstreamPatience bounds the wait for an upstream's answer.
 const upstreamPatience = 5 * time.Second
 
-// checkUpstreams asks each upstream what it is.
+// checkUpstreams asks each upstream for its node information.
 func checkUpstreams(ctx context.Context, s nodeSettings, here place) []finding {
 	follow, chain, err := s.followedChain(here)
-	if err != nil || follow == nil { // the settings' check says what is wrong
+	if err != nil || follow == nil { // checkSettings reports the error
 		return nil
 	}
 	findings := make([]finding, len(follow.URLs))
 	for i, url := range follow.URLs {
 		findings[i] = checkUpstream(ctx, *follow, url, chain)
-		if findings[i].State == stateWarning && len(findings) == 1 { // there is no other to follow
+		if findings[i].State == stateWarning && len(findings) == 1 { // the node has no other upstream
 			findings[i].State = stateProblem
 		}
 	}
@@ -228,7 +228,7 @@ func checkDataDir(settings nodeSettings, here place) []finding {
 	return append(findings, checkLeftovers(dir)...)
 }
 
-// checkUser says of root, whom no file's mode stops, that what the node's user may read and write is not checked here.
+// checkUser warns root that file permissions are not checked for the node's user, because they do not apply to root.
 func checkUser(user int) []finding {
 	if user != 0 {
 		return nil
@@ -240,7 +240,7 @@ func checkUser(user int) []finding {
 	}}
 }
 
-// checkLeftovers names what interrupted work has left.
+// checkLeftovers reports the leftovers of interrupted work.
 func checkLeftovers(dir string) []finding {
 	const check = "leftovers"
 	left, err := datadir.Leftovers(dir, time.Now())

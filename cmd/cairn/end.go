@@ -2,11 +2,11 @@ package main
 
 import "time"
 
-// graceTime is how long a node that is told to end may take to start or to end, whatever its disk does: longer than
-// [node.Node.Run] takes.
+// graceTime bounds the start and the shutdown of a node after a request to end, even if its disk hangs. It is longer
+// than [node.Node.Run] takes.
 const graceTime = 10 * time.Second
 
-// aStart is what a node waits for that is told to end and has not begun to run.
+// aStart names the start as the task that an interrupted node waits for.
 type aStart struct{}
 
 func (aStart) String() string { return "its start" }

@@ -11,8 +11,9 @@ import (
 	"github.com/cairn-chain/cairn/internal/node"
 )
 
-// shareFiles gives database and public address their shares of the files that the process may have open. The log is
-// told if fewer connections remain than the setting says. If the node could not run, the error says what it needs.
+// shareFiles divides the process's open-file limit between the database and the public address. It lowers the limit of
+// connections, with a warning, if too few files remain for the setting. It returns an error with the needed limit if a
+// node cannot run.
 func shareFiles(options *datadir.Options, serving *node.Serving, log *slog.Logger) error {
 	files, err := machine.ShareFiles()
 	if errors.Is(err, machine.ErrUnknown) {
@@ -30,7 +31,7 @@ func shareFiles(options *datadir.Options, serving *node.Serving, log *slog.Logge
 	return nil
 }
 
-// checkFiles says what the limit of open files is enough for.
+// checkFiles reports the number of connections that the open-file limit allows.
 func checkFiles(s httpSettings) finding {
 	const check = "open files"
 	files, err := machine.ShareFiles()

@@ -17,19 +17,19 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// defaultMaxLag is in blocks.
+// defaultMaxLag is a number of blocks.
 const defaultMaxLag = 10
 
-// How a node that follows another verifies blocks.
+// The values of --verify.
 const (
 	verifyExecute   = "execute"
 	verifyStateless = "stateless"
 )
 
-// statelessRetention is in blocks, where the operator sets none.
+// statelessRetention is the default retention of a node without state, in blocks.
 const statelessRetention = 10_000
 
-// followSettings are those of a node that follows another.
+// followSettings are the settings of a node that follows another.
 type followSettings struct {
 	Upstream        []string `setting:"upstream" usage:"URL of a node to follow, the preferred first; may be repeated"`
 	UpstreamKeyFile string   `setting:"upstream-key-file" usage:"file with the API key or JWT that the upstreams ask for"`
@@ -40,7 +40,7 @@ type followSettings struct {
 	MaxLag          uint64   `setting:"max-lag" bounds:"0..1000000000" usage:"blocks behind beyond which /ready says no"`
 }
 
-// config checks the settings.
+// config checks the settings and returns the configuration.
 func (s followSettings) config() (role.Following, error) {
 	if len(s.Upstream) == 0 {
 		return role.Following{}, output.Usage(errors.New("a replica or an archive needs an --upstream"))
@@ -62,7 +62,7 @@ func (s followSettings) config() (role.Following, error) {
 
 var errWhichChain = errors.New("which chain? Name it with --genesis-hash, or give a file with --genesis")
 
-// genesisHash is the hash that the chain's block 0 must have, nil where any may.
+// genesisHash returns the required hash of the chain's block 0, or nil for any.
 func (s followSettings) genesisHash() (*types.BlockHash, error) {
 	if s.GenesisHash == "" {
 		return nil, nil
@@ -74,7 +74,7 @@ func (s followSettings) genesisHash() (*types.BlockHash, error) {
 	return &wanted, nil
 }
 
-// checkGenesisHash holds a genesis to the hash that is wanted, if any is.
+// checkGenesisHash returns an error unless the genesis has the hash wanted. A nil wanted allows any.
 func checkGenesisHash(genesis types.Genesis, wanted *types.BlockHash) error {
 	if wanted == nil {
 		return nil
@@ -88,11 +88,10 @@ func checkGenesisHash(genesis types.Genesis, wanted *types.BlockHash) error {
 	return err
 }
 
-// progressInterval is the time between two looks at how far the node is.
+// progressInterval is the time between two updates of the progress display.
 const progressInterval = 250 * time.Millisecond
 
-// showProgress shows where a person watches how far a node is that follows another, until it is synced or stop is
-// called.
+// showProgress shows the sync progress on a terminal until the node is synced or stop is called.
 func showProgress(command *cobra.Command, n *node.Node) (stop func()) {
 	ctx, cancel := context.WithCancel(command.Context())
 	ended := make(chan struct{})

@@ -10,11 +10,11 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/front"
 )
 
-// defaultRate is the limit of an address that is not loopback: so many calls a second, and twice as many at once.
+// defaultRate is the limit in calls a second of an address that is not loopback. The burst is twice as large.
 const defaultRate = 200
 
-// httpSettings are the settings of the HTTP servers. A quarter of the least memory, which one address may have, is room
-// for the largest body, compressed, and for an answer of its size, as they are counted.
+// httpSettings are the settings of the HTTP servers. A single address may use a quarter of the memory limit. At the
+// lowest limit that is enough for the largest body, compressed, and an answer of its size, as they are counted.
 type httpSettings struct {
 	TLSCert        string        `setting:"tls-cert" usage:"certificate (PEM) of JSON-RPC over TLS, with --tls-key"`
 	TLSKey         string        `setting:"tls-key" usage:"private key (PEM) of the certificate"`
@@ -45,7 +45,7 @@ func defaultHTTP() httpSettings {
 	}
 }
 
-// serving is what a node serves on two addresses.
+// serving returns the configuration of a node's two addresses.
 func (s httpSettings) serving(rpc, admin string) (node.Serving, error) {
 	config, err := s.config()
 	return node.Serving{
@@ -58,7 +58,7 @@ func (s httpSettings) serving(rpc, admin string) (node.Serving, error) {
 	}, err
 }
 
-// config checks the settings.
+// config checks the settings and returns the configuration.
 func (s httpSettings) config() (front.Config, error) {
 	proxies := make([]netip.Prefix, len(s.TrustedProxy))
 	for i, text := range s.TrustedProxy {

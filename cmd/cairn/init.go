@@ -22,13 +22,15 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// A chain id that init chooses is neither a number that people choose by hand nor one that JavaScript would round.
+// The range of random chain ids. It excludes the numbers that people choose by hand, and those that JavaScript would
+// round.
 const (
 	leastRandomChainID = 1 << 31
 	greatestChainID    = 1<<53 - 1
 )
 
-// randomChainID is one that no other network has: what is signed names the chain id and no genesis.
+// randomChainID returns a chain id that no other network has. It must be unique because signatures cover the chain id
+// and not the genesis.
 func randomChainID() (uint64, error) {
 	n, err := rand.Int(rand.Reader, big.NewInt(greatestChainID-leastRandomChainID+1))
 	if err != nil {
@@ -113,8 +115,8 @@ func newInit() *cobra.Command {
 	return command
 }
 
-// checkKnownKeys refuses to give coins to the accounts of the public mnemonic: anybody could take them. On regtest,
-// which may be for tests, it warns.
+// checkKnownKeys refuses allocations to the accounts of the public mnemonic, whose coins anybody could take. On
+// regtest, which may be for tests, it only warns.
 func checkKnownKeys(printer *output.Printer, n datadir.NewNetwork) error {
 	known, err := datadir.DevelopmentKeys()
 	if err != nil {
@@ -167,7 +169,7 @@ func initNetwork(printer *output.Printer, dir string, n datadir.NewNetwork, rand
 	})
 }
 
-// parseAllocations reads ACCOUNT=AMOUNT pairs; an account may appear once.
+// parseAllocations parses ACCOUNT=AMOUNT pairs. Each account may appear once.
 func parseAllocations(store *keystore.Store, chain argument.Chain, pairs []string) ([]types.Allocation, error) {
 	var allocations []types.Allocation
 	seen := map[types.Account]bool{}

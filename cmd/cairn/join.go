@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// joinCluster has a member's directory join its cluster, if it has not yet. While it waits /ready says for what.
+// joinCluster joins a member's directory to its cluster, unless it has joined. /ready shows the reason for the wait.
 func joinCluster(ctx context.Context, dir *datadir.Dir, config nodeConfig) error {
 	j := datadir.Joining{
 		Genesis: *config.Chain.Genesis, Program: config.Build.Version, LockDir: config.LockDir, Waits: config.Admin.Say,

@@ -25,15 +25,15 @@ func execute(args []string, hangups <-chan os.Signal) int {
 		machine.Serve()
 	} else {
 		go func() {
-			<-hangups // the terminal is gone
+			<-hangups // the terminal was closed
 			stop()
 		}()
 	}
 	return cli.Execute(ctx, root, args, cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 }
 
-// newRoot is the program with all its commands. testKernels fails where this processor computes other hashes than it
-// should.
+// newRoot returns the program with all its commands. testKernels returns an error if this processor computes wrong
+// hashes.
 func newRoot(testKernels func() error) *cobra.Command {
 	root := cli.NewRoot(cli.Build{
 		Info:            build.Read(),
@@ -45,7 +45,7 @@ func newRoot(testKernels func() error) *cobra.Command {
 		panic(err) // the command is part of the program
 	}
 	fromDead(promote)
-	// which choose their kernels themselves, or report on them
+	// these commands select their kernels themselves, or report on them
 	root.AddCommand(newDev(), newNode(), newDoctor(), newQuarantine())
 	for _, command := range []*cobra.Command{
 		cli.Strict(newInit()), newProve(), newDB(), newSnapshot(), newCluster(), newSigner(),
@@ -56,7 +56,7 @@ func newRoot(testKernels func() error) *cobra.Command {
 	return root
 }
 
-// testFirst has a command, and all below it, test something before they run: what they compute is kept, or believed.
+// testFirst makes a command and its subcommands call test before they run, because their results are stored or trusted.
 func testFirst(command *cobra.Command, test func() error) {
 	run := command.RunE
 	command.RunE = func(command *cobra.Command, args []string) error {

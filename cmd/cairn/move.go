@@ -48,7 +48,7 @@ func newDBMove() *cobra.Command {
 			t.Line("No node starts on %s any more. Keep it until the new one has run for a while.", from)
 		})
 	})
-	// Which directories is said each time: these are no settings of the environment.
+	// These flags are not settings: the environment cannot set them.
 	command.Flags().StringVar(&from, "from", "", "data directory of a node that does not run")
 	command.Flags().StringVar(&to, "to", "", "data directory that is made")
 	return command

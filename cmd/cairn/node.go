@@ -55,7 +55,7 @@ type nodeSettings struct {
 	httpSettings
 }
 
-// kernelSettings choose code for the processor.
+// kernelSettings select the code for the processor.
 type kernelSettings struct {
 	HashKernel      string `setting:"hash-kernel" usage:"code that hashes the state: avx512, avx512bw, avx2 or scalar, all with the same result (default the fastest)"`
 	SignatureKernel string `setting:"signature-kernel" usage:"code that verifies signatures: avx512 or portable, both with the same result (default the fastest)"`
@@ -104,7 +104,7 @@ func newNode() *cobra.Command {
 	}))
 }
 
-// explainNode says of the error of a node what an operator is to do about it.
+// explainNode translates the error of a node into a message that tells the operator the next step.
 func explainNode(dir string, err error) error {
 	err = datadir.Explain(dir, err)
 	var e *emergency.Emergency
@@ -180,9 +180,9 @@ func runNode(command *cobra.Command, settings nodeSettings) error {
 	return run(command.Context(), n, settings.ReadyFile, nil)
 }
 
-// provers are who may prove the node's blocks, the one first who does if nobody said so. A node proves by itself, and
-// one that follows another takes the proofs from there while it does. A replica without state has each block's proof
-// with the block.
+// provers returns the allowed provers of the node's blocks, with the default first. By default a node proves its
+// blocks, and a node that follows another takes the proofs from there. A replica without state receives each block's
+// proof with the block.
 func (s nodeSettings) provers() []string {
 	switch {
 	case s.Verify == verifyStateless:
@@ -193,8 +193,8 @@ func (s nodeSettings) provers() []string {
 	return append([]string{proveUpstream}, aloneProvers...)
 }
 
-// begin opens the data directory and makes the node's configuration. The directory gets the beginning of a chain where
-// that comes from others.
+// begin opens the data directory and makes the node's configuration. It also begins the directory's chain if that comes
+// from other nodes.
 func (s nodeSettings) begin(
 	command *cobra.Command, trust datadir.SnapshotTrust, trusted *datadir.Trusted, files *reload.Set, log *slog.Logger,
 ) (_ *datadir.Dir, _ nodeConfig, err error) {
@@ -246,7 +246,7 @@ func (s nodeSettings) begin(
 	return dir, config, adviseArchive(err)
 }
 
-// adviseArchive says what to do about a chain that is an archive, or can be none.
+// adviseArchive adds the next step to an error about an archive.
 func adviseArchive(err error) error {
 	switch {
 	case errors.Is(err, datadir.ErrArchive):
@@ -259,7 +259,7 @@ func adviseArchive(err error) error {
 	return err
 }
 
-// check refuses values that a setting cannot have, and settings that do not go together.
+// check refuses invalid values and combinations of settings.
 func (s nodeSettings) check() error {
 	switch {
 	case !slices.Contains([]api.Mode{api.ModePrimary, api.ModeReplica, api.ModeArchive}, api.Mode(s.Mode)):

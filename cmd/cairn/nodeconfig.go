@@ -20,16 +20,17 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// nodeConfig is the configuration of a node, whose role is not chosen yet, and what that is made of.
+// nodeConfig is the configuration of a node before the choice of its role, with the parts for each role.
 type nodeConfig struct {
 	node.Config
 	role.Production
 	role.Following
-	nextKey sequencer.Signer // of the next producer; nil without one
-	member  bool             // of a cluster
+	nextKey sequencer.Signer // signer with the next producer's key, or nil
+	member  bool             // the node is a member of a cluster
 }
 
-// config checks the settings and reads the files that they name. Of the chain's genesis it says that there will be one.
+// config checks the settings and reads the files that they name. It only checks that the node can get its chain's
+// genesis.
 func (s nodeSettings) config(log *slog.Logger) (options datadir.Options, config nodeConfig, err error) {
 	options = s.options(log)
 	config.Config = node.Config{Build: build.Read(), SyncJournal: s.Journal == "sync", Log: log}
@@ -63,7 +64,7 @@ func (s nodeSettings) config(log *slog.Logger) (options datadir.Options, config 
 	return options, config, err
 }
 
-// role is what the node is to its chain. Nothing else asks.
+// role returns the role of the node. No other function chooses by role.
 func (s nodeSettings) role(c nodeConfig) role.Config {
 	mode := api.Mode(s.Mode)
 	switch {
@@ -79,7 +80,7 @@ func (s nodeSettings) role(c nodeConfig) role.Config {
 	return role.Turns{Production: c.Production, Following: c.Following, Mode: mode}
 }
 
-// options are those of the data directory.
+// options returns the options of the data directory.
 func (s nodeSettings) options(log *slog.Logger) datadir.Options {
 	options := datadir.Options{Log: log}
 	options.Chain.Archive, options.Chain.Stateless = s.Mode == string(api.ModeArchive), s.Verify == verifyStateless
@@ -92,7 +93,7 @@ func (s nodeSettings) options(log *slog.Logger) datadir.Options {
 	return options
 }
 
-// chain is what the node needs to follow its chain. It says why there is no telling which chain that is, as far as that
+// chain returns the configuration for following the chain. It returns an error if the chain is unknown, as far as this
 // shows before the data directory is opened.
 func (s nodeSettings) chain() (follow role.Following, err error) {
 	if len(s.Upstream) > 0 || s.Mode != string(api.ModePrimary) {
@@ -105,7 +106,7 @@ func (s nodeSettings) chain() (follow role.Following, err error) {
 		return follow, err
 	}
 	there, err := datadir.HasDatabase(s.DataDir)
-	if err != nil || there && s.Genesis == "" { // the chain there needs no file
+	if err != nil || there && s.Genesis == "" { // the chain in the directory needs no file
 		return follow, err
 	}
 	given, err := s.genesisFile()
@@ -121,8 +122,8 @@ func (s nodeSettings) chain() (follow role.Following, err error) {
 	return follow, err
 }
 
-// genesis is that of the node's chain: of the chain in the data directory, or else of the file, or else from the
-// upstreams. A file that is named must be of the chain in the directory.
+// genesis returns the node's genesis from the chain in the data directory, else from the genesis file, else from the
+// upstreams. A file named in the settings must match the chain in the directory.
 func (s nodeSettings) genesis(ctx context.Context, config nodeConfig, dir *datadir.Dir) (*types.Genesis, error) {
 	wanted, err := s.genesisHash()
 	if err != nil {
@@ -146,7 +147,8 @@ func (s nodeSettings) genesis(ctx context.Context, config nodeConfig, dir *datad
 	return &fetched, err
 }
 
-// mayFetch refuses to ask upstreams for the genesis of a chain that the node cannot follow, or that nobody named.
+// mayFetch returns an error if the node must not fetch the genesis from upstreams: it makes the blocks, or the settings
+// name no chain.
 func (s nodeSettings) mayFetch(wanted *types.BlockHash) error {
 	switch primary := s.Mode == string(api.ModePrimary); {
 	case primary && len(s.Upstream) > 0:
@@ -163,7 +165,8 @@ func (s nodeSettings) mayFetch(wanted *types.BlockHash) error {
 	return nil
 }
 
-// genesisFile is the genesis of the file that is named, or of the one in the data directory; nil where there is none.
+// genesisFile reads the genesis file named in the settings, or else the one in the data directory. It returns nil if
+// there is none.
 func (s nodeSettings) genesisFile() (*types.Genesis, error) {
 	wanted, err := s.genesisHash()
 	if err != nil {
@@ -181,8 +184,8 @@ func (s nodeSettings) genesisFile() (*types.Genesis, error) {
 	return nil, output.Usage(err)
 }
 
-// key is the key to make blocks with: a primary's, and that of another node only where it is named. A directory that
-// was copied from a primary's makes no blocks elsewhere.
+// key returns the signer with the key to make blocks. Only a primary uses the key in its directory by default, so a
+// copy of a primary's directory makes no blocks on a node in another mode.
 func (s nodeSettings) key(member bool) (sequencer.Signer, error) {
 	if client, err := s.client(s.DataDir); err != nil || client != nil {
 		return client, err
@@ -194,7 +197,7 @@ func (s nodeSettings) key(member bool) (sequencer.Signer, error) {
 	key, err := datadir.ReadProtocolKey(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist) && member && s.ProtocolKey == "":
-		return nil, nil // it votes, and hands leadership on
+		return nil, nil // the member only votes and hands leadership on
 	case errors.Is(err, os.ErrNotExist):
 		return nil, s.noKey(path)
 	case err != nil:
@@ -203,7 +206,7 @@ func (s nodeSettings) key(member bool) (sequencer.Signer, error) {
 	return role.LocalKey(key), nil
 }
 
-// next is the key of the next producer, nil where none is named.
+// next returns the signer with the next producer's key, or nil.
 func (s nodeSettings) next(config nodeConfig) (sequencer.Signer, error) {
 	switch {
 	case s.NextKey == "":
@@ -221,12 +224,12 @@ func (s nodeSettings) next(config nodeConfig) (sequencer.Signer, error) {
 	return role.LocalKey(key), nil
 }
 
-// noKey says that there is no producer's key where it was looked for.
+// noKey returns the error for a missing key file.
 func (s nodeSettings) noKey(path string) error {
 	return emergency.BadKey(path, "there is no such file", nil)
 }
 
-// isMember tells whether the node is a member of a cluster: its directory says so.
+// isMember reports whether the directory belongs to a cluster member, and checks that the settings fit.
 func (s nodeSettings) isMember() (member bool, err error) {
 	member, err = datadir.IsMember(s.DataDir)
 	switch {
@@ -249,7 +252,7 @@ func (s nodeSettings) keyPath() string {
 	return orIn(s.DataDir, s.ProtocolKey, datadir.ProtocolKeyFile)
 }
 
-// orIn is the path that was given, or the file of that name in dir.
+// orIn returns path if it is set, or else the file of that name in dir.
 func orIn(dir, path, name string) string {
 	if path != "" {
 		return path

@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// deadPrimary is what `cairn promote --from-dead` is told.
+// deadPrimary holds the flags of `cairn promote --from-dead`.
 type deadPrimary struct {
 	is       bool
 	dataDir  string
@@ -27,8 +27,8 @@ type deadPrimary struct {
 	alone    bool
 }
 
-// fromDead lets `cairn promote` promote the directory of a stopped replica, too, once the machine of the producer is
-// gone.
+// fromDead adds --from-dead to `cairn promote`: it promotes the directory of a stopped replica after the loss of the
+// producer's machine.
 func fromDead(promote *cobra.Command) {
 	var d deadPrimary
 	flags := promote.Flags()
@@ -77,7 +77,7 @@ type taken struct {
 	DataDir  string            `json:"dataDir"`
 }
 
-// promote compares the directory with the other replicas, and lets the key make blocks after its head.
+// promote compares the directory with the other replicas and then allows the key to make blocks after its head.
 func (d deadPrimary) promote(command *cobra.Command, yes bool) error {
 	switch {
 	case d.dataDir == "" || d.keyFile == "":
@@ -132,7 +132,7 @@ func headOf(dir *datadir.Dir) (types.Header, error) {
 	return store.Head().Header, nil
 }
 
-// risks says what the person who confirms must know.
+// risks returns the text to read before the confirmation.
 func (d deadPrimary) risks(result taken) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, `This lets %s make the chain's next blocks with the producer's key. Before that:

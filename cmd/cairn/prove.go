@@ -31,7 +31,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Who proves blocks.
+// The values of --prove.
 const (
 	proveHere      = "here"
 	proveElsewhere = "elsewhere"
@@ -39,10 +39,10 @@ const (
 	proveOff       = "off"
 )
 
-// aloneProvers are who may prove the blocks of a node that follows none, the one first who does where nobody said so.
+// aloneProvers lists the allowed provers for the blocks of a node that follows none, with the default first.
 var aloneProvers = []string{proveHere, proveElsewhere, proveOff}
 
-// proofSettings are what a node does for the proofs of its blocks.
+// proofSettings are the settings for the proofs of a node's blocks.
 type proofSettings struct {
 	Prove          string `setting:"prove" usage:"who proves blocks: here (a process of low priority that the node starts), elsewhere (cairn prove), upstream (a node that follows another takes the proofs from there, and makes them while it makes the blocks) or off (default upstream where there is one, else here; with --verify stateless, where each block comes with its proof, it is off)"`
 	ProofBits      int    `setting:"proof-bits" bounds:"100,128" usage:"proven bits of security of the proofs: 100 or 128"`
@@ -55,9 +55,8 @@ func defaultProofs() proofSettings {
 	return proofSettings{ProofBits: 128, ProofRetention: 10_000, WitnessMiB: 20 << 10, RangeBlocks: 256}
 }
 
-// set checks the settings and puts them where they belong; provers are who may prove blocks, the one first who does
-// where nobody said so. A node that produces blocks at times, and takes proofs from its upstream at others, makes them
-// itself then.
+// set checks the settings and copies them into options. provers lists the allowed provers, with the default first. A
+// node that takes proofs from its upstream also makes proofs itself while it produces blocks.
 func (s proofSettings) set(
 	options *datadir.Options, provers []string, produces bool, log *slog.Logger, logFormat string,
 ) (node.Proofs, error) {
@@ -92,8 +91,8 @@ func (s proofSettings) set(
 	return config, nil
 }
 
-// runProver runs `cairn prove` for a node until ctx ends. The process ends with this one, however that ends: it reads
-// the standard input, which closes.
+// runProver runs `cairn prove` for a node until ctx ends. The prover ends with this process, however that ends, because
+// its standard input is then closed.
 func runProver(ctx context.Context, node admin.Client, bits int, log *slog.Logger, logFormat string) error {
 	program, err := os.Executable()
 	if err != nil {
@@ -102,7 +101,7 @@ func runProver(ctx context.Context, node admin.Client, bits int, log *slog.Logge
 	command := exec.CommandContext(
 		ctx, program, "prove", "--admin", node.URL, "--admin-token-file", node.TokenFile,
 		"--proof-bits", strconv.Itoa(bits), "--while-input", "--quiet", "--log-format", logFormat,
-		"--admin-addr", "", // else CAIRN_ADMIN_ADDR, which the node has already
+		"--admin-addr", "", // overrides CAIRN_ADMIN_ADDR, which the node already uses
 	)
 	input, err := command.StdinPipe()
 	if err != nil {
@@ -140,9 +139,8 @@ func newProve() *cobra.Command {
 	}, &settings, func(command *cobra.Command) error { return runProve(command, settings) }))
 }
 
-// proverMemory is what the garbage collector keeps a prover's memory below. What is in use is 0.9 GB for a segment of
-// 2^17 rows and the witness, at most 0.2 GB at the default gas limit. Garbage would otherwise be left to grow to as
-// much again.
+// proverMemory is the garbage collector's memory limit for a prover. A segment of 2^17 rows needs 0.9 GB, and the
+// witness at most 0.2 GB at the default gas limit. Without the limit, garbage could take as much again.
 const proverMemory = 5 << 28 // 1.25 GiB
 
 func runProve(command *cobra.Command, settings proveSettings) error {
@@ -153,7 +151,7 @@ func runProve(command *cobra.Command, settings proveSettings) error {
 	if err := machine.LowerPriority(); err != nil {
 		log.Warn("the prover runs at normal priority", "error", err)
 	}
-	debug.SetMemoryLimit(min(proverMemory, debug.SetMemoryLimit(-1))) // GOMEMLIMIT may say less
+	debug.SetMemoryLimit(min(proverMemory, debug.SetMemoryLimit(-1))) // GOMEMLIMIT may be lower
 	prover, err := proving.NewProver(settings.ProofBits, parallel.Run)
 	if err != nil {
 		return output.Usage(err)
@@ -163,7 +161,7 @@ func runProve(command *cobra.Command, settings proveSettings) error {
 	if settings.WhileInput {
 		go func() {
 			defer stop()
-			_, _ = io.Copy(io.Discard, command.InOrStdin()) // an error ends it as well
+			_, _ = io.Copy(io.Discard, command.InOrStdin()) // an error ends the prover too
 		}()
 	}
 	worker := provers.Worker{Node: settings.client(), Prover: prover, Log: log}

@@ -91,7 +91,7 @@ func newQuarantineClear() *cobra.Command {
 			t.Line("%d codes are out of the quarantine.", cleared)
 		})
 	})
-	// said each time
+	// not a setting: the environment cannot set it
 	command.Flags().StringSliceVar(&codes, "code", nil, "hash of a code, several with commas (default all)")
 	return command
 }

@@ -30,8 +30,8 @@ const (
 	defaultAdminAddr = cli.DefaultAdminAddr
 )
 
-// withSettings gives a command its settings as flags, and loads them before it runs: flags over environment over
-// defaults. A data directory is named, or that of the user's home.
+// withSettings adds the settings to a command as flags and loads them before it runs. Flags override the environment,
+// which overrides the defaults. A data directory must be given, or be in the user's home.
 func withSettings(command *cobra.Command, settings any, run func(*cobra.Command) error) *cobra.Command {
 	config.Register(command.Flags(), settings)
 	command.RunE = func(command *cobra.Command, _ []string) error {
@@ -53,10 +53,11 @@ func withSettings(command *cobra.Command, settings any, run func(*cobra.Command)
 	return command
 }
 
-// optional marks the flag of a data directory that a command can do without.
+// optional marks the data directory flag of a command that does not require it.
 const optional = "optional"
 
-// checkDataDirGiven refuses to run without a data directory: nothing that lasts would be where the user looks for it.
+// checkDataDirGiven returns an error without a data directory: the user would not find the files that the command
+// writes.
 func checkDataDirGiven(command *cobra.Command) error {
 	dir, ephemeral := command.Flags().Lookup("data-dir"), command.Flags().Lookup("ephemeral")
 	switch {
@@ -68,7 +69,7 @@ func checkDataDirGiven(command *cobra.Command) error {
 	return output.Usage(errors.New("there is no HOME: give --data-dir"))
 }
 
-// noArguments refuses words that are no flags: the directory is one that newcomers write.
+// noArguments refuses arguments. It suggests --data-dir, because newcomers write the directory as an argument.
 func noArguments(command *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
@@ -81,7 +82,7 @@ func noArguments(command *cobra.Command, args []string) error {
 	return fmt.Errorf("%s takes no arguments, and %q is given", command.CommandPath(), args[0])
 }
 
-// choices are the words that settings may be, for completion.
+// choices lists the values of settings for shell completion.
 var choices = map[string][]string{
 	"mode":             {string(api.ModePrimary), string(api.ModeReplica), string(api.ModeArchive)},
 	"verify":           {verifyExecute, verifyStateless},
@@ -99,8 +100,8 @@ func settingsSources(command *cobra.Command) config.Sources {
 	return config.Sources{Flags: command.Flags(), Env: cli.EnvPrefix}
 }
 
-// withSettingsFile is withSettings for a command whose settings may stand in the cairn.toml of its data directory too:
-// over defaults, under all else.
+// withSettingsFile is like withSettings, and also reads the cairn.toml of the data directory, which overrides only the
+// defaults.
 func withSettingsFile(command *cobra.Command, settings any, run func(*cobra.Command) error) *cobra.Command {
 	return withSettings(command, settings, func(command *cobra.Command) error {
 		sources := settingsSources(command)
@@ -114,8 +115,8 @@ func withSettingsFile(command *cobra.Command, settings any, run func(*cobra.Comm
 	})
 }
 
-// newLogger logs to the standard error what is at least of a level: debug, info, warn or error, as text or json. It is
-// bounded, whatever clients do.
+// newLogger returns a logger for entries of at least the given level: debug, info, warn or error. format is text or
+// json. The rate of its output is bounded, whatever clients do.
 func newLogger(to io.Writer, level, format string) (*slog.Logger, error) {
 	var options slog.HandlerOptions
 	var least slog.Level
@@ -137,15 +138,15 @@ func newLogger(to io.Writer, level, format string) (*slog.Logger, error) {
 	return log, nil
 }
 
-// announce prints what a service says once, when it serves. It serves whether anyone reads that or not.
+// announce prints the start message of a service. A write error does not stop the service.
 func announce(printer *output.Printer, log *slog.Logger, result any, people func(*output.Text)) {
 	if err := printer.Result(result, people); err != nil {
 		log.Warn("the standard output cannot be written", "error", err)
 	}
 }
 
-// run runs a node until the context ends. The ready file is written first: the listeners are open since the node was
-// made, so whoever connects from now on is served.
+// run runs a node until the context ends. It first writes the ready file. The listeners have been open since the node
+// was made, so connections are already accepted.
 func run(ctx context.Context, n *node.Node, readyFile string, accounts []developmentAccount) error {
 	if readyFile != "" {
 		if err := writeReadyFile(readyFile, n, accounts); err != nil {
@@ -155,8 +156,8 @@ func run(ctx context.Context, n *node.Node, readyFile string, accounts []develop
 	return n.Run(ctx)
 }
 
-// watchedFiles are the files that a service reads again: within ten seconds of a change, and at SIGHUP. stop ends the
-// latter.
+// watchedFiles returns the set of files that a service loads again within ten seconds of a change, and on SIGHUP. stop
+// ends the handling of SIGHUP.
 func watchedFiles(log *slog.Logger) (files *reload.Set, stop func()) {
 	files = reload.NewSet(log)
 	hangup := make(chan os.Signal, 1)
@@ -178,7 +179,7 @@ func watchedFiles(log *slog.Logger) (files *reload.Set, stop func()) {
 	}
 }
 
-// ready is what a script that started the node needs to know.
+// ready is the content of the ready file, for a script that started the node.
 type ready struct {
 	RPC      string               `json:"rpc"`
 	Admin    string               `json:"admin"`
@@ -187,7 +188,7 @@ type ready struct {
 	Accounts []developmentAccount `json:"accounts,omitempty"`
 }
 
-// writeReadyFile writes the file whole or not at all: a script may be polling for it.
+// writeReadyFile writes the file atomically, because a script may poll for it.
 func writeReadyFile(path string, n *node.Node, accounts []developmentAccount) error {
 	admin := n.Admin()
 	content, err := json.MarshalIndent(ready{n.RPCURL(), admin.URL, admin.TokenFile, os.Getpid(), accounts}, "", "  ")

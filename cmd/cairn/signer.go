@@ -222,14 +222,15 @@ func runSigner(command *cobra.Command, settings signerRun) (err error) {
 	return server.Serve(command.Context(), accept.Patient(listener, log))
 }
 
-// signerSettings say which signer has the producer's key of a node.
+// signerSettings identify the signer that has a node's producer key.
 type signerSettings struct {
 	Signer         string `setting:"signer" usage:"HOST:PORT of the cairn signer that has the producer's key, instead of a file"`
 	SignerPin      string `setting:"signer-pin" usage:"pin of that signer"`
 	SignerProducer string `setting:"signer-producer" usage:"public key of the producer's key that it has, 64 hex digits"`
 }
 
-// client asks the signer of the settings, for a node with a data directory; nil where they name none.
+// client returns a client of the signer in the settings, for a node with the given data directory, or nil if there is
+// no signer.
 func (s signerSettings) client(dataDir string) (sequencer.Signer, error) {
 	if s.Signer == "" {
 		if s.SignerPin != "" || s.SignerProducer != "" {

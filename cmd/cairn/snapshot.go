@@ -32,7 +32,7 @@ func newSnapshot() *cobra.Command {
 	return command
 }
 
-// snapshotResult is a snapshot without its chunks.
+// snapshotResult is the output for a snapshot, without its chunks.
 type snapshotResult struct {
 	Height         types.Height    `json:"height"`
 	BlockHash      types.BlockHash `json:"blockHash"`
@@ -54,7 +54,7 @@ func newSnapshotResult(m datadir.Snapshot, path string) snapshotResult {
 	}
 }
 
-// show prints a snapshot with what became of it.
+// show prints a snapshot and a sentence about its outcome.
 func (r snapshotResult) show(command *cobra.Command, sentence string) error {
 	return cli.PrinterOf(command).Result(r, func(t *output.Text) {
 		t.Line("%s", sentence)
@@ -164,7 +164,7 @@ func newSnapshotExport() *cobra.Command {
 	return command
 }
 
-// trustFlags say what a snapshot must be of.
+// trustFlags identify the chain and block that a snapshot must match.
 type trustFlags struct{ genesis, block string }
 
 func (f *trustFlags) register(command *cobra.Command) {
@@ -256,7 +256,7 @@ func newSnapshotImport() *cobra.Command {
 	return command
 }
 
-// importFrom imports from a path, or from nodes at URLs.
+// importFrom imports a snapshot from a path, or from nodes at URLs.
 func importFrom(
 	command *cobra.Command, dir string, from []string, trust datadir.SnapshotTrust, progress func(done, total uint64),
 ) (m datadir.Snapshot, err error) {

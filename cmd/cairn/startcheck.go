@@ -16,21 +16,22 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// What a start depends on is looked at together, and nothing is touched: disk, database with its format, genesis,
-// producer's key with its record, and clock. The doctor shows all of it, a node refuses the problems.
+// The start checks cover everything that a start depends on: the disk, the database and its format, the genesis, the
+// producer's key and its sign state, and the clock. They change nothing. The doctor shows all of their results, and a
+// node refuses to start on a problem.
 
-// place is what is in a data directory, or why that is not known.
+// place is the content of a data directory, or the error of reading it.
 type place struct {
 	datadir.Found
 	err error
 }
 
-// lookAt looks at a data directory for a node with these settings.
+// lookAt inspects a data directory for a node with these settings.
 func lookAt(s nodeSettings) place {
 	var key *types.PublicKey
 	member, err := datadir.IsMember(s.DataDir)
 	if err == nil && !member && s.Signer == "" && s.hasKey() {
-		if k, err := datadir.ReadProtocolKey(s.keyPath()); err == nil { // else the check of the key says why
+		if k, err := datadir.ReadProtocolKey(s.keyPath()); err == nil { // checkKey reports an error
 			public := types.PublicKey(k.PublicKey())
 			key = &public
 		}
@@ -39,13 +40,13 @@ func lookAt(s nodeSettings) place {
 	return place{found, err}
 }
 
-// lockDir is where the record of what the producer's key signed is.
+// lockDir returns the directory of the producer key's sign state.
 func (s nodeSettings) lockDir() string { return cmp.Or(s.LockDir, filepath.Dir(s.keyPath())) }
 
-// hasKey tells whether the node is to have the producer's key.
+// hasKey reports whether the node needs the producer's key.
 func (s nodeSettings) hasKey() bool { return s.ProtocolKey != "" || s.Mode == string(api.ModePrimary) }
 
-// startChecks are the checks that a start depends on.
+// startChecks runs the start checks.
 func startChecks(s nodeSettings, here place) []finding {
 	findings := []finding{checkDisk(s.DataDir), checkDatabase(here)}
 	if f := checkGenesis(s, here); f != nil {
@@ -60,7 +61,7 @@ func startChecks(s nodeSettings, here place) []finding {
 	return findings
 }
 
-// refusal is what keeps a node from starting, nil if nothing does.
+// refusal returns the problems that prevent a start as an error, or nil.
 func refusal(findings []finding) error {
 	var errs []error
 	for _, f := range findings {
@@ -71,7 +72,7 @@ func refusal(findings []finding) error {
 	return errors.Join(errs...)
 }
 
-// problem is a finding of an error, with the next step of a message for operators, or else the advice given.
+// problem makes a finding from an error. The advice of an emergency takes precedence over the given one.
 func problem(check string, err error, advice string) finding {
 	var e *emergency.Emergency
 	if errors.As(err, &e) {
@@ -80,7 +81,8 @@ func problem(check string, err error, advice string) finding {
 	return finding{Check: check, State: stateProblem, Detail: err.Error(), Advice: advice, err: err}
 }
 
-// Of a disk with less room a node ends before it could make a block. minFreeDisk is a day of a busy chain.
+// With less free space than fullDisk a node ends before it can make a block. minFreeDisk is enough for a day of a busy
+// chain.
 const (
 	fullDisk    = 1 << 20
 	minFreeDisk = 20 << 30
@@ -118,8 +120,7 @@ func checkDatabase(here place) finding {
 	)}
 }
 
-// checkGenesis compares the genesis file with the chain in the directory, which does not need it. There is nothing to
-// find where there is no file.
+// checkGenesis compares the genesis file with the chain in the directory. It returns nil if there is no file.
 func checkGenesis(s nodeSettings, here place) *finding {
 	const check = "genesis"
 	path := orIn(s.DataDir, s.Genesis, datadir.GenesisFile)
@@ -135,7 +136,7 @@ func checkGenesis(s nodeSettings, here place) *finding {
 	genesis, err := datadir.ReadGenesis(path, s.DataDir, wanted)
 	if err != nil {
 		f := problem(check, err, "")
-		if (here.Genesis != nil || here.err != nil) && s.Genesis == "" { // there is a chain, which does not need the file
+		if (here.Genesis != nil || here.err != nil) && s.Genesis == "" { // the chain does not need the file
 			f.State = stateWarning
 		}
 		return &f
@@ -151,8 +152,9 @@ func checkGenesis(s nodeSettings, here place) *finding {
 	return &finding{Check: check, State: stateOK, Detail: "hash " + hash.String()}
 }
 
-// checkKey reads the producer's key, and holds the chain to the record of what it signed. Who makes a network's blocks
-// must have a key, who follows may, and so may a member. A development chain has none in a file, and no settings.
+// checkKey reads the producer's key and compares the chain with the key's sign state. A producing node of a network
+// must have a key, and for a follower or a member it is optional. The directory of a development chain has neither a
+// key file nor settings.
 func checkKey(s nodeSettings, here place) *finding {
 	const check = "producer's key"
 	if s.Signer != "" {
@@ -203,10 +205,10 @@ func checkKey(s nodeSettings, here place) *finding {
 	return &finding{Check: check, State: stateOK, Detail: "of " + types.Account(key.PublicKey()).String()}
 }
 
-// clockSlack is how far the clock may be behind the newest block.
+// clockSlack is the tolerated lag of the clock behind the newest block.
 const clockSlack = 15 * time.Second
 
-// checkClock holds the clock to the newest block. What is wrong with it a node lives with: blocks keep the last
+// checkClock compares the clock with the newest block. A slow clock is only a warning: blocks repeat the last
 // timestamp, or replicas wait.
 func checkClock(here place, now time.Time) finding {
 	newest := time.Unix(int64(max(here.Head.Timestamp, here.Genesis.Time)), 0)
@@ -221,7 +223,7 @@ func checkClock(here place, now time.Time) finding {
 	}
 }
 
-// exists tells whether there is something at a path, readable or not.
+// exists reports whether path exists, readable or not.
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return !errors.Is(err, fs.ErrNotExist)
