@@ -1,4 +1,4 @@
-// Package accept takes connections in, also while the process or the system has no file descriptor for the next one.
+// Package accept accepts connections and continues after the process or the system has run out of file descriptors.
 package accept
 
 import (
@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// The pauses after failed attempts: each is twice the one before, between these.
+// The bounds of the pause after a failed attempt. It doubles with each failure.
 const (
 	leastPause = 5 * time.Millisecond
 	mostPause  = time.Second
 )
 
-// Listen listens on an address that a flag sets, and is [Patient].
+// Listen listens on the address of a flag. Its listener is [Patient].
 func Listen(address, flag string, log *slog.Logger) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -31,7 +31,7 @@ func Listen(address, flag string, log *slog.Logger) (net.Listener, error) {
 	return Patient(listener, log), nil
 }
 
-// patient is a listener that [Patient] made.
+// patient is the listener returned by [Patient].
 type patient struct {
 	net.Listener
 	log    *slog.Logger
@@ -40,8 +40,8 @@ type patient struct {
 	closed chan struct{}
 }
 
-// Patient is the listener with an Accept that tries again after an error for want of descriptors or memory.
-// Between two attempts it pauses, for up to a second. It returns all other errors.
+// Patient returns a listener whose Accept retries after an error for lack of file descriptors or memory. It pauses for
+// up to a second between two attempts. It returns all other errors.
 func Patient(l net.Listener, log *slog.Logger) net.Listener {
 	return &patient{Listener: l, log: log, pause: pauseFor, closed: make(chan struct{})}
 }
@@ -58,7 +58,7 @@ func (p *patient) Accept() (net.Conn, error) {
 	}
 }
 
-// passes tells whether an error of accept(2) is one for want of descriptors or memory.
+// passes reports whether an error of accept(2) is for lack of file descriptors or memory.
 func passes(err error) bool {
 	for _, want := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM} {
 		if errors.Is(err, want) {
@@ -68,13 +68,13 @@ func passes(err error) bool {
 	return false
 }
 
-// Close implements [net.Listener], and ends a pause.
+// Close implements [net.Listener]. It interrupts a pause of Accept.
 func (p *patient) Close() error {
 	p.once.Do(func() { close(p.closed) })
 	return p.Listener.Close()
 }
 
-// pauseFor waits, or until the channel is closed.
+// pauseFor waits for d or until the channel is closed.
 func pauseFor(d time.Duration, until <-chan struct{}) {
 	select {
 	case <-time.After(d):

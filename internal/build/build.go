@@ -1,4 +1,4 @@
-// Package build says which program this is: two builds that may differ never look alike.
+// Package build identifies the running program: two builds that may differ have different descriptions.
 package build
 
 import (
@@ -8,29 +8,29 @@ import (
 	"strings"
 )
 
-// Next is the version that is being worked on.
+// Next is the version under development.
 const Next = "0.2.0"
 
-// A release sets these with -ldflags "-X …": its version, and the commit it was made of with that commit's time.
+// A release sets these with -ldflags "-X …": its version, its commit, and the commit's time.
 var version, commit, date string
 
-// Info says which program this is.
+// Info identifies a build of the program.
 type Info struct {
-	// Version is a release's version after Semantic Versioning. That of any other build is the next one's, marked as under
-	// development, with the commit and whether the sources had changes beside it, as far as they are known.
+	// Version is the semantic version of a release. For any other build it is the next version, marked as a development
+	// version, with the commit and a mark for modified sources, as far as they are known.
 	Version string `json:"version"`
-	// Commit is the commit that the program was built of, in hex; empty if it is not known.
+	// Commit is the hash of the commit that was built, in hex, or empty if it is not known.
 	Commit string `json:"commit"`
-	// Date is the commit's time after RFC 3339, in UTC; empty if it is not known.
+	// Date is the commit's time in UTC in the format of RFC 3339, or empty if it is not known.
 	Date string `json:"date"`
-	// Modified reports whether the sources had changes that were not committed.
+	// Modified reports whether the sources had uncommitted changes.
 	Modified bool   `json:"modified"`
 	Go       string `json:"go"` // the compiler's version
 	OS       string `json:"os"`
 	Arch     string `json:"arch"`
 }
 
-// Read tells of the running program.
+// Read returns the build information of the running program.
 func Read() Info {
 	stamps := map[string]string{}
 	if b, ok := debug.ReadBuildInfo(); ok {
@@ -41,7 +41,7 @@ func Read() Info {
 	return info(stamps)
 }
 
-// info takes what the linker set before what Go's stamps say.
+// info combines the linker's values, which take precedence, with Go's build stamps.
 func info(stamps map[string]string) Info {
 	i := Info{
 		Version: version,
@@ -60,7 +60,7 @@ func info(stamps map[string]string) Info {
 	return i
 }
 
-// metadata is what Semantic Versioning calls build metadata, with its plus sign.
+// metadata returns the version's build metadata with the leading plus sign, or "".
 func (i Info) metadata() string {
 	var parts []string
 	if i.Commit != "" {
@@ -75,7 +75,7 @@ func (i Info) metadata() string {
 	return "+" + strings.Join(parts, ".")
 }
 
-// String is one line for people.
+// String formats the information as one line.
 func (i Info) String() string {
 	text := "cairn " + i.Version
 	if i.Commit != "" {

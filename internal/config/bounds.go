@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// bounds are the values that a number or a duration may have, as the tag of its field says: "0,10ms..1h" is 0, or from
-// 10ms to 1h. None at all bound nothing.
+// bounds lists the allowed values of a number or a duration, as in the field's tag: "0,10ms..1h" allows 0, and 10ms to
+// 1h. Empty bounds allow any value.
 type bounds []span
 
-// span is one value, or all from one to another.
+// span is the range of values from least to most, both included.
 type span struct{ least, most string }
 
-// parseBounds reads a tag. It panics when that is none: it is part of the program.
+// parseBounds parses a tag. It panics if the tag is invalid, because the tag is part of the program.
 func (f field) parseBounds(tag string) (b bounds) {
 	if tag == "" {
 		return nil
@@ -33,7 +33,7 @@ func (f field) parseBounds(tag string) (b bounds) {
 	return b
 }
 
-// number is a value of the field's kind as a number, which no bound reaches where it is too large for one.
+// number parses a bound of the field's kind. It panics if the text is invalid.
 func (f field) number(text string) int64 {
 	if _, is := f.value.(*time.Duration); is {
 		d, err := time.ParseDuration(text)
@@ -49,7 +49,7 @@ func (f field) number(text string) int64 {
 	return n
 }
 
-// current is the field's value as a number.
+// current returns the field's value as a number, at most math.MaxInt64.
 func (f field) current() int64 {
 	switch value := f.value.(type) {
 	case *int:
@@ -63,7 +63,8 @@ func (f field) current() int64 {
 	}
 }
 
-// check refuses a value out of the field's bounds, in words that go on where the setting's name ended.
+// check returns an error for a value outside the field's bounds. Its text continues a sentence that begins with the
+// setting's name.
 func (f field) check() error {
 	if len(f.bounds) == 0 {
 		return nil
@@ -84,7 +85,7 @@ func (f field) check() error {
 	return fmt.Errorf("is %s, not %s", f.bounds, given)
 }
 
-// String says the bounds in words.
+// String describes the bounds in words.
 func (b bounds) String() string {
 	words := make([]string, len(b))
 	for i, s := range b {
@@ -99,7 +100,8 @@ func (b bounds) String() string {
 	return strings.Join(words[:last], ", ") + ", or " + words[last]
 }
 
-// Check holds one setting of the struct that settings points to to its bounds, for a flag that is no setting itself.
+// Check checks one setting of the struct that settings points to against its bounds, for a flag that is not a setting
+// itself.
 func Check(settings any, name string) error {
 	for _, f := range fieldsOf(settings) {
 		if f.name != name {

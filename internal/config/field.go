@@ -17,8 +17,8 @@ type field struct {
 	bounds bounds
 }
 
-// fieldsOf returns the settings of the struct that settings points to. It panics when that is none or has fields of
-// kinds that the package does not know: the struct is part of the program.
+// fieldsOf returns the settings of the struct that settings points to. It panics if settings is not such a pointer or a
+// field has an unsupported kind, because the struct is part of the program.
 func fieldsOf(settings any) []field {
 	pointer := reflect.ValueOf(settings)
 	if pointer.Kind() != reflect.Pointer || pointer.Elem().Kind() != reflect.Struct {
@@ -27,7 +27,7 @@ func fieldsOf(settings any) []field {
 	return fieldsIn(pointer.Elem())
 }
 
-// fieldsIn returns the settings of a struct, those of embedded structs included.
+// fieldsIn returns the settings of a struct and its embedded structs.
 func fieldsIn(structure reflect.Value) []field {
 	var fields []field
 	for i := range structure.NumField() {
@@ -41,14 +41,14 @@ func fieldsIn(structure reflect.Value) []field {
 			continue
 		}
 		f := field{name: name, usage: declared.Tag.Get("usage"), value: structure.Field(i).Addr().Interface()}
-		f.expects() // panics here rather than when a user errs
+		f.expects() // panics now for an unsupported kind, and not at a user's mistake
 		f.bounds = f.parseBounds(declared.Tag.Get("bounds"))
 		fields = append(fields, f)
 	}
 	return fields
 }
 
-// expects says in words what a value of the field looks like.
+// expects describes a valid value of the field.
 func (f field) expects() string {
 	switch f.value.(type) {
 	case *string:
@@ -68,8 +68,8 @@ func (f field) expects() string {
 	}
 }
 
-// Register declares the flags of the named settings, or of all when no name is given, bound to the struct that
-// settings points to and with its values as defaults. It panics when the struct has no such setting.
+// Register declares flags for the named settings, or for all if no name is given. The flags set the struct that
+// settings points to, and its values are their defaults. Register panics if the struct has no setting of a name.
 func Register(flags *pflag.FlagSet, settings any, names ...string) {
 	fields := fieldsOf(settings)
 	for _, name := range names {
@@ -103,5 +103,5 @@ func (f field) register(flags *pflag.FlagSet) {
 	if len(f.bounds) > 0 {
 		annotation = []string{f.bounds.String()}
 	}
-	_ = flags.SetAnnotation(f.name, isSetting, annotation) // it is there
+	_ = flags.SetAnnotation(f.name, isSetting, annotation) // the flag exists
 }

@@ -15,31 +15,31 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// ErrBadSetting is what Load fails with, wrapped, when a setting is unknown or has a value that it cannot have.
+// ErrBadSetting is wrapped by the errors of Load for an unknown setting or an invalid value.
 var ErrBadSetting = errors.New("bad setting")
 
-// Sources are where settings come from, the strongest first.
+// Sources are the sources of settings, in order of precedence.
 type Sources struct {
-	// Flags are the command's flags; those that were given on the command line count. Nil: none.
+	// Flags are the command's flags. Only those given on the command line count. Nil: none.
 	Flags *pflag.FlagSet
-	// Env is the prefix of the environment variables, such as "CAIRN_". Empty: none are read.
+	// Env is the prefix of the environment variables, such as "CAIRN_". If it is empty, none are read.
 	Env string
 	// Environ lists the environment as os.Environ does. Nil: os.Environ.
 	Environ func() []string
-	// File is the path of a TOML file. Empty: none. A key in it that names no setting is an error.
+	// File is the path of a TOML file, or empty for none. An unknown key in the file is an error.
 	File string
 }
 
 // layer is one source of settings.
 type layer struct {
 	values *koanf.Koanf
-	// label says where a setting comes from, for errors.
+	// label returns the origin of a setting, for errors.
 	label func(name string) string
 }
 
-// Load sets the fields of the struct that settings points to from sources; what no source sets keeps its value, the
-// default. The error of a setting that is unknown or does not parse is one sentence that names it and wraps
-// [ErrBadSetting]. A file that cannot be read or is not TOML is an error too.
+// Load sets the fields of the struct that settings points to from the sources. Fields without a source keep their
+// values as defaults. The error for an unknown setting or an invalid value is one sentence that names the setting, and
+// wraps [ErrBadSetting]. A file that cannot be read or is not TOML is an error too.
 func Load(settings any, sources Sources) error {
 	fields := fieldsOf(settings)
 	layers, err := sources.layers(fields)
@@ -70,7 +70,7 @@ func Load(settings any, sources Sources) error {
 	return nil
 }
 
-// layers reads the sources, the weakest first.
+// layers reads the sources in ascending order of precedence.
 func (s Sources) layers(fields []field) ([]layer, error) {
 	var layers []layer
 	known := func(name string) bool {
@@ -79,7 +79,7 @@ func (s Sources) layers(fields []field) ([]layer, error) {
 	if s.File != "" {
 		values := koanf.New(".")
 		if err := values.Load(file.Provider(s.File), toml.Parser()); err != nil {
-			var at interface{ Position() (row, column int) } // of a file that is not TOML
+			var at interface{ Position() (row, column int) } // implemented by the error of a file that is not TOML
 			if errors.As(err, &at) {
 				row, _ := at.Position()
 				return nil, fmt.Errorf("settings file %s: line %d: %w", s.File, row, err)
@@ -129,7 +129,7 @@ func (s Sources) layers(fields []field) ([]layer, error) {
 	return layers, nil
 }
 
-// Variable is the name of a setting's environment variable: Variable("CAIRN_", "rpc-url") is "CAIRN_RPC_URL".
+// Variable returns the name of a setting's environment variable: Variable("CAIRN_", "rpc-url") returns "CAIRN_RPC_URL".
 func Variable(prefix, name string) string {
 	return prefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }
@@ -138,7 +138,7 @@ func settingName(prefix, variable string) string {
 	return strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(variable, prefix), "_", "-"))
 }
 
-// set parses a value of a source into the field, exactly as the field's flag would.
+// set parses a value from a source into the field, exactly as the field's flag does.
 func (f field) set(value any) error {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.register(flags)

@@ -8,11 +8,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// isSetting marks the flags that are settings, and so have a variable. Its value are the bounds in words, if there are
-// any.
+// isSetting marks the flags that are settings and therefore have a variable. Its value describes the bounds, if any.
 const isSetting = "setting"
 
-// Names are the settings among flags, as [Register] declared them.
+// Names returns the names of the flags that [Register] declared.
 func Names(flags *pflag.FlagSet) (names []string) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		if _, is := f.Annotations[isSetting]; is {
@@ -22,8 +21,8 @@ func Names(flags *pflag.FlagSet) (names []string) {
 	return names
 }
 
-// Unknown says of each variable with a prefix that it names none of the known settings, and which it may be meant to
-// name. environ lists the variables as os.Environ does.
+// Unknown returns a sentence for each variable with the prefix that is not a known setting, with a suggestion if there
+// is a similar one. environ lists the variables as os.Environ does.
 func Unknown(prefix string, known, environ []string) (sentences []string) {
 	for _, variable := range environ {
 		variable, _, _ = strings.Cut(variable, "=")
@@ -41,14 +40,13 @@ func Unknown(prefix string, known, environ []string) (sentences []string) {
 	return sentences
 }
 
-// ofOrchestrator tells the variables that Kubernetes sets for a service which has the program's name.
+// ofOrchestrator reports whether Kubernetes sets the variable for a service that has the program's name.
 func ofOrchestrator(name string) bool {
 	return name == "port" || name == "service-host" || strings.HasPrefix(name, "port-") ||
 		strings.HasPrefix(name, "service-port")
 }
 
-// distance is how many characters of a name are to be added, taken away or replaced to make another; hyphens do not
-// count.
+// distance returns the edit distance of two names without their hyphens.
 func distance(a, b string) int {
 	a, b = strings.ReplaceAll(a, "-", ""), strings.ReplaceAll(b, "-", "")
 	row := make([]int, len(b)+1) // Wagner and Fischer's table, row by row

@@ -21,7 +21,7 @@ import (
 const (
 	MaxArchiveBytes = 4 << 20
 	MaxFiles        = 1_000
-	maxPathBytes    = 100 // what the header of a file in a ustar archive has room for
+	maxPathBytes    = 100 // limit of the name field in a ustar header
 )
 
 // manifestFile is the first file of an archive.
@@ -33,21 +33,21 @@ const (
 	AssemblyScript = "assemblyscript"
 )
 
-// Format is that of archives, and of the flags and rules by which they are compiled.
+// Format is the version of the archive format and of the compiler flags and build rules.
 const Format = 1
 
-// Manifest says how a source is compiled.
+// Manifest describes how to compile a source.
 type Manifest struct {
 	Format   int    `json:"format"`
 	Language string `json:"language"`
-	Name     string `json:"name"` // what the files of the result are called
-	// Package is the directory of the contract's package in the source, empty for its root.
+	Name     string `json:"name"` // base name of the output files
+	// Package is the directory of the contract's package in the source, or empty for its root.
 	Package string `json:"package"`
-	// Toolchain is what the module depends on beside the source: versions, and hashes of libraries.
+	// Toolchain identifies the other inputs of the build: versions, and hashes of libraries.
 	Toolchain map[string]string `json:"toolchain"`
 }
 
-// Source is all that a module is made of.
+// Source is the complete source of a module.
 type Source struct {
 	Manifest Manifest
 	Files    map[string][]byte // by path, with slashes, from the source's root
@@ -56,16 +56,16 @@ type Source struct {
 // Hash is the SHA-256 of an archive.
 type Hash [sha256.Size]byte
 
-// String is 0x and the hash in hex.
+// String returns the hash in hex with the prefix 0x.
 func (h Hash) String() string { return "0x" + hex.EncodeToString(h[:]) }
 
-// MarshalText is the hash as [Hash.String] has it.
+// MarshalText returns the text of [Hash.String].
 func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
-// HashOf is the hash of an archive.
+// HashOf returns the hash of an archive.
 func HashOf(archive []byte) Hash { return sha256.Sum256(archive) }
 
-// ErrSource is what every error of a source that is none wraps.
+// ErrSource is wrapped by every error about an invalid source.
 var ErrSource = errors.New("bad source")
 
 func Errorf(format string, args ...any) error {
@@ -77,7 +77,7 @@ var (
 	sourceName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`)
 )
 
-// Check holds a source to the limits. Its errors wrap [ErrSource].
+// Check checks a source against the limits. Its errors wrap [ErrSource].
 func (s Source) Check() error {
 	m := s.Manifest
 	switch {
@@ -112,8 +112,8 @@ func (s Source) Check() error {
 	return nil
 }
 
-// Archive is the one encoding of a source: a ustar file of regular files of mode 0644 without owners and times, the
-// manifest first and the others by path. Its errors wrap [ErrSource].
+// Archive returns the canonical encoding of a source: a ustar file of regular files of mode 0644 without owners and
+// times. The manifest is first, and the others are sorted by path. Its errors wrap [ErrSource].
 func (s Source) Archive() ([]byte, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func (s Source) Archive() ([]byte, error) {
 	return archive.Bytes(), nil
 }
 
-// ReadArchive reads what [Source.Archive] writes, and nothing else. Its errors wrap [ErrSource].
+// ReadArchive decodes an archive. It accepts only the exact encoding of [Source.Archive]. Its errors wrap [ErrSource].
 func ReadArchive(archive []byte) (Source, error) {
 	if len(archive) > MaxArchiveBytes {
 		return Source{}, Errorf("the archive has %d bytes, and at most %d are allowed", len(archive), MaxArchiveBytes)
@@ -200,5 +200,5 @@ func ReadArchive(archive []byte) (Source, error) {
 	return s, nil
 }
 
-// At is a path of the package in the source.
+// At returns the path within the source of a file in the package.
 func (s Source) At(file string) string { return strings.TrimPrefix(s.Manifest.Package+"/"+file, "/") }

@@ -1,4 +1,4 @@
-// Package logs keeps the log within bounds that no client moves: lines of one kind in a minute, and bytes of a value.
+// Package logs bounds the log, whatever clients do: the lines of one kind in a minute, and the bytes of a value.
 package logs
 
 import (
@@ -13,20 +13,21 @@ import (
 )
 
 const (
-	// mostLines are the lines with one message that are written within a window. Then one line says how many more came.
+	// mostLines limits the lines with one message in a window. One line at the end of the window gives the number of
+	// omitted lines.
 	mostLines = 20
 	window    = time.Minute
-	// mostMessages are the messages that are counted apart. Those beyond share one count: messages that are made of what
-	// others send may be any number.
+	// mostMessages limits the messages that are counted separately. All others share one count, because messages with
+	// text from clients are unlimited in number.
 	mostMessages = 1_000
-	// mostBytes is the length of a message, and of a value that is a text or an error.
+	// mostBytes limits the length of a message, and of a value that is a text or an error.
 	mostBytes = 4 << 10
 )
 
-// handler is what [Bound] returns.
+// handler is the handler returned by [Bound].
 type handler struct {
 	next  slog.Handler
-	lines *lines // of all handlers that were made of one
+	lines *lines // shared by the handlers derived from one
 }
 
 // lines counts lines by their messages.
@@ -38,15 +39,15 @@ type lines struct {
 	counts map[string]*count
 }
 
-// count is of one message, from the first line of a window on.
+// count counts the lines of one message in a window that begins with the first one.
 type count struct {
-	level   slog.Level // the highest of those that were left out
+	level   slog.Level // highest level of the omitted lines
 	written int
 	more    int
 }
 
-// Bound returns a handler that hands on at most 20 lines of one message within a minute, and after it a line that says
-// how many more there were. Long texts are cut.
+// Bound returns a handler that passes on at most 20 lines of one message in a minute, and at the end of the minute a
+// line with the number of omitted ones. It cuts long texts.
 func Bound(next slog.Handler) slog.Handler {
 	return bound(next, func(d time.Duration, f func()) { time.AfterFunc(d, f) })
 }
@@ -85,7 +86,7 @@ func (h handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 // WithGroup implements [slog.Handler].
 func (h handler) WithGroup(name string) slog.Handler { return handler{h.next.WithGroup(name), h.lines} }
 
-// admit counts a line, and tells whether it is written.
+// admit counts a line and reports whether to write it.
 func (l *lines) admit(r slog.Record) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -112,7 +113,7 @@ func (l *lines) admit(r slog.Record) bool {
 	return false
 }
 
-// end ends the window of a message, and says how many lines were left out.
+// end ends the window of a message and logs the number of omitted lines.
 func (l *lines) end(message string) {
 	l.mu.Lock()
 	c := l.counts[message]
@@ -123,7 +124,7 @@ func (l *lines) end(message string) {
 	}
 	r := slog.NewRecord(time.Now(), c.level, "lines were left out of the log", 0)
 	r.AddAttrs(slog.String("message", cut(message)), slog.Int("count", c.more), slog.Duration("within", window))
-	_ = l.root.Handle(context.Background(), r) // as slog does
+	_ = l.root.Handle(context.Background(), r) // ignore the error, as slog does
 }
 
 // shorten cuts the texts of an attribute.
@@ -145,7 +146,7 @@ func shorten(a slog.Attr) slog.Attr {
 	return a
 }
 
-// cut is a text of at most mostBytes, beside a note of how long it was.
+// cut shortens a text to mostBytes and adds a note of its length.
 func cut(text string) string {
 	if len(text) <= mostBytes {
 		return text
@@ -157,11 +158,11 @@ func cut(text string) string {
 	return fmt.Sprintf("%s… (%d bytes)", text[:end], len(text))
 }
 
-// Of is a logger for a server of net/http, whose lines have a client's address and text in them: they become the value
-// of one message, at debug level.
+// Of returns a logger for a server of net/http. Each of its lines, which contain a client's address and text, becomes
+// an attribute of a debug entry with the given message.
 func Of(to *slog.Logger, message string) *log.Logger { return log.New(&texts{to, message}, "", 0) }
 
-// texts is where a [log.Logger] writes.
+// texts is the writer of the logger returned by Of.
 type texts struct {
 	to      *slog.Logger
 	message string

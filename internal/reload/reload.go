@@ -1,5 +1,5 @@
-// Package reload reads files again that change while a process runs: certificates, authorities, keys and tokens. It is
-// the one way in which that is done.
+// Package reload loads files again that change while a process runs: certificates, authorities, keys and tokens. No
+// other code does that.
 package reload
 
 import (
@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// checkInterval is how often files are looked at for changes.
+// checkInterval is the time between two checks for changed files.
 const checkInterval = 10 * time.Second
 
-// Set is all that a process reads again. Its methods may be called concurrently.
+// Set is the set of files that a process loads again. It is safe for concurrent use.
 type Set struct {
 	log *slog.Logger
 
@@ -24,10 +24,10 @@ type Set struct {
 	files []interface{ reread() }
 }
 
-// NewSet is a set that holds nothing yet.
+// NewSet returns an empty set.
 func NewSet(log *slog.Logger) *Set { return &Set{log: cmp.Or(log, slog.Default())} }
 
-// Reload reads all files of the set now, changed or not, in the order in which they were first read.
+// Reload loads all files of the set, changed or not, in the order of their first load.
 func (s *Set) Reload() {
 	s.mu.Lock()
 	files := slices.Clone(s.files)
@@ -37,21 +37,20 @@ func (s *Set) Reload() {
 	}
 }
 
-// Files is what some files hold. It is loaded again when one of them has changed, which the one who asks for it finds
-// out: there is no goroutine.
+// Files is a value loaded from files. Get loads it again after a change of the files: there is no goroutine.
 type Files[T any] struct {
 	files   []string
 	load    func() (T, error)
 	log     *slog.Logger
 	now     func() time.Time
-	next    atomic.Int64 // Unix nanoseconds of the next look
+	next    atomic.Int64 // Unix nanoseconds of the next check
 	current atomic.Pointer[T]
 
 	loading sync.Mutex // guards stamp
-	stamp   string     // of the files as they were loaded
+	stamp   string     // state of the files before the last load
 }
 
-// Watch loads files for the first time, and adds them to a set.
+// Watch loads files for the first time and adds them to a set.
 func Watch[T any](set *Set, load func() (T, error), files ...string) (*Files[T], error) {
 	w := &Files[T]{files: files, load: load, log: set.log, now: time.Now}
 	w.stamp = w.stat()
@@ -67,7 +66,7 @@ func Watch[T any](set *Set, load func() (T, error), files ...string) (*Files[T],
 	return w, nil
 }
 
-// Get returns what the files hold. Files that do not load leave what was loaded before, and a line in the log.
+// Get returns the current value. If changed files cannot be loaded, it logs an error and returns the previous value.
 func (w *Files[T]) Get() *T {
 	now, next := w.now(), w.next.Load()
 	if now.UnixNano() < next || !w.next.CompareAndSwap(next, now.Add(checkInterval).UnixNano()) {
@@ -81,7 +80,7 @@ func (w *Files[T]) Get() *T {
 	return w.current.Load()
 }
 
-// reread loads the files now, changed or not. Times do not tell apart what was written within a tick of the file
+// reread loads the files, changed or not. Modification times alone do not show two writes within one tick of the file
 // system's clock.
 func (w *Files[T]) reread() {
 	w.loading.Lock()
@@ -90,7 +89,7 @@ func (w *Files[T]) reread() {
 	w.reload()
 }
 
-// reload loads the files. It is called with the lock held.
+// reload loads the files. The caller must hold loading.
 func (w *Files[T]) reload() {
 	w.stamp = w.stat()
 	value, err := w.load()
@@ -102,7 +101,7 @@ func (w *Files[T]) reload() {
 	w.log.Info("files were loaded again", "files", w.files)
 }
 
-// stat is a text that changes with the files.
+// stat returns a text that changes with the files' modification times and sizes.
 func (w *Files[T]) stat() string {
 	stamp := ""
 	for _, file := range w.files {

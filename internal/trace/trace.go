@@ -1,5 +1,5 @@
-// Package trace gathers what a transaction does, call by call, in the form in which the API shows it: for nodes and for
-// tests of contracts.
+// Package trace records a transaction's execution call by call in the format of the API, for nodes and for tests of
+// contracts.
 package trace
 
 import (
@@ -17,10 +17,11 @@ import (
 // longest is longer than any reason of a failure.
 var longest = strings.Repeat("x", types.MaxNameBytes)
 
-// most is what a trace may take of an answer, in bytes; around it go the response object and the id of the call.
+// most limits the bytes of a trace in an answer. The response object and the id of the call need the rest.
 const most = api.MaxPageBytes - 4<<10
 
-// afterwards is what a call may grow by after it was entered, its lists apart: its output and where its gas went.
+// afterwards is the largest growth of a call after its start, without its lists: its output and the breakdown of its
+// gas.
 var afterwards = func() int {
 	word := longest
 	call := api.TraceCall{
@@ -38,13 +39,13 @@ var afterwards = func() int {
 	return size(call)
 }()
 
-// around is what a trace takes beside its calls.
+// around is the largest size of a trace without its calls.
 var around = func() int {
 	word := longest
 	return size(api.Trace{GasUsed: math.MaxUint64, Status: api.StatusSuccess, Error: &word, Parts: everyPart()})
 }()
 
-// everyPart is as much gas of each part as there can be.
+// everyPart returns the largest amount of gas for every part.
 func everyPart() map[string]api.Quantity {
 	parts := map[string]api.Quantity{}
 	for p := range exec.Parts {
@@ -53,7 +54,7 @@ func everyPart() map[string]api.Quantity {
 	return parts
 }
 
-// size is the length of a part of a trace in an answer, in bytes.
+// size returns the encoded length of a part of a trace, in bytes.
 func size(part any) int {
 	n, err := jsonrpc.Size(part)
 	if err != nil {
@@ -65,22 +66,22 @@ func size(part any) int {
 // call is a call that has not ended.
 type call struct {
 	api.TraceCall
-	reserved int // room for it without its lists; 0: it is not shown
+	reserved int // bytes reserved for the call without its lists; 0: the call is omitted
 }
 
-// Tracer gathers what a transaction does.
+// Tracer records the execution of one transaction.
 type Tracer struct {
 	root      *api.TraceCall
-	gas       map[string]api.Quantity // of the transaction itself, by parts
+	gas       map[string]api.Quantity // gas outside the calls, by parts
 	open      []*call                 // from the root down
-	size      int                     // of the encoding of what is shown, and what open calls may still need
+	size      int                     // encoded bytes recorded, and bytes reserved for open calls
 	truncated bool
 }
 
-// New is a tracer of one transaction.
+// New returns a tracer for one transaction.
 func New() *Tracer { return &Tracer{gas: map[string]api.Quantity{}, size: around} }
 
-// Trace is what was gathered, of a transaction that has ended and used that gas.
+// Trace returns the trace of a completed transaction, which used the given gas and ended with reason.
 func (t *Tracer) Trace(used types.Gas, reason exec.Reason) *api.Trace {
 	status := api.StatusSuccess
 	if reason != exec.Success {
@@ -96,7 +97,7 @@ func (t *Tracer) Trace(used types.Gas, reason exec.Reason) *api.Trace {
 	}
 }
 
-// Failure is why a transaction or a call failed, nil where it did not.
+// Failure returns the reason of a failure, or nil for success.
 func Failure(reason exec.Reason) *string {
 	if reason == exec.Success {
 		return nil
@@ -105,7 +106,7 @@ func Failure(reason exec.Reason) *string {
 	return &word
 }
 
-// Cause says more about a trap; nil where there is no more.
+// Cause returns the details of a trap, or nil if there are none.
 func Cause(c vm.Cause) *api.TrapCause {
 	if c.Name == "" {
 		return nil
@@ -113,10 +114,11 @@ func Cause(c vm.Cause) *api.TrapCause {
 	return &api.TrapCause{Name: c.Name, Limit: uint64(c.Limit)}
 }
 
-// fits reports whether there is room for something more, and takes it. Nothing is shown behind what did not fit.
+// fits reports whether there is space for another item, and reserves it. After the first item that does not fit, all
+// others are omitted.
 func (t *Tracer) fits(item any) bool { return !t.truncated && t.take(size(item)+len(",")) }
 
-// take takes room for so many bytes, if there is as much.
+// take reserves the given number of bytes and reports whether they were available.
 func (t *Tracer) take(bytes int) bool {
 	if t.truncated = t.truncated || t.size+bytes > most; !t.truncated {
 		t.size += bytes
@@ -126,8 +128,8 @@ func (t *Tracer) take(bytes int) bool {
 
 func (t *Tracer) top() *call { return t.open[len(t.open)-1] }
 
-// Enter implements [exec.Tracer]. The room for all of a call but its lists is taken when it begins: a call is shown
-// even if what it does has no room any more.
+// Enter implements [exec.Tracer]. It reserves the space of a call without its lists at once, so the call is shown even
+// if the items of its lists no longer fit.
 func (t *Tracer) Enter(c exec.CallInfo) {
 	entered := &call{TraceCall: api.TraceCall{
 		Contract: c.Contract,
@@ -176,14 +178,14 @@ func (t *Tracer) Exit(reason exec.Reason, cause vm.Cause, output []byte, used ty
 	above.Calls = append(above.Calls, ended.TraceCall)
 }
 
-// sizeAlone is the size of a call in a list without what its own lists have.
+// sizeAlone returns the size of a call in a list, with its own lists empty.
 func sizeAlone(c api.TraceCall) int {
 	c.Storage, c.Events, c.Debug = []api.TraceWrite{}, []api.TraceEvent{}, []string{}
 	c.Calls, c.StoppedAt = []api.TraceCall{}, []api.TracePlace{}
 	return size(c) + len(",")
 }
 
-// Stopped says where the call stood that failed just now and has not been told to exit: an engine tells it.
+// Stopped records the place at which the current call failed. The engine calls it before Exit.
 func (t *Tracer) Stopped(_ types.CodeHash, at []vm.Place) {
 	call, places := t.top(), make([]api.TracePlace, len(at))
 	for i, p := range at {
@@ -235,7 +237,7 @@ func (t *Tracer) Event(log types.Log) {
 // Debug implements [exec.Tracer].
 func (t *Tracer) Debug(message []byte) {
 	if t.truncated {
-		return // it may go on saying something for as long as it runs
+		return // the number of messages is unlimited
 	}
 	if text := strings.ToValidUTF8(string(message), "\uFFFD"); t.fits(text) {
 		call := t.top()
