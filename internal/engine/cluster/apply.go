@@ -21,10 +21,10 @@ func (m *Member) apply() error {
 		switch {
 		case len(batches) == 0 || batches[0].GetIndex() <= m.decisions.machine.Applied():
 			err = m.applyEntry(m.current())
-		case all && m.mayHold():
+		case all && m.mayGather():
 			return nil
 		default:
-			err = m.keep(batches)
+			err = m.applyBatches(batches)
 		}
 		if err != nil {
 			return err
@@ -36,7 +36,7 @@ func (m *Member) apply() error {
 // applyEntry applies an entry or starts to.
 func (m *Member) applyEntry(e *raftpb.Entry) error {
 	if e.GetIndex() <= m.decisions.machine.Applied() { // a snapshot covered it
-		return m.pass()
+		return m.nextEntry()
 	}
 	var entry Entry
 	if e.GetType() == raftpb.EntryType_EntryNormal && len(e.GetData()) > 0 {
@@ -73,7 +73,7 @@ func (m *Member) applyEntry(e *raftpb.Entry) error {
 		return err
 	}
 	if e.GetType() != raftpb.EntryType_EntryNormal && m.decisions.machine.Proposal() == nil {
-		m.decisions.places = append(m.decisions.places, m.place())
+		m.decisions.places = append(m.decisions.places, m.checkpoint())
 	}
 	return nil
 }
@@ -85,12 +85,12 @@ func (m *Member) current() *raftpb.Entry { return m.applying.messages[0].GetEntr
 func (m *Member) applied(e *raftpb.Entry) error {
 	m.applying.working = false
 	m.decisions.done, m.decisions.doneAt, m.decisions.term = e.GetIndex(), m.world.Now(), e.GetTerm()
-	m.sends.passed(m, e)
-	return m.pass()
+	m.sends.entryApplied(m, e)
+	return m.nextEntry()
 }
 
-// pass advances to the next entry. After the last entry of a message it sends the message's responses to raft.
-func (m *Member) pass() error {
+// nextEntry advances to the next entry. After the last entry of a message it sends the message's responses to raft.
+func (m *Member) nextEntry() error {
 	message := m.applying.messages[0]
 	if m.applying.next++; m.applying.next < len(message.GetEntries()) {
 		return nil
@@ -108,7 +108,7 @@ func (m *Member) pass() error {
 func (m *Member) decided(decided *Proposal) error {
 	c := &proposal{Proposal: decided}
 	m.decisions.proposal = c
-	if err := m.look(c); c.known || err != nil {
+	if err := m.findReleased(c); c.known || err != nil {
 		return err
 	}
 	if d := m.leading.made; d != nil && d.Header().Hash() == c.Header.Hash() {
@@ -118,7 +118,7 @@ func (m *Member) decided(decided *Proposal) error {
 	m.world.Do(Executor, func() Event {
 		d, err := m.derive(decided)
 		return func(m *Member) error {
-			if err := m.look(c); err != nil {
+			if err := m.findReleased(c); err != nil {
 				return err
 			}
 			if err != nil && !c.known {
@@ -136,9 +136,9 @@ func (m *Member) decided(decided *Proposal) error {
 	return nil
 }
 
-// look checks whether the chain already has a proposal's block: it was released before a restart, or fetched with the
+// findReleased checks whether the chain already has a proposal's block: it was released before a restart, or fetched with the
 // blocks up to a snapshot. If so, no draft is needed.
-func (m *Member) look(c *proposal) error {
+func (m *Member) findReleased(c *proposal) error {
 	if c.known || c.Header.Height > m.Ledger.Tip().Header.Header.Height {
 		return nil
 	}
@@ -178,7 +178,7 @@ func (m *Member) release() error {
 	if c == nil || c.Index != r.Index {
 		return fmt.Errorf("entry %d releases proposal %d, of which nothing is known", m.decisions.machine.Applied(), r.Index)
 	}
-	if err := m.look(c); err != nil || c.draft == nil && !c.known {
+	if err := m.findReleased(c); err != nil || c.draft == nil && !c.known {
 		return err
 	}
 	m.applying.releasing = nil
@@ -192,7 +192,7 @@ func (m *Member) release() error {
 			if err := m.applied(m.current()); err != nil {
 				return err
 			}
-			m.decisions.places = append(m.decisions.places, m.place())
+			m.decisions.places = append(m.decisions.places, m.checkpoint())
 			if m.OnRelease != nil && !c.proposed.IsZero() {
 				m.OnRelease(m.world.Now().Sub(c.proposed))
 			}
@@ -205,7 +205,7 @@ func (m *Member) release() error {
 // append appends the proposal to the chain and updates the pool.
 func (m *Member) append(c *proposal, r Release) error {
 	if c.known {
-		return m.tellPool(r.Height)
+		return m.syncPool(r.Height)
 	}
 	block, err := m.Ledger.Release(c.draft, r.Signature)
 	if err != nil {
@@ -220,8 +220,8 @@ func (m *Member) append(c *proposal, r Release) error {
 	return nil
 }
 
-// tellPool updates the pool with a block that the chain has from before a restart, if the pool is behind it.
-func (m *Member) tellPool(height types.Height) error {
+// syncPool updates the pool with a block that the chain has from before a restart, if the pool is behind it.
+func (m *Member) syncPool(height types.Height) error {
 	if m.Pool.Height() >= height {
 		return nil
 	}
@@ -243,8 +243,8 @@ type place struct {
 	conf *raftpb.ConfState
 }
 
-// place returns the place of the last applied entry, which must have left no proposal.
-func (m *Member) place() place {
+// checkpoint returns the place of the last applied entry, which must have left no proposal.
+func (m *Member) checkpoint() place {
 	return place{
 		index: m.decisions.done,
 		Place: Place{
@@ -289,13 +289,13 @@ func (c Compaction) withDefaults() Compaction {
 	return c
 }
 
-// cut cuts a log that is too long, once the pool's journal is synced up to then. The chain needs no sync of its own: it
+// compact cuts a log that is too long, once the pool's journal is synced up to then. The chain needs no sync of its own: it
 // shares a write-ahead log with the cut.
-func (m *Member) cut() {
+func (m *Member) compact() {
 	if m.decisions.compaction || m.applying.working {
 		return
 	}
-	at, long := m.cutAt()
+	at, long := m.compactAt()
 	if !long {
 		return
 	}
@@ -313,10 +313,10 @@ func (m *Member) cut() {
 	})
 }
 
-// cutAt returns the place at which to cut the log, and whether the log is long enough to be cut. The place must not be
+// compactAt returns the place at which to cut the log, and whether the log is long enough to be cut. The place must not be
 // beyond raft's own applied index. Raft advances that by whole messages, and reads all entries beyond it before it
 // campaigns.
-func (m *Member) cutAt() (at place, long bool) {
+func (m *Member) compactAt() (at place, long bool) {
 	c := m.Compaction.withDefaults()
 	first, err := m.Log.FirstIndex()
 	applied := m.decisions.done
@@ -328,7 +328,7 @@ func (m *Member) cutAt() (at place, long bool) {
 		limit = m.Log.Within(c.Bytes / 2)
 	}
 	if m.Log.Bytes() < 2*c.Bytes {
-		limit = min(limit, m.reached())
+		limit = min(limit, m.minMatched())
 	}
 	limit = min(limit, m.raw.BasicStatus().Applied)
 	for _, p := range slices.Backward(m.decisions.places) {
@@ -339,9 +339,9 @@ func (m *Member) cutAt() (at place, long bool) {
 	return place{}, false
 }
 
-// reached returns the highest index that all active voters are known to have. On a member that does not lead it is the
+// minMatched returns the highest index that all active voters are known to have. On a member that does not lead it is the
 // last applied index.
-func (m *Member) reached() uint64 {
+func (m *Member) minMatched() uint64 {
 	least := m.decisions.done
 	if m.standing.soft.RaftState == raft.StateLeader {
 		for _, p := range m.peers() {
@@ -366,7 +366,7 @@ func (m *Member) restart(s *raftpb.Snapshot) error {
 	m.decisions.proposal, m.applying.releasing, m.applying.working = nil, nil, false
 	m.decisions.places = nil
 	m.Clock.advance(at.Time)
-	m.sends.lost(m, m.decisions.done)
+	m.sends.retryLost(m, m.decisions.done)
 	return nil
 }
 

@@ -53,7 +53,7 @@ func TestCutLeavesWhatRaftReads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		at, long := m.cutAt()
+		at, long := m.compactAt()
 		if at.index != c.at && long || long != (c.at != 0) {
 			t.Errorf("raft has heard of %d: cut at %d, %t; want %d", c.heard, at.index, long, c.at)
 		}

@@ -52,7 +52,7 @@ func (m *Member) catchUp(message *raftpb.Message) error {
 	}
 	m.Logger.Info("the log is behind: blocks are fetched from another member", "to", at.Head.Height)
 	m.catching = &catching{message: message, place: at, got: m.world.Now()}
-	return m.goOn()
+	return m.nextStep()
 }
 
 // retryCatching resumes the catch-up after a failed fetch.
@@ -66,29 +66,29 @@ func (m *Member) retryCatching() {
 		patience = leaveTime
 	}
 	if m.world.Now().Sub(c.got) >= patience { // the leader sends another snapshot
-		m.giveUp()
+		m.abandonSnapshot()
 		return
 	}
-	m.world.Do(Anyone, func() Event { return func(m *Member) error { return m.goOn() } })
+	m.world.Do(Anyone, func() Event { return func(m *Member) error { return m.nextStep() } })
 }
 
-// giveUp abandons the snapshot.
-func (m *Member) giveUp() {
+// abandonSnapshot abandons the snapshot.
+func (m *Member) abandonSnapshot() {
 	if m.catching.begun {
 		m.applying.working = false
 	}
 	m.catching = nil
 }
 
-// goOn starts the next step of the catch-up: it requests the sender's pool, then the blocks up to the pool's head, and
+// nextStep starts the next step of the catch-up: it requests the sender's pool, then the blocks up to the pool's head, and
 // then restores the pool.
-func (m *Member) goOn() error {
+func (m *Member) nextStep() error {
 	c := m.catching
 	switch {
 	case c == nil || c.asking:
 		return nil
 	case c.message.GetSnapshot().GetMetadata().GetIndex() <= m.decisions.done:
-		m.giveUp() // the log has passed it: restoring the older pool would set this one back
+		m.abandonSnapshot() // the log has passed it: restoring the older pool would set this one back
 		return m.receive(c.message)
 	case !c.begun && (m.applying.working || len(m.applying.messages) > 0):
 		return nil // entries that are being applied finish first; a tick resumes
@@ -132,7 +132,7 @@ func (m *Member) gotPending(c *catching, p Pending, err error) error {
 		return nil // a tick retries
 	}
 	c.pending, c.got = &p, m.world.Now()
-	return m.goOn()
+	return m.nextStep()
 }
 
 // gotBlocks imports fetched blocks.
@@ -157,7 +157,7 @@ func (m *Member) gotBlocks(c *catching, encoded [][]byte, err error) error {
 			case err != nil:
 				return &Diverged{Index: c.message.GetSnapshot().GetMetadata().GetIndex(), Err: err}
 			}
-			return m.goOn()
+			return m.nextStep()
 		}
 	})
 	return nil
@@ -191,7 +191,7 @@ func (m *Member) caughtUp(c *catching) error {
 	if err := m.checkKnown(index, c.place.Head.Height, c.place.Head.Hash); err != nil {
 		return err
 	}
-	m.giveUp()
+	m.abandonSnapshot()
 	m.applying.restarting = true
 	return m.receive(c.message)
 }

@@ -89,7 +89,7 @@ func TestOldSnapshotIsLeft(t *testing.T) {
 		m.catching = &catching{message: &raftpb.Message{ // to another member, so that it comes to no raft
 			Snapshot: &raftpb.Snapshot{Metadata: &raftpb.SnapshotMetadata{Index: &index}},
 		}}
-		if err := m.goOn(); err != nil {
+		if err := m.nextStep(); err != nil {
 			t.Fatal(err)
 		}
 		if (m.catching == nil) != left {

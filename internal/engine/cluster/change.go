@@ -198,24 +198,24 @@ func (m *Member) applyChange(e *raftpb.Entry) error {
 	return nil
 }
 
-// forsake ends a change after this member has lost leadership. The outcome of the change is unknown.
-func (m *Member) forsake() {
+// abandonChange ends a change after this member has lost leadership. The outcome of the change is unknown.
+func (m *Member) abandonChange() {
 	if w := m.members.wanted; w != nil && (w.term != m.standing.term || m.standing.soft.RaftState != raft.StateLeader) {
 		m.members.wanted = nil
 		w.tell(ErrNoLeader)
 	}
 }
 
-// insist proposes a change again after raft dropped it.
-func (m *Member) insist() error {
+// retryChange proposes a change again after raft dropped it.
+func (m *Member) retryChange() error {
 	if w := m.members.wanted; w != nil && w.fate == dropped && m.leads() {
 		return m.proposeWanted()
 	}
 	return nil
 }
 
-// promote proposes to make a voter of the first learner that has been near for nearTime.
-func (m *Member) promote() error {
+// promoteLearner proposes to make a voter of the first learner that has been near for nearTime.
+func (m *Member) promoteLearner() error {
 	now := m.world.Now()
 	for _, p := range m.peers() {
 		if p.Voter {

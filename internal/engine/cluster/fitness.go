@@ -25,8 +25,8 @@ type fitness struct {
 	offset time.Duration // the median of all clocks minus this member's
 }
 
-// examine updates the fitness, and clears a signing failure that is resolved or old.
-func (m *Member) examine() {
+// updateFitness updates the fitness, and clears a signing failure that is resolved or old.
+func (m *Member) updateFitness() {
 	m.fitness = fitness{offset: middle(m.world.Offsets())}
 	if m.Unable != nil {
 		m.fitness.unable = m.Unable()
@@ -40,7 +40,7 @@ func (m *Member) examine() {
 // unfit returns the reason why another member should lead instead, or "" if this one can lead. It is the only criterion
 // by which a member stands for election, accepts and hands over leadership, and is chosen as a successor.
 func (m *Member) unfit() string {
-	if reason := m.holding(); reason != "" {
+	if reason := m.cannotLead(); reason != "" {
 		return reason
 	}
 	switch o := m.fitness.offset.Round(time.Second); {
@@ -52,21 +52,21 @@ func (m *Member) unfit() string {
 	return ""
 }
 
-// holding returns the reason why this member would make no block as leader, or "" if it would.
-func (m *Member) holding() string {
+// cannotLead returns the reason why this member would make no block as leader, or "" if it would.
+func (m *Member) cannotLead() string {
 	switch f := m.leading.failed; {
 	case len(m.Producers) == 0:
 		return "this member has no key"
-	case m.barred() != "":
-		return m.barred()
+	case m.keyBarred() != "":
+		return m.keyBarred()
 	case f.err != nil:
 		return fmt.Sprintf("block %d is not signed: %v", f.height, f.err)
 	}
 	return m.fitness.unable
 }
 
-// barred returns the reason why no member with this one's keys would make a block, or "" if it would.
-func (m *Member) barred() string {
+// keyBarred returns the reason why no member with this one's keys would make a block, or "" if it would.
+func (m *Member) keyBarred() string {
 	switch p := m.Ledger.Tip().Parameters; {
 	case !params.Known(p.Version):
 		return emergency.UnknownVersion(p.Version, nil).Error()
@@ -76,8 +76,8 @@ func (m *Member) barred() string {
 	return ""
 }
 
-// defers reports whether a message requests votes too early. A member that cannot make blocks lets others stand first.
-func (m *Member) defers(message *raftpb.Message) bool {
+// defersVote reports whether a message requests votes too early. A member that cannot make blocks lets others stand first.
+func (m *Member) defersVote(message *raftpb.Message) bool {
 	return message.GetType() == raftpb.MessageType_MsgPreVote && m.unfit() != "" &&
 		m.world.Now().Sub(m.standing.lost) < standTime
 }

@@ -30,21 +30,21 @@ func (m *Member) forward(s *send) {
 			}
 			switch s.asked = m.standing.soft.Lead; {
 			case len(sent) == 0:
-				m.answered(s)
+				m.endAnswered(s)
 			case s.asked == raft.None || s.asked == m.self:
 				s.asked = raft.None
-				m.sends.again(s)
+				m.sends.requeue(s)
 				m.sends.route(m)
 			default:
-				m.handOn(s, sent, places)
+				m.forwardToLeader(s, sent, places)
 			}
 			return nil
 		}
 	})
 }
 
-// handOn asks the leader to take transactions; places holds their indexes in the send.
-func (m *Member) handOn(s *send, sent [][]byte, places []int) {
+// forwardToLeader asks the leader to take transactions; places holds their indexes in the send.
+func (m *Member) forwardToLeader(s *send, sent [][]byte, places []int) {
 	try := s.try
 	m.world.Forward(s.asked, sent, func(a Answer, err error) Event {
 		return func(m *Member) error {
@@ -57,21 +57,21 @@ func (m *Member) handOn(s *send, sent [][]byte, places []int) {
 				return nil
 			}
 			if err != nil || a.Refused != nil || len(a.Results) != len(sent) {
-				m.sends.again(s)
+				m.sends.requeue(s)
 				return nil
 			}
 			s.index = a.Index
 			for i, refusal := range a.Results {
 				s.results[places[i]].Err = refusal
 			}
-			m.answered(s)
+			m.endAnswered(s)
 			return nil
 		}
 	})
 }
 
-// answered ends a send whose results are complete, once this member has applied the log up to the send's index.
-func (m *Member) answered(s *send) {
+// endAnswered ends a send whose results are complete, once this member has applied the log up to the send's index.
+func (m *Member) endAnswered(s *send) {
 	m.sends.behind = append(m.sends.behind, s)
-	m.sends.tell(m)
+	m.sends.endApplied(m)
 }

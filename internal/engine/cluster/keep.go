@@ -45,15 +45,15 @@ func isTxBatch(e *raftpb.Entry) bool {
 	return e.GetType() == raftpb.EntryType_EntryNormal && len(e.GetData()) > 0 && kind(e.GetData()[0]) == kindTxBatch
 }
 
-// mayHold reports whether decided batches may be held back: on a follower, while no caller here waits for one.
-func (m *Member) mayHold() bool {
+// mayGather reports whether decided batches may be held back: on a follower, while no caller here waits for one.
+func (m *Member) mayGather() bool {
 	return m.standing.soft.RaftState == raft.StateFollower && m.standing.soft.Lead != raft.None && m.catching == nil &&
 		len(m.sends.behind) == 0 && len(m.sends.flying) == 0 && m.world.Now().Sub(m.applying.since) < holdTime
 }
 
-// keep adds decided batches to the pool. For a batch that this member proposed, it uses the decoded batch and the
+// applyBatches adds decided batches to the pool. For a batch that this member proposed, it uses the decoded batch and the
 // verified transactions that it still has.
-func (m *Member) keep(entries []*raftpb.Entry) error {
+func (m *Member) applyBatches(entries []*raftpb.Entry) error {
 	decided := make([]mempool.Decided, len(entries))
 	verified := make(map[types.TxID]*types.VerifiedTx)
 	for i, e := range entries {
@@ -83,7 +83,7 @@ func (m *Member) keep(entries []*raftpb.Entry) error {
 		return func(m *Member) error {
 			for i, e := range entries {
 				if err == nil {
-					m.sends.kept(e, results[i])
+					m.sends.batchApplied(e, results[i])
 					err = m.applied(e)
 				}
 			}

@@ -80,7 +80,7 @@ func TestIntakesOfFollowersWait(t *testing.T) {
 		{"for a tick", false, func(m *Member) { m.applying.since = m.world.Now().Add(-holdTime) }},
 		{"for nearly a tick", true, func(m *Member) { m.applying.since = m.world.Now().Add(-holdTime + time.Millisecond) }},
 	} {
-		if got := follower(c.change).mayHold(); got != c.holds {
+		if got := follower(c.change).mayGather(); got != c.holds {
 			t.Errorf("%s: %t, want %t", c.name, got, c.holds)
 		}
 	}

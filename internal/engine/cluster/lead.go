@@ -51,7 +51,7 @@ type refused struct {
 // while there is a proposal.
 func (m *Member) lead() error {
 	if !m.leads() {
-		m.sends.giveBack()
+		m.sends.requeueUnplaced()
 		return nil
 	}
 	if l := &m.leading; l.term != m.standing.term {
@@ -63,26 +63,26 @@ func (m *Member) lead() error {
 	if err := m.sends.propose(m); err != nil {
 		return err
 	}
-	m.passOn()
+	m.carryOutTransfer()
 	if m.Sign == nil {
 		return nil
 	}
 	if m.decisions.machine.Proposal() != nil {
 		return m.finish()
 	}
-	return m.begin()
+	return m.startBlock()
 }
 
-// begin starts the next block if it is due.
-func (m *Member) begin() error {
+// startBlock starts the next block if it is due.
+func (m *Member) startBlock() error {
 	l, now, tip := &m.leading, m.world.Now(), m.Ledger.Tip()
 	if l.drafting || l.proposed || m.decisions.proposal != nil || tip.Hash != m.decisions.machine.Head().Hash ||
-		now.Sub(l.last) < m.BlockTime || m.barred() != "" || m.raw.BasicStatus().LeadTransferee != raft.None {
+		now.Sub(l.last) < m.BlockTime || m.keyBarred() != "" || m.raw.BasicStatus().LeadTransferee != raft.None {
 		return nil
 	}
 	l.last = sequencer.NextTick(l.last, now, m.BlockTime)
 	l.drafting = true
-	at := max(tip.Header.Header.Timestamp, uint64(max(0, m.fairTime().Unix())))
+	at := max(tip.Header.Header.Timestamp, uint64(max(0, m.boundedTime().Unix())))
 	term := m.standing.term
 	m.world.Do(Executor, func() Event {
 		d, encoded, err := m.draft(at)
@@ -106,17 +106,17 @@ func (m *Member) begin() error {
 	return nil
 }
 
-// wait returns the time until the leader's next block is due. It reports false if the member is not waiting for that.
-func (m *Member) wait() (time.Duration, bool) {
-	if l := &m.leading; !m.leads() || m.makes() || l.last.IsZero() {
+// untilDue returns the time until the leader's next block is due. It reports false if the member is not waiting for that.
+func (m *Member) untilDue() (time.Duration, bool) {
+	if l := &m.leading; !m.leads() || m.makingBlock() || l.last.IsZero() {
 		return 0, false
 	}
 	wait := m.leading.last.Add(m.BlockTime).Sub(m.world.Now())
 	return wait, wait > 0
 }
 
-// makes reports whether a block is in progress.
-func (m *Member) makes() bool {
+// makingBlock reports whether a block is in progress.
+func (m *Member) makingBlock() bool {
 	return m.leading.drafting || m.leading.proposed || m.decisions.proposal != nil
 }
 
@@ -136,7 +136,7 @@ func (m *Member) finish() error {
 	if c == nil || l.finishing == c.Index {
 		return nil
 	}
-	if err := m.look(c); err != nil || c.draft == nil && !c.known {
+	if err := m.findReleased(c); err != nil || c.draft == nil && !c.known {
 		return err
 	}
 	if !c.known && !slices.Contains(m.Producers, c.Header.Producer) {
@@ -191,8 +191,8 @@ func (m *Member) proposeRelease(c *proposal, signature types.Signature) error {
 	return err
 }
 
-// tend performs the periodic duties of a leader, and routes waiting sends on any member.
-func (m *Member) tend() error {
+// tick performs the periodic duties of a leader, and routes waiting sends on any member.
+func (m *Member) tick() error {
 	m.sends.route(m)
 	if !m.leads() {
 		return nil
@@ -204,7 +204,7 @@ func (m *Member) tend() error {
 		l.finishing, l.failed.at = 0, m.world.Now() // no other member took over: try again
 	}
 	m.resendSnapshots()
-	return m.promote()
+	return m.promoteLearner()
 }
 
 // resendSnapshots makes raft send another snapshot to each member that did not finish the last one within snapshotTime.

@@ -271,15 +271,15 @@ func (m *Member) Step(events ...Event) error {
 		if !m.applying.restarting {
 			continue
 		}
-		if err := m.follow(); err != nil {
+		if err := m.react(); err != nil {
 			return err
 		}
 	}
-	return m.follow()
+	return m.react()
 }
 
-// follow handles the consequences of events.
-func (m *Member) follow() error {
+// react handles the consequences of events.
+func (m *Member) react() error {
 	for {
 		for m.raw.HasReady() {
 			if err := m.handle(m.raw.Ready()); err != nil {
@@ -303,16 +303,16 @@ func (m *Member) follow() error {
 func Tick() Event {
 	return func(m *Member) error {
 		m.raw.Tick()
-		m.examine()
+		m.updateFitness()
 		m.expireSends()
 		m.retryCatching()
-		m.cut()
-		m.forsake()
-		m.keepOn()
-		if err := m.insist(); err != nil {
+		m.compact()
+		m.abandonChange()
+		m.endTransfer()
+		if err := m.retryChange(); err != nil {
 			return err
 		}
-		return m.tend()
+		return m.tick()
 	}
 }
 
@@ -355,13 +355,13 @@ func (m *Member) handle(rd raft.Ready) error {
 		case raft.LocalApplyThread:
 			m.applying.add(message, m.world.Now())
 		default:
-			if !m.spare(message) && !m.defers(message) {
+			if !m.canSkip(message) && !m.defersVote(message) {
 				messages = append(messages, message)
 			}
 		}
 	}
 	m.world.Send(messages)
-	m.sends.placed(rd.Entries)
+	m.sends.recordIndexes(rd.Entries)
 	m.members.noted(rd.Entries)
 	if kept == nil {
 		return nil
@@ -408,7 +408,7 @@ func (m *Member) follows(rd raft.Ready) {
 		s.change = Change{From: s.leader, Silent: now.Sub(s.heard), Handed: s.handed == s.term}
 		s.leader, s.heard = lead, now
 	}
-	m.sends.recall(s.soft.Lead)
+	m.sends.recallForwarded(s.soft.Lead)
 }
 
 // note records signs in a message that the leader is alive or hands leadership over.
@@ -427,15 +427,15 @@ func (s *standing) note(message *raftpb.Message, now time.Time) {
 // handedOn is the context of raft's vote requests during a leadership transfer.
 const handedOn = "CampaignTransfer"
 
-// spare reports whether a message can be skipped: one that only announces commits of batches for which no other
+// canSkip reports whether a message can be skipped: one that only announces commits of batches for which no other
 // member's caller waits. The next entries or heartbeat announce them too. It also records the last commit sent to each
 // member.
-func (m *Member) spare(message *raftpb.Message) bool {
+func (m *Member) canSkip(message *raftpb.Message) bool {
 	if message.GetType() != raftpb.MessageType_MsgApp {
 		return false
 	}
 	to, commit := message.GetTo(), message.GetCommit()
-	if told := m.leading.told[to]; len(message.GetEntries()) == 0 && told < commit && m.sends.own(told+1, commit) {
+	if told := m.leading.told[to]; len(message.GetEntries()) == 0 && told < commit && m.sends.allOwn(told+1, commit) {
 		return true
 	}
 	m.leading.told[to] = commit

@@ -130,9 +130,9 @@ func (s *sends) route(m *Member) {
 	for _, send := range waiting {
 		switch {
 		case send.reply == nil:
-		case m.leads() && m.barred() != "" && m.successor() == 0:
+		case m.leads() && m.keyBarred() != "" && m.successor() == 0:
 			send.end(Answer{Refused: ErrHolds})
-		case m.leads() && m.barred() != "": // a leadership transfer is imminent
+		case m.leads() && m.keyBarred() != "": // a leadership transfer is imminent
 			s.waiting = append(s.waiting, send)
 		case m.leads():
 			m.screen(send)
@@ -148,8 +148,8 @@ func (s *sends) route(m *Member) {
 	}
 }
 
-// again queues a send for another try.
-func (s *sends) again(send *send) {
+// requeue queues a send for another try.
+func (s *sends) requeue(send *send) {
 	send.try++
 	s.waiting = append(s.waiting, send)
 }
@@ -164,7 +164,7 @@ func (m *Member) screen(s *send) {
 				return nil
 			}
 			if !m.leads() {
-				m.sends.again(s)
+				m.sends.requeue(s)
 				return nil
 			}
 			s.results, s.open = make([]mempool.Result, len(screened)), 0
@@ -177,15 +177,15 @@ func (m *Member) screen(s *send) {
 				}
 			}
 			if s.open == 0 {
-				m.answered(s)
+				m.endAnswered(s)
 			}
 			return nil
 		}
 	})
 }
 
-// excused returns the error of a result, or nil if the transaction was refused because an earlier try had it accepted.
-func (m *Member) excused(s *send, r mempool.Result) error {
+// resultError returns the error of a result, or nil if the transaction was refused because an earlier try had it accepted.
+func (m *Member) resultError(s *send, r mempool.Result) error {
 	switch {
 	case s.try == 0 || r.Tx == nil:
 		return r.Err
@@ -209,7 +209,7 @@ func (s *sends) propose(m *Member) error {
 			n++
 		}
 		p := &inflight{at: m.world.Now(), term: m.standing.term, items: s.queue[:n:n]}
-		p.batch.Time = uint64(max(0, m.fairTime().UnixMilli()))
+		p.batch.Time = uint64(max(0, m.boundedTime().UnixMilli()))
 		for _, i := range p.items {
 			p.batch.Transactions = append(p.batch.Transactions, i.verified.Tx())
 		}
@@ -225,8 +225,8 @@ func (s *sends) propose(m *Member) error {
 	return nil
 }
 
-// placed records the indexes at which proposals were appended to the log.
-func (s *sends) placed(entries []*raftpb.Entry) {
+// recordIndexes records the indexes at which proposals were appended to the log.
+func (s *sends) recordIndexes(entries []*raftpb.Entry) {
 	for _, e := range entries {
 		if len(s.proposed) == 0 {
 			return
@@ -239,8 +239,8 @@ func (s *sends) placed(entries []*raftpb.Entry) {
 	}
 }
 
-// own reports whether all entries between two indexes are batches in flight for which only this member's callers wait.
-func (s *sends) own(from, to uint64) bool {
+// allOwn reports whether all entries between two indexes are batches in flight for which only this member's callers wait.
+func (s *sends) allOwn(from, to uint64) bool {
 	for i := from; i <= to; i++ {
 		if p := s.flying[i]; p == nil || slices.ContainsFunc(p.items, func(i item) bool { return i.handedOn }) {
 			return false
@@ -249,8 +249,8 @@ func (s *sends) own(from, to uint64) bool {
 	return true
 }
 
-// giveBack makes the sends of unplaced transactions wait for the new leader.
-func (s *sends) giveBack() {
+// requeueUnplaced makes the sends of unplaced transactions wait for the new leader.
+func (s *sends) requeueUnplaced() {
 	queue := s.queue
 	for _, p := range s.proposed {
 		queue = append(queue, p.items...)
@@ -263,14 +263,14 @@ func (s *sends) giveBack() {
 func (s *sends) retry(items []item) {
 	for _, i := range items {
 		if i.reply != nil && i.try == i.send.try {
-			s.again(i.send)
+			s.requeue(i.send)
 		}
 	}
 }
 
-// kept records the pool's results for a decided batch. There are none if the pool already has the batch from another
+// batchApplied records the pool's results for a decided batch. There are none if the pool already has the batch from another
 // member; the sends are then tried again, which finds their transactions known.
-func (s *sends) kept(e *raftpb.Entry, results []mempool.Result) {
+func (s *sends) batchApplied(e *raftpb.Entry, results []mempool.Result) {
 	p := s.flying[e.GetIndex()]
 	if p == nil || p.term != e.GetTerm() {
 		return
@@ -291,9 +291,9 @@ func (s *sends) kept(e *raftpb.Entry, results []mempool.Result) {
 	}
 }
 
-// passed handles an applied entry: it retries a batch that was expected at the entry's index, and ends the sends that
+// entryApplied handles an applied entry: it retries a batch that was expected at the entry's index, and ends the sends that
 // waited for the entry.
-func (s *sends) passed(m *Member, e *raftpb.Entry) {
+func (s *sends) entryApplied(m *Member, e *raftpb.Entry) {
 	if p := s.flying[e.GetIndex()]; p != nil {
 		delete(s.flying, e.GetIndex())
 		if p.term != e.GetTerm() {
@@ -302,32 +302,32 @@ func (s *sends) passed(m *Member, e *raftpb.Entry) {
 			m.OnTxBatch(m.world.Now().Sub(p.at))
 		}
 	}
-	s.tell(m)
+	s.endApplied(m)
 }
 
-// tell ends the complete sends whose index this member has applied.
-func (s *sends) tell(m *Member) {
+// endApplied ends the complete sends whose index this member has applied.
+func (s *sends) endApplied(m *Member) {
 	s.behind = slices.DeleteFunc(s.behind, func(send *send) bool {
 		if send.index > m.decisions.done {
 			return false
 		}
 		for i := range send.results {
-			send.results[i].Err = m.excused(send, send.results[i])
+			send.results[i].Err = m.resultError(send, send.results[i])
 		}
 		send.end(Answer{})
 		return true
 	})
 }
 
-// lost retries the batches up to an index after a snapshot: it is unknown whether they were decided.
-func (s *sends) lost(m *Member, index uint64) {
+// retryLost retries the batches up to an index after a snapshot: it is unknown whether they were decided.
+func (s *sends) retryLost(m *Member, index uint64) {
 	for _, at := range slices.Sorted(maps.Keys(s.flying)) {
 		if at <= index {
 			s.retry(s.flying[at].items)
 			delete(s.flying, at)
 		}
 	}
-	s.tell(m)
+	s.endApplied(m)
 }
 
 // expireSends ends the sends that have reached their time limit.

@@ -122,7 +122,7 @@ func TestWhatIsSentAgainIsExcusedWhileItIsThere(t *testing.T) {
 				if excused && try > 0 && refusal != mempool.ErrFull {
 					want = nil
 				}
-				if err := m.excused(&send{try: try}, mempool.Result{Tx: tx, Err: refusal}); !errors.Is(err, want) {
+				if err := m.resultError(&send{try: try}, mempool.Result{Tx: tx, Err: refusal}); !errors.Is(err, want) {
 					t.Errorf("%s, try %d: %v became %v", where, try, refusal, err)
 				}
 			}

@@ -71,7 +71,7 @@ func (s *Service) Run(ctx context.Context, link Link) error {
 	block := time.NewTimer(0)
 	defer block.Stop()
 	for {
-		if wait, waits := s.member.wait(); waits {
+		if wait, waits := s.member.untilDue(); waits {
 			block.Reset(wait)
 		} else {
 			block.Stop()
@@ -120,13 +120,13 @@ func (s *Service) work(queue chan func() Event) {
 		case <-s.ctx.Done():
 			return
 		case do := <-queue:
-			s.happen(do())
+			s.enqueue(do())
 		}
 	}
 }
 
-// happen queues an event, unless the member ends.
-func (s *Service) happen(e Event) {
+// enqueue queues an event, unless the member ends.
+func (s *Service) enqueue(e Event) {
 	select {
 	case s.events <- e:
 	case <-s.ctx.Done():
@@ -231,8 +231,8 @@ func (s *Service) ask(ctx context.Context, e Event) error {
 	}
 }
 
-// wish submits a request, and waits for its outcome.
-func (s *Service) wish(ctx context.Context, event func(tell func(error)) Event) error {
+// request submits a request, and waits for its outcome.
+func (s *Service) request(ctx context.Context, event func(tell func(error)) Event) error {
 	told := make(chan error, 1)
 	if err := s.ask(ctx, event(func(err error) { told <- err })); err != nil {
 		return err
@@ -249,17 +249,17 @@ func (s *Service) wish(ctx context.Context, event func(tell func(error)) Event) 
 
 // Add adds a member: see [Add].
 func (s *Service) Add(ctx context.Context, r Record) error {
-	return s.wish(ctx, func(tell func(error)) Event { return Add(r, tell) })
+	return s.request(ctx, func(tell func(error)) Event { return Add(r, tell) })
 }
 
 // Remove removes a member: see [Remove].
 func (s *Service) Remove(ctx context.Context, id uint64) error {
-	return s.wish(ctx, func(tell func(error)) Event { return Remove(id, tell) })
+	return s.request(ctx, func(tell func(error)) Event { return Remove(id, tell) })
 }
 
 // Transfer hands leadership over: see [Transfer].
 func (s *Service) Transfer(ctx context.Context, to uint64) error {
-	return s.wish(ctx, func(tell func(error)) Event { return Transfer(to, tell) })
+	return s.request(ctx, func(tell func(error)) Event { return Transfer(to, tell) })
 }
 
 // ServeBlocks returns the released blocks of the given heights, as many as one frame holds.
@@ -284,7 +284,7 @@ func (o outside) Send(messages []*raftpb.Message)                    { o.link.Se
 // Do runs work on a worker, or on a new goroutine for Anyone.
 func (o outside) Do(w Worker, work func() Event) {
 	if w == Anyone {
-		o.beside.Go(func() { o.happen(work()) })
+		o.beside.Go(func() { o.enqueue(work()) })
 		return
 	}
 	o.workers[w] <- work

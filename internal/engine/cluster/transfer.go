@@ -67,11 +67,11 @@ func Transfer(to uint64, tell func(error)) Event {
 	}
 }
 
-// passOn carries out a requested transfer if a block has just been released, the next one is not due soon, or patience
+// carryOutTransfer carries out a requested transfer if a block has just been released, the next one is not due soon, or patience
 // has run out.
-func (m *Member) passOn() {
+func (m *Member) carryOutTransfer() {
 	p, now := m.leading.passing, m.world.Now()
-	if p == nil || p.term != m.standing.term || now.Before(p.until) && !m.between(p.after) {
+	if p == nil || p.term != m.standing.term || now.Before(p.until) && !m.betweenBlocks(p.after) {
 		return
 	}
 	m.leading.passing = nil
@@ -82,34 +82,34 @@ func (m *Member) passOn() {
 	p.tell(nil)
 }
 
-// between reports whether no block is in progress, and either the head is above after or enough time is left until the
+// betweenBlocks reports whether no block is in progress, and either the head is above after or enough time is left until the
 // next block. It also reports true if this member would make no block.
-func (m *Member) between(after types.Height) bool {
-	if m.holding() != "" {
+func (m *Member) betweenBlocks(after types.Height) bool {
+	if m.cannotLead() != "" {
 		return true
 	}
 	left := m.leading.last.Add(m.BlockTime).Sub(m.world.Now())
-	return !m.makes() && (m.decisions.machine.Head().Height > after || left >= min(m.BlockTime/2, transferTime))
+	return !m.makingBlock() && (m.decisions.machine.Head().Height > after || left >= min(m.BlockTime/2, transferTime))
 }
 
-// keepOn ends a requested transfer after this member has lost leadership.
-func (m *Member) keepOn() {
+// endTransfer ends a requested transfer after this member has lost leadership.
+func (m *Member) endTransfer() {
 	if p := m.leading.passing; p != nil && (p.term != m.standing.term || !m.leads()) {
 		m.leading.passing = nil
 		p.tell(ErrNotLeader)
 	}
 }
 
-// recall queues the sends that another leader has not answered for another try with the current leader, if there is
+// recallForwarded queues the sends that another leader has not answered for another try with the current leader, if there is
 // one: the other one may have stopped.
-func (s *sends) recall(leader uint64) {
+func (s *sends) recallForwarded(leader uint64) {
 	if leader == raft.None {
 		return
 	}
 	for _, send := range s.all {
 		if send.reply != nil && send.asked != 0 && send.asked != leader {
 			send.asked = 0
-			s.again(send)
+			s.requeue(send)
 		}
 	}
 }

@@ -53,10 +53,10 @@ func (c *Clock) advance(to uint64) { c.milliseconds.Store(max(to, c.milliseconds
 // maxAhead is the maximum by which a leader's block times may be ahead of the median of all members' clocks.
 const maxAhead = time.Second
 
-// fairTime returns the wall clock's time, but at most maxAhead beyond the median of all members' clocks. A leader that
+// boundedTime returns the wall clock's time, but at most maxAhead beyond the median of all members' clocks. A leader that
 // does not know the clocks of a majority returns the log's time: a wrong clock would otherwise expire all pending
 // transactions.
-func (m *Member) fairTime() time.Time {
+func (m *Member) boundedTime() time.Time {
 	offsets, own := m.world.Offsets()
 	voters := m.members.conf.GetVoters()
 	known := 0

@@ -55,7 +55,7 @@ func TestFairTime(t *testing.T) {
 		m := &Member{self: 7, world: wrong{offsets: c.offsets, own: c.own}, Config: Config{Clock: new(Clock)}}
 		m.members.conf = &raftpb.ConfState{Voters: c.voters}
 		m.Clock.advance(logged * 1000)
-		if got := m.fairTime(); !got.Equal(c.want) {
+		if got := m.boundedTime(); !got.Equal(c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got.Unix(), c.want.Unix())
 		}
 	}
