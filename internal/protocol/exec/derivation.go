@@ -143,7 +143,7 @@ func (d *Derivation) Apply(tx *types.VerifiedTx) (types.Receipt, error) {
 	return receipt, nil
 }
 
-// execute applies a valid transaction as specified in docs/protocol.md, "Applying one".
+// execute applies a valid transaction as specified in docs/protocol.md, "Applying one valid transaction".
 func (d *Derivation) execute(tx *types.Transaction) (Outcome, error) {
 	price := fees.Price(d.env.BaseFee, tx.MaxFeePerGas, tx.MaxPriorityFeePerGas)
 	if err := d.listAccesses(tx); err != nil {
