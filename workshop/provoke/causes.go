@@ -15,27 +15,27 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// cause is what an alert is there for.
+// cause is a cause of an alert.
 type cause struct {
 	alert, text string
 	args        []string // further arguments of `cairn node`
 	runner      []string // a command that runs the node
-	follows     bool     // the node is a replica of a primary that nobody watches
-	clustered   bool     // the node is a member of a cluster of three, and began it
-	diskMiB     int      // of a file system of the node's own; 0: none
+	follows     bool     // the node is a replica of an unmonitored primary
+	clustered   bool     // the node is a member of a cluster of three, and created it
+	diskMiB     int      // size of a separate file system for the node; 0: none
 	// prepare, if not nil, runs before the cause.
 	prepare func(context.Context, *stage) error
-	// bring brings the cause about, keeps it up until ctx ends, and takes it away.
+	// bring brings the cause about, maintains it until ctx ends, and then removes it.
 	bring func(context.Context, *stage) error
 }
 
-// causeless are the alerts that nothing brings about which could be sent to a node, or done to it.
+// causeless lists the alerts without a cause that can be brought about from outside.
 var causeless = map[string]string{
 	"CairnDiskDamage": "the database's tests damage a proof on the disk",
 	"CairnOverrun":    "prices make it impossible; the sequencer's tests have engines that take any time",
 }
 
-// quarantine starts the node with a code in quarantine.
+// quarantine starts the node with a quarantined code.
 func quarantine(ctx context.Context, st *stage) error {
 	if err := st.stop(os.Kill); err != nil {
 		return err
@@ -62,7 +62,7 @@ func quarantine(ctx context.Context, st *stage) error {
 	})
 }
 
-// signedFiles are the node's records of what its key signed, and where older ones are kept.
+// loseLock starts the node without the sign state of its key, as on a copy of its database.
 func (st *stage) signedFiles() (now, older []string, err error) {
 	now, err = filepath.Glob(filepath.Join(st.data, "signed-*"))
 	for _, name := range now {
@@ -342,7 +342,8 @@ func handOver(ctx context.Context, st *stage) error {
 	})
 }
 
-// configure changes the parameters of the chain of the node, which is the stage's or its upstream.
+// fullDisk sends transfers to a node that cannot write them to disk. If that stops the node, fullDisk restarts it once
+// there is space.
 func (n *node) configure(ctx context.Context, st *stage, args ...string) error {
 	return st.cairn(ctx, append([]string{
 		"configure", "--rpc-url", n.url(), "--protocol-key", filepath.Join(n.data, "protocol.key"),

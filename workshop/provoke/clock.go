@@ -15,10 +15,10 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ahead is how far the clock of a stand-in is ahead.
+// ahead is how far the stand-in's clock is ahead.
 const ahead = 2 * time.Second
 
-// standIn answers for a member that is stopped, with its key and a clock that is wrong. Nobody asks it for more.
+// standIn answers for a stopped member, with that member's key and a wrong clock. Its other methods are never used.
 type standIn struct{ members.Handler }
 
 func (standIn) Deliver(*raftpb.Message)         {}
@@ -33,7 +33,7 @@ func (standIn) Report() members.Report {
 	return members.Report{Wall: uint64(time.Now().Add(ahead).UnixMilli()), Program: "a stand-in"}
 }
 
-// setClock has a stand-in take the place of another member, as the machine has one clock for all.
+// setClock replaces another member by a stand-in, as all members share the machine's clock.
 func setClock(ctx context.Context, st *stage) error {
 	n := st.members[len(st.members)-1]
 	if err := n.stop(os.Interrupt); err != nil {
@@ -52,7 +52,7 @@ func setClock(ctx context.Context, st *stage) error {
 	return until(ctx, func(ctx context.Context) error {
 		stand.Close()
 		errs := []error{<-served}
-		// The others remember what the stand-in promised, until they are started anew.
+		// The others remember the stand-in's promises until they are restarted.
 		errs = append(errs, st.stop(os.Interrupt), st.members[0].stop(os.Interrupt), st.start(ctx, st.starts...))
 		for i, n := range st.members {
 			errs = append(errs, n.start(ctx, "--cluster-addr", st.linkAddress(i+1)))
@@ -61,8 +61,8 @@ func setClock(ctx context.Context, st *stage) error {
 	})
 }
 
-// standInFor is the link of a member that is stopped, with the members that the node knows. It says that it is about to
-// join, and so need not know what they agreed on; and that it has promised all, as the member may have.
+// standInFor returns the link of a stopped member to the members that the node knows. It presents itself as about to
+// join, so it need not know what they agreed on, and as having promised everything, as the member may have.
 func (st *stage) standInFor(ctx context.Context, n *node) (*members.Link, error) {
 	key, err := os.ReadFile(filepath.Join(n.data, "member.key"))
 	if err != nil {

@@ -18,14 +18,14 @@ import (
 	"github.com/cairn-chain/cairn/workshop/internal/badmemory"
 )
 
-// clusterPorts is where the other members' ports are, after the node's: two for each, and then one for each member's
-// link, the node's first.
+// clusterPorts is the offset of the other members' ports from the node's: two for each, followed by one link port for
+// each member, the node's first.
 const clusterPorts = 5
 
-// others are what the members beside the node are called.
+// others are the names of the other members.
 var others = []string{"b", "c"}
 
-// linkAddress is where a member is reached by the others, by its number; 0 is the node.
+// linkAddress returns the link address of a numbered member; 0 is the node.
 func (st *stage) linkAddress(number int) string {
 	return fmt.Sprintf("127.0.0.1:%d", st.firstPort+clusterPorts+2*len(others)+number)
 }
@@ -41,12 +41,12 @@ func (st *stage) asks(ctx context.Context, result any, args ...string) error {
 	}{result})
 }
 
-// joined is a member's pin, as cairn cluster init and join tell it.
+// joined is a member's pin, as printed by cairn cluster init and join.
 type joined struct {
 	Pin string `json:"pin"`
 }
 
-// gather makes the node a member of a cluster with two others, and returns once all vote.
+// gather makes the node a member of a cluster with two others, and returns once all are voters.
 func (st *stage) gather(ctx context.Context) error {
 	var first joined
 	if err := st.asks(
@@ -96,10 +96,10 @@ func (st *stage) enlist(ctx context.Context, n *node, peerPin, address string) e
 	if err := n.start(ctx, "--cluster-addr", address); err != nil {
 		return err
 	}
-	return st.whole(ctx) // the next is added when this one votes
+	return st.whole(ctx) // the next is added once this one is a voter
 }
 
-// clusterStatus is what a member says of its cluster.
+// clusterStatus is a member's view of its cluster.
 type clusterStatus struct {
 	Leader  string `json:"leader"`
 	Members []struct {
@@ -111,7 +111,7 @@ type clusterStatus struct {
 	} `json:"members"`
 }
 
-// whole waits until all members vote and are reached, and one leads.
+// whole waits until all members are reachable voters with a leader.
 func (st *stage) whole(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, healed)
 	defer cancel()
@@ -128,7 +128,7 @@ func (st *stage) whole(ctx context.Context) error {
 	})
 }
 
-// leader is the member that leads, nil where none is heard of.
+// leader returns the leader, or nil if none is known.
 func (st *stage) leader(ctx context.Context) (*node, error) {
 	all := map[string]*node{"a": &st.node}
 	for _, n := range st.members {
@@ -139,12 +139,12 @@ func (st *stage) leader(ctx context.Context) (*node, error) {
 	return all[status.Leader], err
 }
 
-// asLeader runs a command of cairn cluster that asks a leader.
+// asLeader runs a command of cairn cluster on a leader.
 func (st *stage) asLeader(ctx context.Context, leader *node, command ...string) error {
 	return st.cairn(ctx, slices.Concat([]string{"cluster"}, command, leader.adminFlags())...)
 }
 
-// tell has the leader change the cluster. Who leads may change before it is told.
+// tell runs a command on the leader, repeating it if the leader changes.
 func (st *stage) tell(ctx context.Context, command ...string) (refused error) {
 	ctx, cancel := context.WithTimeout(ctx, healed)
 	defer cancel()
@@ -175,7 +175,7 @@ func loseMajority(ctx context.Context, st *stage) error {
 	})
 }
 
-// hangMember stops another member's process, whose connections stay up.
+// hangMember stops another member's process, so that its connections stay open.
 func hangMember(ctx context.Context, st *stage) error {
 	n := st.members[len(st.members)-1]
 	if err := n.Signal(syscall.SIGSTOP); err != nil {
@@ -184,7 +184,7 @@ func hangMember(ctx context.Context, st *stage) error {
 	return until(ctx, func(context.Context) error { return n.Signal(syscall.SIGCONT) })
 }
 
-// changeLeaders hands leadership on, again and again.
+// changeLeaders transfers the leadership repeatedly.
 func changeLeaders(ctx context.Context, st *stage) error {
 	return asAsked(ctx, every(ctx, time.Second/4, func() (bool, error) {
 		leader, err := st.leader(ctx)
@@ -193,13 +193,13 @@ func changeLeaders(ctx context.Context, st *stage) error {
 		}
 		err = st.asLeader(ctx, leader, "transfer")
 		if ctx.Err() == nil && err != nil {
-			return false, nil // it was not done in time, or another one leads by now
+			return false, nil // it timed out, or there is another leader by now
 		}
 		return false, err
 	}))
 }
 
-// runRemoved removes a member, and starts it again: it is told so, and ends.
+// runRemoved removes a member and starts it again. It learns of its removal and stops.
 func runRemoved(ctx context.Context, st *stage) error {
 	n := st.members[len(st.members)-1]
 	if err := n.stop(os.Kill); err != nil {
@@ -216,7 +216,7 @@ func runRemoved(ctx context.Context, st *stage) error {
 	return until(ctx, func(context.Context) error { return n.stop(os.Kill) })
 }
 
-// pay sends a coin's smallest part.
+// pay sends the smallest unit of a coin.
 func (st *stage) pay(ctx context.Context) error {
 	signer := client.NewSigner(st.treasury)
 	chainID, err := st.client.ChainID(ctx)
@@ -244,7 +244,7 @@ func (st *stage) pay(ctx context.Context) error {
 	return err
 }
 
-// misremember starts the node with another balance of an account in its database, which a block then reads.
+// misremember starts the node with an altered balance in its database, of an account that a block then reads.
 func misremember(ctx context.Context, st *stage) error {
 	account := types.Account(st.treasury.PublicKey())
 	change := func(ctx context.Context, add int64) error {

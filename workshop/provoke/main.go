@@ -1,9 +1,9 @@
-// Command provoke shows that the alert rules of this directory fire. For each rule it runs a node and brings about what
-// the rule is there for: it kills the node, fills its disk, sends it bad signatures. A Prometheus scrapes the node with
-// the shipped rules, their durations divided by a factor. It must say that the alert fires, and after the cause is gone
-// that it does not any more.
+// Command provoke checks that the alert rules of this directory fire. For each rule it runs a node and brings about the
+// rule's cause: it kills the node, fills its disk or sends it invalid signatures. A Prometheus scrapes the node with
+// the shipped rules, whose durations are divided by a factor. The alert must fire, and must resolve after the cause is
+// gone.
 //
-// It needs Linux, Prometheus, and for the causes that have to do with the disk root, for a file system of their own.
+// It needs Linux, Prometheus, and, for causes that concern the disk, root for a separate file system.
 package main
 
 import (
@@ -23,13 +23,13 @@ import (
 	"github.com/cairn-chain/cairn/workshop/internal/program"
 )
 
-// settings are the flags.
+// settings holds the flags.
 type settings struct {
 	program, prometheus, rules, only string
 	factor                           float64
 	patience                         time.Duration
-	// of twelve: the node's JSON-RPC and metrics, Prometheus, those of the primary that it follows, and those of two
-	// members of a cluster and of the links of three
+	// first of twelve ports: the node's JSON-RPC and metrics, Prometheus, those of the followed primary, those of two
+	// cluster members, and the links of three
 	firstPort int
 }
 
@@ -49,8 +49,8 @@ func main() {
 	program.Main("provoke", func(ctx context.Context) error { return run(ctx, s, os.Stdout) })
 }
 
-// run provokes all chosen alerts, one after the other, and prints a line of a table for each. What the programs print
-// stays where a failure can be looked into.
+// run provokes the selected alerts in sequence, and prints a table line for each. It keeps the logs of the programs for
+// the analysis of a failure.
 func run(ctx context.Context, s settings, table io.Writer) error {
 	chosen, err := regexp.Compile(s.only)
 	if err != nil {
@@ -99,13 +99,13 @@ func run(ctx context.Context, s settings, table io.Writer) error {
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 
-// outcome is what became of an alert that was provoked.
+// outcome is the outcome of provoking an alert.
 type outcome struct {
-	fired, resolved time.Duration // since the cause began, and since it ended
-	others          []string      // alerts that fired meanwhile
+	fired, resolved time.Duration // time since the beginning and the end of the cause
+	others          []string      // other alerts that fired
 }
 
-// try brings about a cause on a node of its own until its alert fires, and takes it away again until it does not.
+// try brings about a cause on a new node until its alert fires, and removes the cause until the alert resolves.
 func (c cause) try(ctx context.Context, s settings, p *prometheus, dir string) (o outcome, err error) {
 	st, err := newStage(ctx, s, c, dir)
 	if err != nil {
@@ -141,7 +141,7 @@ func (c cause) try(ctx context.Context, s settings, p *prometheus, dir string) (
 	})
 	o.fired = time.Since(begun)
 	stop()
-	err = errors.Join(err, <-ended) // also after a failure: what it took away is back then
+	err = errors.Join(err, <-ended) // even after a failure, as it restores what it removed
 	o.others = slices.Sorted(maps.Keys(others))
 	if err != nil {
 		return o, err

@@ -11,26 +11,26 @@ import (
 	"github.com/cairn-chain/cairn/workshop/internal/program"
 )
 
-// node is `cairn node`, which may be stopped and started again.
+// node is a `cairn node` that can be stopped and restarted.
 type node struct {
 	*program.Node // nil while it is stopped
 
 	program   string
 	name      string   // of its log and its ready file
-	dir, data string   // where those are, and its data directory
-	port      int      // of its JSON-RPC; its metrics are at the next one
+	dir, data string   // directory of these files; data directory
+	port      int      // JSON-RPC port; metrics are at the next one
 	under     []string // a command that runs it
 }
 
 func (n *node) url() string   { return fmt.Sprintf("http://127.0.0.1:%d", n.port) }
 func (n *node) admin() string { return fmt.Sprintf("http://127.0.0.1:%d", n.port+1) }
 
-// adminFlags are the flags of a command that changes something at the node's admin address.
+// adminFlags returns the flags for commands that change something through the node's admin address.
 func (n *node) adminFlags() []string {
 	return []string{"--admin", n.admin(), "--admin-token-file", filepath.Join(n.data, "admin.token")}
 }
 
-// start runs the node and returns once it serves.
+// start starts the node and returns once it serves.
 func (n *node) start(ctx context.Context, args ...string) (err error) {
 	n.Node, err = program.Serve(ctx, program.Command{
 		Args: slices.Concat(n.under, []string{n.program, "node", "--data-dir", n.data,
@@ -40,7 +40,7 @@ func (n *node) start(ctx context.Context, args ...string) (err error) {
 	return err
 }
 
-// stop ends the node with a signal and returns when it is gone. It may be gone already: some causes end it.
+// stop sends the node a signal and returns when it has ended. Some causes have already ended it.
 func (n *node) stop(signal os.Signal) error {
 	if n.Node == nil {
 		return nil
@@ -49,7 +49,7 @@ func (n *node) stop(signal os.Signal) error {
 	return n.End(signal)
 }
 
-// every calls f until it is done or fails, or ctx ends.
+// every calls f in each interval until it is done or fails, or ctx ends.
 func every(ctx context.Context, interval time.Duration, f func() (done bool, err error)) error {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()

@@ -16,7 +16,7 @@ import (
 	"github.com/cairn-chain/cairn/workshop/internal/program"
 )
 
-// scrape is the time between two scrapes and between two evaluations: short against the shortest range.
+// scrape is the interval of scrapes and evaluations: short compared with the shortest range.
 const scrape = time.Second
 
 var (
@@ -25,7 +25,7 @@ var (
 	units        = map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
 )
 
-// shorten divides the durations of alert rules: ranges, what they wait for, and days in seconds.
+// shorten divides the durations in alert rules: ranges, pending periods, and days in seconds.
 func shorten(rules string, factor float64) (string, error) {
 	var bad error
 	rules = ruleDuration.ReplaceAllStringFunc(rules, func(text string) string {
@@ -82,7 +82,7 @@ func startPrometheus(ctx context.Context, s settings, dir string) (*prometheus, 
 		return nil, fmt.Errorf("start Prometheus, which Debian has in its package prometheus: %w", err)
 	}
 	p := &prometheus{"http://" + address, started}
-	// It has read its rules when it answers.
+	// It has read its rules when it responds.
 	if err := p.process.Await(ctx, func(ctx context.Context) (bool, error) {
 		_, err := p.alerts(ctx)
 		return err == nil, nil
@@ -92,13 +92,13 @@ func startPrometheus(ctx context.Context, s settings, dir string) (*prometheus, 
 	return p, nil
 }
 
-// The states of alerts that are neither quiet nor gone.
+// The states of active alerts.
 const (
 	pending = "pending"
 	firing  = "firing"
 )
 
-// await asks for the alerts' states until they are as wanted. What is to bring them about must not end meanwhile.
+// await polls the alerts' states until wanted returns true. The cause must not end before.
 func (p *prometheus) await(
 	ctx context.Context, patience time.Duration, ended chan error, wanted func(alerts map[string]string) bool,
 ) error {
@@ -125,7 +125,7 @@ func (p *prometheus) await(
 	}
 }
 
-// alerts are the alerts that are pending or fire, and which of the two
+// alerts returns the states of the alerts that are pending or firing
 // (https://prometheus.io/docs/prometheus/latest/querying/api/#alerts).
 func (p *prometheus) alerts(ctx context.Context) (map[string]string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+"/api/v1/alerts", nil)

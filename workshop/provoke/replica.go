@@ -19,13 +19,13 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// upstreamPort is where a primary's JSON-RPC is, after the port of the replica that follows it.
+// upstreamPort is the offset of a primary's JSON-RPC port from that of its replica.
 const upstreamPort = 3
 
-// produce is how a primary runs that a replica follows. Five blocks a second: a replica is soon behind.
+// produce holds the arguments of a primary with a replica. With five blocks per second, a replica is soon behind.
 var produce = []string{"--block-time", "200ms", "--prove", "off"}
 
-// link is the way from a replica to its primary: a proxy that tells the truth unless it is to lie.
+// link connects a replica to its primary. It is a proxy that can falsify responses.
 type link struct {
 	server *http.Server
 	url    string
@@ -47,16 +47,16 @@ func newLink(target string) (*link, error) {
 		ErrorHandler:   func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
 		ModifyResponse: l.bend,
 	}}
-	go func() { _ = l.server.Serve(listener) }() // it ends with close
+	go func() { _ = l.server.Serve(listener) }() // close ends it
 	return l, nil
 }
 
 func (l *link) close() error { return l.server.Close() }
 
-// maxAnswer bounds an answer that is bent, in bytes: nodes answer with less.
+// maxAnswer bounds the falsified responses in bytes: nodes send less.
 const maxAnswer = 128 << 20
 
-// bend flips a bit of every block in an answer while the link lies.
+// bend flips a bit of every block in a response while the link lies.
 func (l *link) bend(r *http.Response) error {
 	if !l.lies.Load() || r.StatusCode == http.StatusSwitchingProtocols {
 		return nil
@@ -69,10 +69,10 @@ func (l *link) bend(r *http.Response) error {
 	return nil
 }
 
-// falsify changes a hexadecimal digit of each block's bytes to another digit: one of the first header's fields.
+// falsify changes one hexadecimal digit in each block's bytes, within a field of the first header.
 func falsify(answer []byte) []byte {
 	mark := []byte(`"raw":"0x`)
-	const digit = 100 // of a header's bytes, which are longer
+	const digit = 100 // offset in the bytes of a header, which are longer
 	for rest := answer; ; {
 		_, raw, found := bytes.Cut(rest, mark)
 		if !found || len(raw) <= digit {
@@ -87,7 +87,7 @@ func falsify(answer []byte) []byte {
 	}
 }
 
-// follow starts the primary and returns the arguments of the replica that follows it.
+// follow starts the primary and returns the arguments for its replica.
 func (st *stage) follow(ctx context.Context) ([]string, error) {
 	var err error
 	if st.link, err = newLink(st.upstream.url()); err != nil {
@@ -120,7 +120,7 @@ func (st *stage) synced(ctx context.Context) error {
 	})
 }
 
-// reach waits until the node has a block of a height.
+// reach waits until the node has the block of a height.
 func (st *stage) reach(ctx context.Context, height types.Height) error {
 	ctx, cancel := context.WithTimeout(ctx, healed)
 	defer cancel()
@@ -138,7 +138,7 @@ func noUpstream(ctx context.Context, st *stage) error {
 	return until(ctx, func(ctx context.Context) error { return st.upstream.start(ctx, produce...) })
 }
 
-// lie changes what the primary answers on its way.
+// lie falsifies the primary's responses in transit.
 func lie(ctx context.Context, st *stage) error {
 	st.link.lies.Store(true)
 	return until(ctx, func(context.Context) error {
@@ -147,7 +147,7 @@ func lie(ctx context.Context, st *stage) error {
 	})
 }
 
-// backup copies the primary's directory, and waits until the replica has a block that is not in the copy.
+// backup copies the primary's directory, and waits until the replica has a block that is missing in the copy.
 func backup(ctx context.Context, st *stage) error {
 	if err := st.upstream.stop(os.Interrupt); err != nil {
 		return err
@@ -162,16 +162,15 @@ func backup(ctx context.Context, st *stage) error {
 	if err := st.upstream.start(ctx, produce...); err != nil {
 		return err
 	}
-	const further = 10 // blocks, so that the copy lacks some even where the replica lacked the last
+	const further = 10 // blocks, so that the copy lacks some even if the replica lacked the last
 	return every(ctx, scrape/2, func() (bool, error) {
 		head, err := st.client.BlockNumber(ctx)
 		return head > copied+further, err
 	})
 }
 
-// restore puts the copy in the place of the primary's directory: the primary signs other blocks where the replica has
-// some. What is right again is what docs/operators.md says: the chain that the replica has, and its evidence moved
-// away.
+// restore runs the primary on the copy of its directory, so that it signs other blocks at heights that the replica has.
+// The repair follows docs/operators.md: run the chain that the replica has, and move the evidence away.
 func restore(ctx context.Context, st *stage) error {
 	if err := st.runCopy(ctx); err != nil {
 		return err
@@ -188,7 +187,7 @@ func restore(ctx context.Context, st *stage) error {
 	})
 }
 
-// runCopy runs the primary on the copy of its directory; runLive runs it on its own again.
+// runCopy runs the primary on the copy of its directory; runLive runs it on its own directory again.
 func (st *stage) runCopy(ctx context.Context) error {
 	live := st.upstream.data
 	if err := errors.Join(
@@ -207,10 +206,11 @@ func (st *stage) runLive(ctx context.Context, args ...string) error {
 	return st.upstream.start(ctx, append(slices.Clone(produce), args...)...)
 }
 
-// kept is where the primary's directory is while it runs on the copy.
+// kept is the path of the primary's directory while it runs on the copy.
 func (st *stage) kept() string { return filepath.Join(st.dir, "kept") }
 
-// retire copies the primary's directory and then has it hand over to another key, until the replica has blocks of that.
+// retire copies the primary's directory, and then hands over production to another key and waits until the replica has
+// blocks of that key.
 func retire(ctx context.Context, st *stage) error {
 	if err := backup(ctx, st); err != nil {
 		return err
@@ -234,7 +234,7 @@ func retire(ctx context.Context, st *stage) error {
 	})
 }
 
-// comeBack runs the primary on the copy, with the key that has handed over, until it has its own directory again.
+// comeBack runs the primary on the copy, with the retired key, and restores its own directory at the end.
 func comeBack(ctx context.Context, st *stage) error {
 	if err := st.runCopy(ctx); err != nil {
 		return err

@@ -14,20 +14,20 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// stage is a new chain with a running node, which Prometheus watches, and an account that has coins.
+// stage is a new chain with a running node, monitored by Prometheus, and an account with coins.
 type stage struct {
 	settings
 	cause
 	node
-	starts   []string  // the arguments of the node
-	upstream *node     // the primary that the node follows, where it is a replica
-	members  []*node   // the others of its cluster
-	link     *link     // the way to it
-	workers  []*worker // that work for the node: a signer, which has the key, or a prover
+	starts   []string  // arguments of the node
+	upstream *node     // primary of the node if that is a replica
+	members  []*node   // other members of its cluster
+	link     *link     // connection to upstream
+	workers  []*worker // the node's signer, which has the key, or prover
 	mounted  bool
 	treasury crypto.PrivateKey
 	client   *client.Client // of the node
-	history  history        // the largest block, where it is to be damaged
+	history  history        // largest block, for damage to the history
 }
 
 func newStage(ctx context.Context, s settings, c cause, dir string) (st *stage, err error) {
@@ -88,7 +88,7 @@ func newStage(ctx context.Context, s settings, c cause, dir string) (st *stage, 
 	return st, st.synced(ctx)
 }
 
-// mount gives the node a disk of its own: an ext4 in a file.
+// mount gives the node its own disk: an ext4 file system in a file.
 func (st *stage) mount(ctx context.Context) error {
 	image := filepath.Join(st.dir, "disk.img")
 	for _, command := range [][]string{
@@ -104,7 +104,7 @@ func (st *stage) mount(ctx context.Context) error {
 	return nil
 }
 
-// execute runs a command; what it printed is part of its error.
+// execute runs a command. Its error includes the output.
 func execute(ctx context.Context, command ...string) error {
 	output, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput()
 	if err != nil {
@@ -118,7 +118,7 @@ func (st *stage) cairn(ctx context.Context, args ...string) error {
 	return execute(ctx, append([]string{st.settings.program}, args...)...)
 }
 
-// close ends what runs and takes the node's disk away.
+// close stops all processes and unmounts the node's disk.
 func (st *stage) close() error {
 	if st.client != nil {
 		st.client.Close()

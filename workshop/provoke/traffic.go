@@ -22,8 +22,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// transfers sends transfers of 400 senders as `cairn bench` does, in batches and at a rate of calls a second (0: as
-// fast as they are answered), again and again.
+// transfers sends transfers of 400 senders repeatedly, as `cairn bench` does, in batches and at a rate in calls per
+// second (0: after each response).
 func (st *stage) transfers(ctx context.Context, perSender, batch int, rate float64) error {
 	for ctx.Err() == nil {
 		if err := st.load(ctx, crowd(perSender), loadgen.Options{Batch: batch, Rate: rate}); err != nil {
@@ -33,12 +33,12 @@ func (st *stage) transfers(ctx context.Context, perSender, batch int, rate float
 	return nil
 }
 
-// crowd is a load of 400 senders.
+// crowd returns a load of 400 senders.
 func crowd(perSender int) loadgen.Plan {
 	return loadgen.Plan{Load: loadgen.Transfers, Connections: 16, Senders: 400, PerSender: perSender}
 }
 
-// load sends transfers and waits until they are in blocks.
+// load sends transfers and waits until they are included.
 func (st *stage) load(ctx context.Context, plan loadgen.Plan, options loadgen.Options) error {
 	send, err := st.sign(ctx, plan, options)
 	if err != nil {
@@ -47,7 +47,7 @@ func (st *stage) load(ctx context.Context, plan loadgen.Plan, options loadgen.Op
 	return send(ctx)
 }
 
-// sign funds the senders of a load and signs it, so that all is ready to be sent.
+// sign funds the senders of a load and signs it, so that it is ready to be sent.
 func (st *stage) sign(
 	ctx context.Context, plan loadgen.Plan, options loadgen.Options,
 ) (send func(context.Context) error, err error) {
@@ -66,7 +66,7 @@ func (st *stage) sign(
 	}, nil
 }
 
-// badCalls calls a method that does not exist, for a client of a documentation address.
+// badCalls calls a method that does not exist, on behalf of a client with a documentation address.
 func (st *stage) badCalls(ctx context.Context, interval time.Duration) error {
 	return asAsked(ctx, every(ctx, interval, func() (bool, error) {
 		body := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"svc_noSuchMethod","params":[]}`)
@@ -85,7 +85,7 @@ func (st *stage) badCalls(ctx context.Context, interval time.Duration) error {
 	}))
 }
 
-// badSignatures sends batches of transactions that are right but for their signatures.
+// badSignatures sends batches of transactions that are valid except for their signatures.
 func (st *stage) badSignatures(ctx context.Context, size int) error {
 	chainID, err := st.client.ChainID(ctx)
 	if err != nil {
@@ -127,13 +127,13 @@ func (st *stage) badSignatures(ctx context.Context, size int) error {
 	}))
 }
 
-// dial opens connections.
+// dial opens a connection.
 func (st *stage) dial(ctx context.Context) (net.Conn, error) {
 	var dialer net.Dialer
 	return dialer.DialContext(ctx, "tcp", strings.TrimPrefix(st.url(), "http://"))
 }
 
-// idle holds connections on which nothing is sent.
+// idle holds idle connections.
 func (st *stage) idle(ctx context.Context, count int) error {
 	connections := make([]net.Conn, count)
 	defer func() {
@@ -153,13 +153,13 @@ func (st *stage) idle(ctx context.Context, count int) error {
 	return nil
 }
 
-// slowReaders lets WebSocket clients subscribe and not read: three more each second, of which each keeps its connection
-// until the node ends it.
+// slowReaders adds three WebSocket clients each second that subscribe but do not read. Each keeps its connection until
+// the node closes it.
 func (st *stage) slowReaders(ctx context.Context) error {
 	var open []net.Conn
 	defer func() {
 		for _, c := range open {
-			_ = c.Close() // the node has closed most
+			_ = c.Close() // the node has closed most of them
 		}
 	}()
 	return asAsked(ctx, every(ctx, time.Second/3, func() (bool, error) {
@@ -191,7 +191,7 @@ func (st *stage) slowReaders(ctx context.Context) error {
 	}))
 }
 
-// frame is a client's text message of up to 125 bytes, with a mask of zeros (RFC 6455, section 5.2).
+// frame returns a client's text message of up to 125 bytes, with a zero mask (RFC 6455, section 5.2).
 func frame(text string) []byte {
 	return append([]byte{0x81, 0x80 | byte(len(text)), 0, 0, 0, 0}, text...)
 }
@@ -202,8 +202,8 @@ type history struct {
 	encoded []byte
 }
 
-// writeHistory makes blocks with transfers, and has the node write them to files and start again without them in
-// memory. It makes no further block: that could read what is damaged next, and end the node.
+// writeHistory makes blocks of transfers, makes the node write them to files, and restarts it, so that they are not in
+// memory. The node makes no more blocks, as that could read the damaged data and stop the node.
 func writeHistory(ctx context.Context, st *stage) error {
 	plan := loadgen.Plan{Load: loadgen.Transfers, Connections: 16, Senders: 100, PerSender: 100}
 	if err := st.load(ctx, plan, loadgen.Options{Batch: 100}); err != nil {
@@ -225,7 +225,7 @@ func writeHistory(ctx context.Context, st *stage) error {
 	return errors.Join(st.stop(os.Interrupt), st.start(ctx, slices.Concat(st.args, []string{"--block-time", "1h"})...))
 }
 
-// damageHistory flips a bit of the largest block in the database's files under the node, and asks for that block.
+// damageHistory flips a bit of the largest block in the files of the node's database, and requests that block.
 func damageHistory(ctx context.Context, st *stage) error {
 	files, err := filepath.Glob(filepath.Join(st.data, "db", "*.sst"))
 	if err != nil {
@@ -242,7 +242,7 @@ func damageHistory(ctx context.Context, st *stage) error {
 	if flipped == 0 {
 		return fmt.Errorf("no file of the database has the transactions of block %d", st.history.height)
 	}
-	select { // Prometheus must have seen that there was no error yet
+	select { // let Prometheus see the counter without an error
 	case <-time.After(3 * scrape):
 	case <-ctx.Done():
 		return nil
@@ -256,14 +256,14 @@ func damageHistory(ctx context.Context, st *stage) error {
 	return nil
 }
 
-// flipIn flips a bit in the middle of a block's transactions, wherever a file has that, and tells how often it did.
-// What was written last is not compressed.
+// flipIn flips a bit in the middle of a block's transactions, at each place where a file contains them, and returns the
+// number of places. Recently written data is not compressed.
 func flipIn(name string, block []byte) (flips int, err error) {
 	content, err := os.ReadFile(name)
 	if err != nil {
 		return 0, err
 	}
-	const few = 32 // bytes that nothing else has: a transaction is signed at random
+	const few = 32 // bytes that occur nowhere else, as transactions have random signatures
 	file, err := os.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {
 		return 0, err

@@ -13,12 +13,12 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// longestRange is how many blocks the longest ranges have that are followed by.
+// longestRange is the number of blocks in the longest ranges with a proof.
 const longestRange = 256
 
-// build has a primary make blocks of s.perBlock transfers each, and waits for every block's proof before it goes on. So
-// the proofs are those of a chain whose prover keeps up. Each account sends once, in an order of chance, before one
-// sends again. What comes before, which is not measured, ends with the block that is trusted.
+// build makes blocks of s.perBlock transfers each on a primary, and waits for every block's proof before the next, so
+// the proofs are those of a chain whose prover keeps up. Each account sends once, in random order, before one sends
+// again. The blocks up to the trusted one, which it returns, are not measured.
 func (s settings) build(ctx context.Context, primary *node) (trusted *api.Block, err error) {
 	plan := loadgen.Plan{
 		Load: loadgen.Transfers, Connections: s.senders, Senders: s.senders, PerSender: s.perSender,
@@ -57,8 +57,8 @@ func (s settings) build(ctx context.Context, primary *node) (trusted *api.Block,
 	return trusted, nil
 }
 
-// align has blocks made by hand only, empty ones up to the last of a longest range, and returns that one once all are
-// proven.
+// align switches to manual blocks, makes empty ones up to the end of a longest range, and returns that block once all
+// are proven.
 func (n *node) align(ctx context.Context) (trusted *api.Block, err error) {
 	if err := n.client.Dev().SetManual(ctx); err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (n *node) provenTo(ctx context.Context, head types.Height) error {
 	return n.proven(ctx, func(info api.NodeInfo) bool { return info.Proofs != nil && info.Proofs.Newest >= head })
 }
 
-// proven waits until a node has the proofs that are asked for.
+// proven waits until a node has the wanted proofs.
 func (n *node) proven(ctx context.Context, has func(api.NodeInfo) bool) error {
 	for {
 		info, err := n.client.NodeInfo(ctx)

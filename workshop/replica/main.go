@@ -1,9 +1,9 @@
-// Command replica measures how fast a replica imports blocks against how fast their primary made them. A load of
-// transfers goes to a development chain, as fast as it takes them or, for many small blocks, at a rate. Then, with
-// nothing else running, a replica that has nothing follows it from genesis over loopback until it has the same head. It
-// prints a table in Markdown with the figures of each round, their medians, and the ratio; there is no threshold to
-// fail. With -stateless replicas without state follow one chain, by ranges and block by block, and bytes are counted.
-// 10,000 blocks of 100 transfers between 10,000 accounts are -stateless -senders 10000 -per-sender 100.
+// Command replica compares the speed at which a replica imports blocks with the speed at which the primary made them.
+// It sends a load of transfers to a development chain, as fast as possible or, for many small blocks, at a rate. Then,
+// with nothing else running, an empty replica follows the chain from genesis over loopback until it has the same head.
+// It prints a Markdown table with the figures of each round, their medians, and the ratio; no threshold can fail. With
+// -stateless, replicas without state follow one chain, by ranges and block by block, and it counts bytes. For 10,000
+// blocks of 100 transfers between 10,000 accounts, use -stateless -senders 10000 -per-sender 100.
 package main
 
 import (
@@ -22,17 +22,17 @@ import (
 	"github.com/cairn-chain/cairn/workshop/internal/program"
 )
 
-// settings are the size of the measurement.
+// settings holds the flags.
 type settings struct {
 	binary, directory          string
 	rounds, senders, perSender int
 	blockTime                  time.Duration // between blocks
-	rate                       float64       // transfers a second; 0: as many as the primary takes
+	rate                       float64       // transfers per second; 0: as many as the primary accepts
 	stateless                  bool
-	perBlock                   int // transfers, for replicas without state
+	perBlock                   int // transfers per block, for replicas without state
 }
 
-// pollTime is between two looks at how far the replica is, at most an error of 1 % in an import of a second.
+// pollTime is the interval of polling the replica: an error of at most 1 % for an import of a second.
 const pollTime = 10 * time.Millisecond
 
 func main() {
@@ -54,15 +54,15 @@ func main() {
 	program.Main("replica", run)
 }
 
-// round is what one round measured, a transfer.
+// round holds the measurements of a round, per transfer.
 type round struct {
-	made, imported      float64 // transfers a second
+	made, imported      float64 // transfers per second
 	makeCPU             float64 // of the primary while it made the blocks, in µs
 	importCPU, serveCPU float64 // of the replica and of the primary while the replica followed, in µs
-	blocks, blockTime   float64 // that were imported, and what one took, in µs
+	blocks, blockTime   float64 // number of imported blocks, and time per block in µs
 }
 
-// columns are the table's, in order.
+// columns lists the columns of the table.
 var columns = []struct {
 	name  string
 	value func(round) float64
@@ -154,7 +154,7 @@ func (s settings) measure(ctx context.Context) (r round, err error) {
 		return r, fmt.Errorf("the replica: %w", err)
 	}
 	defer func() { err = errors.Join(err, replica.stop()) }()
-	begun := time.Now() // a few ms after the replica began to ask
+	begun := time.Now() // a few ms after the replica's first request
 	if err := replica.reach(ctx, head); err != nil {
 		return r, err
 	}
@@ -169,7 +169,7 @@ func (s settings) measure(ctx context.Context) (r round, err error) {
 	return r, err
 }
 
-// load sends the transfers and returns how many are in blocks.
+// load sends the transfers and returns the number of included ones.
 func (s settings) load(ctx context.Context, primary *node, r *round) (transfers float64, err error) {
 	plan := loadgen.Plan{Load: loadgen.Transfers, Connections: 16, Senders: s.senders, PerSender: s.perSender}
 	target, err := loadgen.PrepareCairn(ctx, primary.client, plan, nil, func(string) {})
@@ -185,7 +185,7 @@ func (s settings) load(ctx context.Context, primary *node, r *round) (transfers 
 		return 0, err
 	}
 	batch := 100
-	if s.rate > 0 { // few at a time, so that they are spread over the blocks
+	if s.rate > 0 { // small batches, to spread them over the blocks
 		batch = 4
 	}
 	report, err := loadgen.Run(ctx, target, plan, calls, loadgen.Options{
@@ -199,7 +199,7 @@ func (s settings) load(ctx context.Context, primary *node, r *round) (transfers 
 		return 0, err
 	}
 	switch i := report.Inclusion; {
-	case i.Accepted != int64(s.senders*s.perSender): // one refused because the pool was full was sent again
+	case i.Accepted != int64(s.senders*s.perSender): // those refused by a full pool were retried
 		return 0, fmt.Errorf("%d transfers were accepted, and refused %v", i.Accepted, report.Errors)
 	case i.PerSecond == nil || i.Included != i.Accepted:
 		return 0, fmt.Errorf(

@@ -16,14 +16,14 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// catchUp is what a replica without state took to follow a chain.
+// catchUp is the cost of following a chain without state.
 type catchUp struct {
-	bytes float64 // that came over its connections
+	bytes float64 // received over its connections
 	took  float64 // in seconds
-	cpu   float64 // the replica's, in seconds
+	cpu   float64 // of the replica, in seconds
 }
 
-// compare has replicas without state follow one chain from a trusted block, by ranges and block by block, in turns.
+// compare makes replicas without state follow one chain from a trusted block, alternately by ranges and block by block.
 func (s settings) compare(ctx context.Context) (err error) {
 	dir, err := os.MkdirTemp(s.directory, "cairn-replica-")
 	if err != nil {
@@ -73,12 +73,12 @@ func (s settings) compare(ctx context.Context) (err error) {
 	return nil
 }
 
-// mostRangeGas is what blocks that have a proof together used at most (docs/proofs.md).
+// mostRangeGas bounds the gas of blocks with a common proof (docs/proofs.md).
 const mostRangeGas = 1 << 30
 
-// ranges waits until the chain has the proofs of its ranges of 16 blocks, which come after those of the blocks. It
-// waits for ranges of 256 too if so many blocks like the last one have a proof together. It returns the last block of
-// the former.
+// ranges waits until the chain has the proofs of its ranges of 16 blocks, which come after those of the blocks. It also
+// waits for ranges of 256 blocks, if that many blocks like the last one can have a common proof. It returns the last
+// block of the ranges of 16.
 func (n *node) ranges(ctx context.Context) (last types.Height, err error) {
 	head, err := n.client.BlockNumber(ctx)
 	if err != nil {
@@ -131,7 +131,7 @@ func (s settings) follow(
 	return c, err
 }
 
-// counter hands connections on to an address, and counts what comes back.
+// counter forwards connections to an address, and counts the bytes of the responses.
 type counter struct {
 	net.Listener
 	bytes atomic.Int64
@@ -155,7 +155,7 @@ func newCounter(address string) (*counter, error) {
 	return c, nil
 }
 
-// handOn ends with either end of the connection: then who asked sees it.
+// handOn ends when either end closes the connection, so that the client notices.
 func (c *counter) handOn(from net.Conn, address string) {
 	defer from.Close()
 	to, err := net.Dial("tcp", address)
@@ -170,7 +170,7 @@ func (c *counter) handOn(from net.Conn, address string) {
 	_, _ = io.Copy(io.MultiWriter(from, c), to)
 }
 
-// Write counts.
+// Write counts bytes.
 func (c *counter) Write(b []byte) (int, error) {
 	c.bytes.Add(int64(len(b)))
 	return len(b), nil

@@ -20,19 +20,19 @@ import (
 )
 
 const (
-	diskBytes = 64 << 20         // of a disk that is filled
-	startTime = 40 * time.Second // for a start
-	endTime   = 12 * time.Second // from a signal, or a full disk with work, to the end
-	scrape    = time.Second      // for the metrics
+	diskBytes = 64 << 20         // size of a disk to fill
+	startTime = 40 * time.Second // time limit of a start
+	endTime   = 12 * time.Second // time limit from a signal, or from a full disk under load, to the end
+	scrape    = time.Second      // time limit for the metrics
 )
 
-// trial is a fault and what came of it.
+// trial is a fault with its result.
 type trial struct {
 	seed    uint64
 	base    string
 	fault   fault
 	outcome string
-	broken  []string // rules
+	broken  []string // violated rules
 	log     string
 }
 
@@ -48,7 +48,7 @@ func (t *trial) breaks(format string, args ...any) {
 	t.broken = append(t.broken, fmt.Sprintf(format, args...))
 }
 
-// try makes the fault of a seed on a copy, and judges what a node does on it.
+// try makes the fault of a seed on a copy, and judges a node that runs on it.
 func (w *world) try(ctx context.Context, seed uint64) (t *trial, err error) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	t = &trial{seed: seed, base: []string{"stopped", "killed", "member"}[random.IntN(3)]}
@@ -66,7 +66,7 @@ func (w *world) try(ctx context.Context, seed uint64) (t *trial, err error) {
 	if t.fault.kind == "fill the disk" {
 		if err := exec.CommandContext(ctx, "mount", "-t", "tmpfs", "-o", fmt.Sprint("size=", diskBytes), "tmpfs",
 			disk).Run(); err != nil {
-			t.fault.kind = "flip" // only root fills disks
+			t.fault.kind = "flip" // only root can fill disks
 		}
 		defer func() { err = errors.Join(err, exec.Command("umount", disk).Run(), os.RemoveAll(disk)) }()
 	} else {
@@ -83,7 +83,7 @@ func (w *world) try(ctx context.Context, seed uint64) (t *trial, err error) {
 	return t, w.judge(ctx, t, random, target{dir: dir, log: log})
 }
 
-// tryMember makes the fault in one member of a cluster, and judges that one. The two others are sound.
+// tryMember makes the fault in one member of a cluster, and judges that member. The other two are undamaged.
 func (w *world) tryMember(ctx context.Context, t *trial, random *rand.Rand) (err error) {
 	victim := random.IntN(len(w.members))
 	t.base = "member " + w.members[victim].name
@@ -117,7 +117,7 @@ func (w *world) tryMember(ctx context.Context, t *trial, random *rand.Rand) (err
 	return nil
 }
 
-// judgeOther holds a member that is sound to going on: it makes blocks with all that was acknowledged.
+// judgeOther checks that an undamaged member continues: it makes blocks with all acknowledged transactions.
 func (w *world) judgeOther(ctx context.Context, t *trial, r *running) {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
@@ -143,7 +143,7 @@ func (w *world) judgeOther(ctx context.Context, t *trial, r *running) {
 	}
 }
 
-// judge starts a node on the copy and holds what it does to the rules.
+// judge starts a node on the copy and checks its behaviour against the rules.
 func (w *world) judge(ctx context.Context, t *trial, random *rand.Rand, place target) error {
 	if !t.fault.running {
 		if err := t.fault.make(random, place.dir); err != nil {
@@ -167,7 +167,7 @@ func (w *world) judge(ctx context.Context, t *trial, random *rand.Rand, place ta
 		known := &w.alone
 		if place.flags != nil {
 			known = &w.cluster
-			_, _ = r.client.WaitReceipt(starting, known.pending[0]) // if it comes to that, it has what the others have
+			_, _ = r.client.WaitReceipt(starting, known.pending[0]) // if it ever serves these, it has what the others have
 		}
 		w.ask(ctx, t, r, known)
 	}
@@ -194,7 +194,7 @@ func (w *world) judge(ctx context.Context, t *trial, random *rand.Rand, place ta
 	return nil
 }
 
-// judgeRestart starts a node again that ended with exit code 1, as a supervisor does: that must help.
+// judgeRestart restarts a node that ended with exit code 1, as a supervisor does. The restart must help.
 func (w *world) judgeRestart(ctx context.Context, t *trial, place target) error {
 	r, err := w.begin(place)
 	if err != nil {
@@ -213,7 +213,7 @@ func (w *world) judgeRestart(ctx context.Context, t *trial, place target) error 
 	return nil
 }
 
-// exitCode is the one of a process, -1 of one that a signal ended.
+// exitCode returns the exit code of a process, or -1 if a signal ended it.
 func exitCode(ended error) int {
 	if exit := new(exec.ExitError); errors.As(ended, &exit) {
 		return exit.ExitCode()
@@ -221,7 +221,7 @@ func exitCode(ended error) int {
 	return 0
 }
 
-// judgeEnd holds how a node ended to the rules.
+// judgeEnd checks a node's end against the rules.
 func (w *world) judgeEnd(t *trial, text string, code int, served, asked bool) {
 	t.log = text
 	switch {
@@ -246,8 +246,7 @@ func (w *world) judgeEnd(t *trial, text string, code int, served, asked bool) {
 	}
 }
 
-// judgeMessage holds the message of a node that ended to naming a next step: a command that the program has, or a section
-// that a page has.
+// judgeMessage checks that a node's last message names a next step: a command of the program, or a section of a page.
 func (w *world) judgeMessage(t *trial, message string) {
 	commands, pages := nextstep.Commands(message), nextstep.Pages(message)
 	if len(commands)+len(pages) == 0 {
@@ -272,7 +271,7 @@ func (w *world) judgeMessage(t *trial, message string) {
 	}
 }
 
-// lastError is the message of a command that failed.
+// lastError returns the message of a failed command.
 func lastError(log string) string {
 	at := strings.LastIndex(log, "Error: ")
 	if at < 0 {
@@ -281,7 +280,7 @@ func lastError(log string) string {
 	return log[at:]
 }
 
-// ask asks a node for all that is known, and holds the answers to it. An error is no wrong answer.
+// ask queries a node for everything that is known, and compares the answers. An error is not a wrong answer.
 func (w *world) ask(ctx context.Context, t *trial, r *running, known *known) {
 	defer r.client.Close()
 	ctx, cancel := context.WithTimeout(ctx, startTime)
@@ -326,7 +325,7 @@ func (w *world) ask(ctx context.Context, t *trial, r *running, known *known) {
 	w.work(ctx, t, c)
 }
 
-// work has the node take transfers: what is damaged must not be built upon, and what is acknowledged is remembered.
+// work sends the node transfers: it must not build on damage, and its acknowledgements are recorded.
 func (w *world) work(ctx context.Context, t *trial, c *client.Client) {
 	for range 3 {
 		tx, err := c.Build(ctx, signer().Account(), client.Transfer(types.Account{9}, 1), client.TxFields{})

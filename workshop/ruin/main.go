@@ -1,9 +1,9 @@
-// Command ruin damages the data directory of a node, the real program in a process of its own, by chance: any file, at
-// any moment, in one of the ways of which disks and people are capable. The node is alone, or one of a cluster of three.
-// Then it judges. The node serves, or ends with a message that names a command or a page's section as the next step, and
-// with exit code 2 unless another start helps. It gives no wrong answer, does not panic, reports what it lost, and ends in
-// time when it is asked to. The other members make blocks meanwhile, and lose nothing. Each fault comes from a seed of its
-// own, which is printed: -seed 7 -faults 1 makes that one again. It needs Linux; as root it fills disks too.
+// Command ruin damages the data directory of a node, the real program in a process, at random: any file, at any time,
+// in one of the ways in which disks and people do. The node is alone, or one of a cluster of three. Then it judges the
+// node. The node must serve, or stop with a message that names a command or a page's section as the next step, and with
+// exit code 2 unless a restart helps. It must not give a wrong answer or panic, must report what it lost, and must stop
+// in time when asked. The other members must make blocks meanwhile, and lose nothing. Each fault has its own seed,
+// which is printed: -seed 7 -faults 1 repeats that one. It needs Linux; as root it also fills disks.
 package main
 
 import (
@@ -36,7 +36,7 @@ type settings struct {
 	faults            int
 }
 
-// run makes faults, one after the other, each on a copy of what was prepared.
+// run makes faults in sequence, each on a copy of the prepared directories.
 func (s settings) run(ctx context.Context) (err error) {
 	dir, err := os.MkdirTemp(s.directory, "cairn-ruin-")
 	if err != nil {

@@ -13,16 +13,16 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/members"
 )
 
-// member is a directory of a cluster's member, and what it was before it was damaged.
+// member is the directory of a cluster member, with a copy of its undamaged state.
 type member struct {
 	target
 	name, saved string
 }
 
-// identity is the file by whose place a member knows its directory: a copy of it is refused.
+// identity is the file by whose inode a member recognizes its directory: a copy is refused.
 const identity = "member.id"
 
-// restore makes a member's directory what it was. Its identity is the same file as before.
+// restore restores a member's directory. Its identity is the same file as before.
 func (m *member) restore() error {
 	if err := errors.Join(os.RemoveAll(m.dir), os.RemoveAll(m.log)); err != nil {
 		return err
@@ -38,15 +38,15 @@ func (m *member) restore() error {
 	if err := errors.Join(os.Remove(file), os.Chmod(kept, 0o600), os.Link(kept, file)); err != nil {
 		return err
 	}
-	return os.WriteFile(file, content, 0o600) // in place
+	return os.WriteFile(file, content, 0o600) // in place, so that the inode stays
 }
 
-// keep keeps what a member's directory is.
+// keep saves the current state of a member's directory.
 func (m *member) keep() error {
 	return errors.Join(copyDir(m.saved, m.dir), os.Link(filepath.Join(m.dir, identity), m.saved+".id"))
 }
 
-// newMember is a member whose link gets a free port.
+// newMember returns a member whose link has a free port.
 func (w *world) newMember(name string) (m *member, address string, err error) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -63,8 +63,8 @@ func (w *world) newMember(name string) (m *member, address string, err error) {
 	return m, address, free.Close()
 }
 
-// prepareCluster makes a cluster of three with pending transactions, and keeps what its directories are after one member
-// was stopped and two were killed.
+// prepareCluster creates a cluster of three with pending transactions, and saves its directories after one member was
+// stopped and two were killed.
 func (w *world) prepareCluster(ctx context.Context) error {
 	first, peer, err := w.newMember("a")
 	if err != nil {
@@ -95,7 +95,7 @@ func (w *world) prepareCluster(ctx context.Context) error {
 	return w.leaveCluster(ctx)
 }
 
-// join adds a member to the cluster of a leader, and returns once it votes.
+// join adds a member to a leader's cluster, and returns once it is a voter.
 func (w *world) join(ctx context.Context, leader *running, name, peer, peerPin string) (*running, error) {
 	m, address, err := w.newMember(name)
 	if err != nil {
@@ -135,7 +135,7 @@ func (w *world) join(ctx context.Context, leader *running, name, peer, peerPin s
 	})
 }
 
-// leaveCluster has all members take transactions that no block takes, and ends them.
+// leaveCluster gives all members transactions that no block will include, and ends them.
 func (w *world) leaveCluster(ctx context.Context) error {
 	var all []*running
 	for _, m := range w.members {

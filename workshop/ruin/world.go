@@ -24,10 +24,10 @@ import (
 
 const (
 	paid    = 12 // transfers in blocks
-	pending = 25 // transfers that wait when the directories are copied
+	pending = 25 // transfers that are pending when the directories are copied
 )
 
-// world is the directories that are copied, and what a node says on them that nobody damaged.
+// world holds the directories to copy, and the answers of a node on undamaged ones.
 type world struct {
 	settings
 	dir            string
@@ -35,52 +35,52 @@ type world struct {
 	members        []*member
 }
 
-// known is what a sound node says.
+// known holds the answers of an undamaged node.
 type known struct {
 	hashes  map[types.Height]types.BlockHash
-	balance types.Amount // of the payer at the last of them
+	balance types.Amount // of the payer at the head
 	head    types.Height
 	paid    []types.TxID
 	pending []types.TxID
 }
 
-// target is a directory on which a node is started.
+// target is a directory on which to start a node.
 type target struct {
 	dir, log string
-	flags    []string // of a member
+	flags    []string // for a member
 }
 
-// running is a node on it.
+// running is a running node on a target.
 type running struct {
 	target
 	process *program.Process
-	client  *client.Client // once it serves
+	client  *client.Client // set once it serves
 	admin   string         // its admin address
 }
 
-// told is what it has logged.
+// told returns the node's log.
 func (r *running) told() string {
-	content, _ := os.ReadFile(r.log) // what is not there says nothing
+	content, _ := os.ReadFile(r.log) // a missing log is empty
 	return string(content)
 }
 
 func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
 
-// signer is the account that pays.
+// signer returns the paying account.
 func signer() client.Signer {
 	key, err := crypto.NewPrivateKey(sha256.Sum256([]byte("ruin")))
 	if err != nil {
-		panic(err) // of one name in 2^127
+		panic(err) // about one name in 2^127 has no valid key
 	}
 	return client.NewSigner(key)
 }
 
-// nodeFlags are those of every node.
+// nodeFlags are the common flags of all nodes.
 var nodeFlags = []string{
 	"--rpc-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--prove", "off", "--rate-limit", "0", "--log-level", "info",
 }
 
-// run starts a node on a directory. As root it runs it as nobody, whom permissions bind.
+// run starts a node on a directory. As root it runs the node as nobody, so that file permissions apply.
 func (w *world) run(place target, blockTime string) (*running, error) {
 	r := &running{target: place}
 	if err := errors.Join(os.RemoveAll(r.ready(w)), give(place.dir)); err != nil {
@@ -97,10 +97,10 @@ func (w *world) run(place target, blockTime string) (*running, error) {
 
 func (r *running) ready(w *world) string { return filepath.Join(w.path("ready"), filepath.Base(r.dir)) }
 
-// begin starts a node on a directory that may be damaged.
+// begin starts a node on a possibly damaged directory.
 func (w *world) begin(place target) (*running, error) { return w.run(place, "1s") }
 
-// serves waits until a node serves, and tells whether that came before it ended.
+// serves waits for a node, and reports whether it serves before it ends.
 func (w *world) serves(ctx context.Context, r *running) bool {
 	n := new(program.Node)
 	if err := r.process.AwaitReady(ctx, r.ready(w), n); err != nil {
@@ -128,7 +128,7 @@ func (r *running) scrape(ctx context.Context) error {
 
 const nobody = "65534"
 
-// give gives a directory to nobody, if this is root.
+// give gives a directory to user nobody, if this is root.
 func give(path string) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -145,7 +145,7 @@ func give(path string) error {
 	})
 }
 
-// copyDir copies a directory, with the modes of its files.
+// copyDir copies a directory, including file modes.
 func copyDir(to, from string) error {
 	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
 		return err
@@ -162,8 +162,8 @@ func copyDir(to, from string) error {
 	})
 }
 
-// prepare makes a chain with pending transactions, and leaves it as a node does that is stopped, and that is killed; and
-// such a chain of a cluster.
+// prepare makes a chain with pending transactions, in the states after a stop and after a kill, and the same for a
+// cluster.
 func (w *world) prepare(ctx context.Context) error {
 	for _, name := range []string{"ready", "members", "saved"} {
 		if err := errors.Join(os.Mkdir(w.path(name), 0o777), os.Chmod(w.path(name), 0o777)); err != nil {
@@ -191,13 +191,13 @@ func (w *world) prepare(ctx context.Context) error {
 	return w.prepareCluster(ctx)
 }
 
-// initArgs are the words of a command that makes a network whose payer has coins.
+// initArgs returns the arguments of a command that creates a network with a funded payer.
 func (w *world) initArgs(dir string) []string {
 	return []string{"init", w.path(dir), "--network", string(types.Regtest), "--chain-id", "4245",
 		"--alloc", signer().Account().String() + "=1000000"}
 }
 
-// cairn runs a command of the program, and decodes its result unless that is nil.
+// cairn runs a command of the program, and decodes its output unless result is nil.
 func (w *world) cairn(ctx context.Context, result any, args ...string) error {
 	out, err := exec.CommandContext(ctx, w.binary, append(args, "--json")...).CombinedOutput()
 	if err != nil {
@@ -209,7 +209,7 @@ func (w *world) cairn(ctx context.Context, result any, args ...string) error {
 	return json.Unmarshal(out, &struct{ Result any }{result})
 }
 
-// with runs a node while do does something with it.
+// with runs a node and calls do with it.
 func (w *world) with(ctx context.Context, place target, blockTime string, do func(*running) error) error {
 	r, err := w.run(place, blockTime)
 	if err != nil {
@@ -223,7 +223,7 @@ func (w *world) with(ctx context.Context, place target, blockTime string, do fun
 	return errors.Join(do(r), r.process.Stop())
 }
 
-// pay sends transfers, and waits for each to be in a block.
+// pay sends transfers and, with wait, waits for each to be included.
 func pay(ctx context.Context, c *client.Client, count int, wait bool) (ids []types.TxID, err error) {
 	for i := range count {
 		to := types.Account(signerOf(i).Account())
@@ -253,12 +253,12 @@ func pay(ctx context.Context, c *client.Client, count int, wait bool) (ids []typ
 func signerOf(i int) client.Signer {
 	key, err := crypto.NewPrivateKey(sha256.Sum256(fmt.Appendf(nil, "ruin %d", i)))
 	if err != nil {
-		panic(err) // of one name in 2^127
+		panic(err) // about one name in 2^127 has no valid key
 	}
 	return client.NewSigner(key)
 }
 
-// note notes what a sound node says.
+// note records the answers of an undamaged node.
 func (k *known) note(ctx context.Context, c *client.Client) (err error) {
 	if k.head, err = c.BlockNumber(ctx); err != nil {
 		return err

@@ -1,8 +1,8 @@
-// Command siege attacks a producer and its replica, the real program in processes of their own, with contracts. Three
-// accounts call code that takes long for its gas and resend each call that is gone. Four callers ask for views of the
-// same code, and an honest user sends one transfer after the other. Then both nodes are killed and started again. It
-// prints what was seen and fails if a rule is broken. Each honest transfer is included within three blocks, and each
-// attacker pays or is kept out for a while. Neither node takes more than 600 MB, and the nodes have the same chain
+// Command siege attacks a producer and its replica, the real program in separate processes, with contracts. Three
+// accounts call code that takes long for its gas, and replace each call that is no longer pending. Four callers request
+// views of the same code, and an honest user sends transfers in sequence. Then it kills both nodes and restarts them.
+// It prints the results and fails if a rule is violated: each honest transfer is included within three blocks, each
+// attacker pays or is refused for a while, neither node takes more than 600 MB, and the nodes have the same chain
 // before and after. It needs Linux.
 package main
 
@@ -22,12 +22,12 @@ import (
 )
 
 const (
-	mostBlocks = 3         // after which an honest transfer must be included
-	mostMemory = 600 << 20 // bytes that a node may have resident
+	mostBlocks = 3         // number of blocks within which an honest transfer must be included
+	mostMemory = 600 << 20 // limit of a node's resident memory in bytes
 	attackers  = 3
-	setAside   = "-32013" // how a node refuses who overran, and who calls a code that did
+	setAside   = "-32013" // a node's error for a sender that overran, and for calls of code that did
 	viewers    = 4
-	// catchUpTime is how long the replica may take to have the producer's head.
+	// catchUpTime limits the time until the replica has the producer's head.
 	catchUpTime = 2 * time.Minute
 )
 
@@ -45,7 +45,7 @@ type settings struct {
 	duration          time.Duration
 }
 
-// run lays siege to two nodes, and prints what was seen.
+// run attacks two nodes, and prints the results.
 func (s settings) run(ctx context.Context) (err error) {
 	dir, err := os.MkdirTemp(s.directory, "cairn-siege-")
 	if err != nil {
@@ -99,10 +99,10 @@ func (s settings) run(ctx context.Context) (err error) {
 	return seen.report(s, before, after, height, peaks, again, last)
 }
 
-// sight is what was seen of an attack.
+// sight holds the observations of an attack.
 type sight struct {
 	mu       sync.Mutex
-	included []uint64 // blocks that each honest transfer waited
+	included []uint64 // blocks until the inclusion of each honest transfer
 	sent     [attackers]int
 	refused  [attackers]map[string]int
 	views    int
@@ -115,7 +115,7 @@ func (s *sight) note(f func()) {
 	f()
 }
 
-// report prints what was seen. An error names the rules that were broken.
+// report prints the results. It returns an error that names the violated rules.
 func (s *sight) report(set settings, before, after []types.Amount, height types.Height, peaks [2]uint64,
 	again time.Duration, last uint64) error {
 	var broken []error
@@ -146,7 +146,7 @@ func (s *sight) report(set settings, before, after []types.Amount, height types.
 	return errors.Join(append(broken, s.faults...)...)
 }
 
-// attack goes on for the time of a siege.
+// attack runs the attack for its duration.
 func (w *world) attack(ctx context.Context, contracts []types.ContractID) (*sight, error) {
 	s := &sight{}
 	attacking, end := context.WithTimeout(ctx, w.duration)
@@ -170,7 +170,7 @@ func (w *world) attack(ctx context.Context, contracts []types.ContractID) (*sigh
 	return s, ctx.Err()
 }
 
-// balances are the attackers'.
+// balances returns the attackers' balances.
 func (w *world) balances(ctx context.Context) (all []types.Amount, err error) {
 	for i := range attackers {
 		balance, err := w.nodes[0].client.Balance(ctx, signerOf(i).Account(), api.Latest())
@@ -191,5 +191,5 @@ func (w *world) peaks() (peaks [2]uint64, err error) {
 	return peaks, nil
 }
 
-// path is a file of the siege.
+// path returns the path of a file of the siege.
 func (w *world) path(name string) string { return filepath.Join(w.dir, name) }

@@ -17,17 +17,17 @@ import (
 )
 
 const (
-	honest = attackers // the honest user's number
+	honest = attackers // number of the honest user
 	// attackGas is the gas of a hostile call: three fill a block.
 	attackGas types.Gas = 330_000_000
 	deployGas types.Gas = 900_000_000
-	// What an attacker pays a gas at most, and on top of the base fee: more than is suggested to the honest.
+	// An attacker's max fee and priority fee per gas, which exceed the suggestion for honest users.
 	attackFee, attackTip types.Amount = 10_000, 100
-	attackPause                       = 100 * time.Millisecond // between two looks whether a call is gone
+	attackPause                       = 100 * time.Millisecond // interval of checking whether a call is still pending
 	inclusionTime                     = 2 * time.Minute
 )
 
-// attacks are what the attackers call, one each.
+// attacks lists the contract that each attacker calls.
 var attacks = []struct{ name, genes string }{
 	{"98 locals and 126 blocks", "ladder width=98 depth=126 ladders=1"},
 	{"nests of calls", "graph contracts=1 depth=32 fan=8 stride=1 turns=10000 pages=7 touched=100 output=0 " +
@@ -35,16 +35,16 @@ var attacks = []struct{ name, genes string }{
 	{"loads that wait for each other", "chase offset=0 parts=400 step=4093"},
 }
 
-// signerOf is the account of a number.
+// signerOf returns the account of a number.
 func signerOf(number int) client.Signer {
 	key, err := crypto.NewPrivateKey(sha256.Sum256(fmt.Appendf(nil, "siege %d", number)))
 	if err != nil {
-		panic(err) // of one name in 2^127
+		panic(err) // about one name in 2^127 has no valid key
 	}
 	return client.NewSigner(key)
 }
 
-// pay sends a transfer as a wallet does, and gives the blocks after which it was included.
+// pay sends a transfer as a wallet does, and returns the number of blocks until its inclusion.
 func (w *world) pay(ctx context.Context, from int) (blocks uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, inclusionTime)
 	defer cancel()
@@ -71,7 +71,7 @@ func (w *world) pay(ctx context.Context, from int) (blocks uint64, err error) {
 	return uint64(receipt.BlockHeight - height), nil
 }
 
-// transaction makes an attacker's.
+// transaction returns a signed transaction of an attacker.
 func (w *world) transaction(ctx context.Context, from int, gas types.Gas, payload types.Payload) (
 	signed types.SignedTransaction, err error) {
 	fee, tip, s := attackFee, attackTip, signerOf(from)
@@ -83,7 +83,7 @@ func (w *world) transaction(ctx context.Context, from int, gas types.Gas, payloa
 	return s.Sign(tx)
 }
 
-// deploy deploys what the attackers call.
+// deploy deploys the attackers' contracts.
 func (w *world) deploy(ctx context.Context) (contracts []types.ContractID, err error) {
 	for i, a := range attacks {
 		g, err := hunt.Parse(a.genes)
@@ -106,7 +106,7 @@ func (w *world) deploy(ctx context.Context) (contracts []types.ContractID, err e
 	return contracts, nil
 }
 
-// arguments are those of a call of an attack's contract.
+// arguments returns the arguments for a call of an attack's contract.
 func arguments(i int, contract types.ContractID) []byte {
 	g, err := hunt.Parse(attacks[i].genes)
 	if err != nil {
@@ -115,7 +115,7 @@ func arguments(i int, contract types.ContractID) []byte {
 	return slices.Concat(g.Build().Args, contract[:])
 }
 
-// resend keeps one call of an attacker pending: whenever it is gone, included or dropped, there is another.
+// resend keeps one call of an attacker pending: it replaces each that was included or dropped.
 func (w *world) resend(ctx context.Context, s *sight, i int, contract types.ContractID) {
 	call := types.Call{Contract: contract, Function: "run", Args: arguments(i, contract)}
 	for ctx.Err() == nil {
@@ -155,7 +155,7 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// reasonOf is a word for why a node refused.
+// reasonOf returns a word for a node's refusal.
 func reasonOf(err error) string {
 	refused := new(jsonrpc.Error)
 	if errors.As(err, &refused) {
@@ -164,7 +164,7 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// view asks for views that take all that one may, of the producer and the replica in turn.
+// view requests views that use as much as allowed, from the producer and the replica alternately.
 func (w *world) view(ctx context.Context, s *sight, caller int, contracts []types.ContractID) {
 	for n := caller; ctx.Err() == nil; n++ {
 		i := n % len(contracts)

@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Bug is planted into the nodes of a run, so that there is something to find. The empty one is none.
+// Bug is a bug planted into the nodes of a run, to be found. The empty bug is none.
 type Bug string
 
 // The bugs.
@@ -30,7 +30,7 @@ const (
 	IgnoresForks     Bug = "a replica that takes another block at its head for its own"
 )
 
-// sabotage does to a database what a bug does.
+// sabotage applies a bug to a database.
 func (n *node) sabotage(db *kv.DB) error {
 	if n.world.setup.Bug != LosesRow || n.index == 0 {
 		return nil
@@ -49,7 +49,7 @@ func (n *node) sabotage(db *kv.DB) error {
 	return db.Commit(b, true)
 }
 
-// corrupt does to a process that starts what a bug does.
+// corrupt applies a bug to a starting process.
 func (n *node) corrupt(p *process) (err error) {
 	head := p.height()
 	if n.index > 0 || head == 0 {
@@ -92,11 +92,11 @@ func (n *node) mint(p *process) error {
 	return p.store.Append(entry)
 }
 
-// overlay is what a replica serves that does not wait for its ledger.
+// overlay holds the blocks of a replica that serves them before its ledger has imported them.
 type overlay struct {
 	process *process
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	blocks map[types.Height]types.Block
 	newest types.Height
 }
@@ -105,7 +105,7 @@ func newOverlay(p *process) *overlay {
 	return &overlay{process: p, blocks: make(map[types.Height]types.Block)}
 }
 
-// take keeps the blocks of an answer that continue what is served.
+// take adds the blocks of a response that continue the served ones.
 func (o *overlay) take(encoded [][]byte) {
 	for _, b := range encoded {
 		block, err := types.DecodeBlock(bytes.Clone(b))

@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Invariant is what no run may break.
+// Invariant is a property that every run must have.
 type Invariant string
 
 // The invariants.
@@ -30,19 +30,19 @@ const (
 		"producer's signatures"
 )
 
-// Invariants are all of them.
+// Invariants lists all invariants.
 var Invariants = []Invariant{
 	Agreement, Acknowledged, Durable, OneSignature, Supply, Verified, Convergence, Sound, Running, HaltsOnlyOnLies,
 	Evidence,
 }
 
-// book is what was seen in a run.
+// book records the observations of a run.
 type book struct {
-	built    map[types.Height]types.BlockHash // by the primary, whose ledger executed them
-	receipts map[types.BlockHash][32]byte     // digests, of whichever node was first
-	intact   map[[32]byte]bool                // by the digest of a block: whether it is as its producer signed it
-	included map[types.TxID]chain.Position    // as a node told a client
-	order    []types.TxID                     // the keys of included, in time
+	built    map[types.Height]types.BlockHash // built by the primary, whose ledger executed them
+	receipts map[types.BlockHash][32]byte     // digests, from the first node that had them
+	intact   map[[32]byte]bool                // by block digest: whether the block is as its producer signed it
+	included map[types.TxID]chain.Position    // as a node reported to a client
+	order    []types.TxID                     // keys of included, in order of time
 }
 
 func newBook() book {
@@ -53,7 +53,7 @@ func newBook() book {
 	}
 }
 
-// violate notes that the run has broken an invariant.
+// violate records a violated invariant.
 func (w *world) violate(i Invariant, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	w.note("VIOLATION (%s): %s", i, text)
@@ -62,7 +62,7 @@ func (w *world) violate(i Invariant, format string, args ...any) {
 	w.report.Violations = append(w.report.Violations, Violation{i, text})
 }
 
-// wasBuilt notes a block that the primary has on disk.
+// wasBuilt records a block that the primary has on disk.
 func (w *world) wasBuilt(p *process, b ledger.Block) {
 	w.signed(b.Header.Header.Height, b.Hash)
 	if err := w.signSecond(p); err != nil {
@@ -80,7 +80,7 @@ func (w *world) signed(h types.Height, hash types.BlockHash) {
 	}
 }
 
-// adopt notes the blocks that a primary finds on its disk: the last one may be there though nobody was told.
+// adopt records the blocks that a primary finds on its disk. The last one may not have been announced.
 func (w *world) adopt(p *process) error {
 	for h := types.Height(0); h <= p.height(); h++ {
 		header, err := p.store.Header(h)
@@ -92,7 +92,7 @@ func (w *world) adopt(p *process) error {
 	return w.signSecond(p)
 }
 
-// wasIncluded notes what a node told a client.
+// wasIncluded records a node's report to a client.
 func (w *world) wasIncluded(id types.TxID, at chain.Position) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -101,7 +101,7 @@ func (w *world) wasIncluded(id types.TxID, at chain.Position) {
 	w.report.Included++
 }
 
-// check looks at every node that is up.
+// check checks every running node.
 func (w *world) check() {
 	for _, n := range w.nodes {
 		n.bury()
@@ -115,8 +115,8 @@ func (w *world) check() {
 	}
 }
 
-// checkNode looks at what is new at a node since it was looked at last. A new process is looked at from the last block
-// on that it served before.
+// checkNode checks the blocks that are new at a node since the last check. For a new process it begins with the last
+// block that the old one served.
 func (w *world) checkNode(p *process) error {
 	n, head := p.node, p.height()
 	if head < n.served {
@@ -137,7 +137,7 @@ func (w *world) checkNode(p *process) error {
 	return nil
 }
 
-// justified reports whether a replica has halted for what the producer has done.
+// justified reports whether the producer's misbehaviour justifies a replica's halt.
 func (w *world) justified(h *replica.Halt) bool {
 	if h.Reason == replica.Equivocation {
 		return h.Height == w.lies.twice
@@ -145,7 +145,7 @@ func (w *world) justified(h *replica.Halt) bool {
 	return w.lies.root > 0 && h.Height >= w.lies.root
 }
 
-// checkBlock compares a block as a node serves it with the book.
+// checkBlock compares a block served by a node with the book.
 func (w *world) checkBlock(p *process, h types.Height) error {
 	b, err := p.block(h)
 	if err != nil {
@@ -194,7 +194,7 @@ func (w *world) checkBlock(p *process, h types.Height) error {
 	return w.checkSupply(p, h)
 }
 
-// intact reports whether a block is as its producer signed it. One that was is not verified again.
+// intact reports whether a block is as its producer signed it. Verified blocks are not verified again.
 func (w *world) intact(b types.Block) bool {
 	digest := sha256.Sum256(b.Encode())
 	w.mu.Lock()
@@ -227,7 +227,7 @@ func (w *world) checkSupply(p *process, h types.Height) error {
 	return nil
 }
 
-// end looks at everything once more, when the faults have ended.
+// end checks everything again after the end of the faults.
 func (w *world) end() {
 	for _, n := range w.nodes {
 		p := n.process
@@ -261,7 +261,7 @@ func (w *world) checkWhole(p *process) error {
 	return nil
 }
 
-// checkIncluded looks for every transaction that a client was told of.
+// checkIncluded looks up every transaction reported to a client.
 func (w *world) checkIncluded(p *process) error {
 	w.mu.Lock()
 	order, included := w.book.order, w.book.included
@@ -273,7 +273,7 @@ func (w *world) checkIncluded(p *process) error {
 	for _, id := range order {
 		want := included[id]
 		if want.Height > last {
-			continue // what is missing is for checkHead
+			continue // checkHead reports missing blocks
 		}
 		at, found, err := p.position(id)
 		if err != nil {
@@ -286,8 +286,8 @@ func (w *world) checkIncluded(p *process) error {
 	return nil
 }
 
-// endOf is where a node must be in the end: at the primary's head, or, where that has signed a wrong root, at the last
-// block before.
+// endOf returns the height at which a node must end: that of the primary's head or, if the primary signed a wrong root,
+// the last height before.
 func (w *world) endOf(p *process) types.Height {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -298,7 +298,7 @@ func (w *world) endOf(p *process) types.Height {
 	return head
 }
 
-// unsettled is what a node has not come to yet that it must in the end, nil for nothing.
+// unsettled returns the violation of a node that has not reached its required final state, or nil.
 func (w *world) unsettled(p *process) *Violation {
 	var halt *replica.Halt
 	if p.follow != nil {
@@ -310,7 +310,7 @@ func (w *world) unsettled(p *process) *Violation {
 			Evidence, fmt.Sprintf("%s is at the second block of height %d and has not halted", p.node.name, got),
 		}
 	case halt != nil && halt.Reason == replica.Equivocation:
-		return nil // wherever it found that out
+		return nil // at whatever height it noticed
 	case got != want:
 		return &Violation{Convergence, fmt.Sprintf("%s is at %d, not %d", p.node.name, got, want)}
 	case p.follow != nil && w.lies.root > 0 && w.endOf(w.nodes[0].process) >= w.lies.root && halt == nil:
@@ -319,7 +319,7 @@ func (w *world) unsettled(p *process) *Violation {
 	return nil
 }
 
-// checkHead looks at where a node is in the end, and whether it knows of a lie.
+// checkHead checks the final height of a node, and whether it has noticed a lie.
 func (w *world) checkHead(p *process) {
 	if v := w.unsettled(p); v != nil {
 		w.violate(v.Invariant, "%s", v.Text)
@@ -332,7 +332,7 @@ func (w *world) checkHead(p *process) {
 	w.report.Heights = max(w.report.Heights, p.height())
 }
 
-// checkEvidence looks at what a replica that halted keeps on disk.
+// checkEvidence checks the evidence that a halted replica keeps on disk.
 func (w *world) checkEvidence(p *process) {
 	halt, err := replica.ReadHalt(p.node.haltFile)
 	if err != nil || halt == nil {

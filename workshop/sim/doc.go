@@ -1,18 +1,18 @@
-// Package sim runs several nodes in one process on a fake clock, a faulty network and faulty disks, all drawn from one
-// seed. The nodes are the node's own parts (sequencer, mempool, ledger, contracts, store, replica) wired as package
-// node wires them. The network replaces JSON-RPC. The disks are in memory and know what was synced. Clients send
-// payments, a deploy and calls of a token to the primary and through replicas.
+// Package sim runs several nodes in one process on a simulated clock, a faulty network and faulty disks, with
+// randomness from a single seed. The nodes consist of the real components (sequencer, mempool, ledger, contracts,
+// store, replica), wired as in package node. The network replaces JSON-RPC. The disks are in memory and know which data
+// was synced. Clients send payments, a deploy and calls of a token to the primary and through replicas.
 //
-// A seed runs the same again, event for event, which [Report].Digest tells, however the goroutines of a run take turns.
-// For this nothing that shows may depend on which of two things at one moment of the clock comes first:
-//   - messages travel for times of their own, so that no two arrive at one moment, and the driver waits until all is
-//     quiet before it does the next thing;
-//   - faults come at blocks, not after some number of writes or requests;
-//   - what a process does at the moment at which it ends nobody hears of.
+// A seed reproduces a run event for event, however the goroutines are scheduled; equal runs have equal values of
+// [Report].Digest. Nothing observable may therefore depend on the order of two actions at one time of the clock:
+//   - messages have distinct latencies, so that no two arrive at one time, and the driver waits until all goroutines
+//     are idle before its next action;
+//   - faults strike at blocks, not after a number of writes or requests;
+//   - actions of a process at the very time of its end have no effect.
 //
-// Where a seed does not run the same again, one of these is broken, or a node has a race. Only machines that verify
-// signatures in lanes and machines that do not run a seed differently; the log begins with which it is.
+// If a seed does not reproduce a run, one of these rules is broken, or a node has a race. Runs differ only between
+// machines that verify signatures in lanes and machines that do not; the log begins with this property.
 //
-// A checker looks at every node after each step and keeps a book of all that a node or a client has seen. What no run
-// may break are the [Invariant] values; each has at least one [Bug] with which it is broken, and found.
+// A checker inspects every node after each step and records everything that nodes and clients have seen. Every run must
+// satisfy the [Invariant] values; for each there is at least one [Bug] that violates it and is found.
 package sim

@@ -6,24 +6,25 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// faultKind is what befalls a machine at a block.
+// faultKind is a fault of a machine at a block.
 type faultKind string
 
-// The faults. They come at blocks, not after some number of writes: how many writes a commit takes is the database's.
+// The kinds of faults. They strike at blocks, not after a number of writes, as the number of writes per commit depends
+// on the database.
 const (
 	crashBefore faultKind = "crash while the block is written, of which nothing is on disk then"
 	crashAfter  faultKind = "crash when the block is on disk, before anyone is told of it"
 	diskFails   faultKind = "refuse all writes from the block on"
 )
 
-// fault comes at the first block from a height on that the process writes.
+// fault strikes at the first block that the process writes from a height on.
 type fault struct {
 	kind    faultKind
 	process *process
 	height  types.Height
 }
 
-// failAt lets a fault come at one of the next blocks.
+// failAt schedules a fault for one of the next blocks.
 func (n *node) failAt(kind faultKind, ahead types.Height) {
 	f := &fault{kind, n.process, n.process.store.Head().Header.Height + ahead}
 	n.world.note("%s will %s, %d", n.name, kind, f.height)
@@ -32,7 +33,7 @@ func (n *node) failAt(kind faultKind, ahead types.Height) {
 
 var errDisk = errors.New("the disk fails")
 
-// watchDisk has the disk fail when its time has come.
+// watchDisk makes the disk fail when its fault is due.
 func (n *node) watchDisk() {
 	n.disk.OnWrite(func() error {
 		if n.broken.Load() {
@@ -56,7 +57,7 @@ func (n *node) watchDisk() {
 	})
 }
 
-// written is called when a block is on disk, before anything else is done with it.
+// written is called when a block is on disk, before any further use of it.
 func (p *process) written(h types.Height) {
 	n := p.node
 	if n.world.setup.Bug == ForgetsSyncs && h%4 == 0 {
@@ -68,14 +69,14 @@ func (p *process) written(h types.Height) {
 	}
 }
 
-// crash ends the process now.
+// crash crashes the process now.
 func (n *node) crash() {
 	n.world.note("%s crashes", n.name)
 	n.die(n.process)
 	n.bury()
 }
 
-// die leaves a disk behind as a crash at this moment does: with what was synced.
+// die leaves behind the disk after a crash at this moment: only synced data.
 func (n *node) die(p *process) {
 	left := n.disk.Crash(0, 0)
 	if stale := n.stale.Load(); stale != nil {

@@ -10,13 +10,13 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// lies are what a producer that is out of order signs.
+// lies are the heights at which a misbehaving producer signs wrong blocks.
 type lies struct {
-	root  types.Height // from this height on it signs a wrong state root; 0: never
-	twice types.Height // at this height it signs two blocks; 0: never
+	root  types.Height // first height with a wrong state root; 0: never
+	twice types.Height // height with two signed blocks; 0: never
 }
 
-// drawLies has some producers lie.
+// drawLies makes some producers lie.
 func (w *world) drawLies() (l lies) {
 	kind := w.random.IntN(10)
 	switch height := types.Height(5 + w.random.IntN(30)); {
@@ -28,11 +28,11 @@ func (w *world) drawLies() (l lies) {
 	return l
 }
 
-// deceived is the node that is told the second of two blocks of one height.
+// deceived is the node that gets the second of two blocks of one height.
 const deceived = nodes - 1
 
-// told is a block as a node tells it to another. A primary that signs a wrong state root tells no other from then on;
-// one that signs twice tells the second block to one node, until that has it.
+// told returns a block as a node sends it to another. From the height of lies.root on, a primary sends blocks with a
+// wrong state root. A primary that signs twice sends the second block to one node until that has it.
 func (l *link) told(p *process, h types.Height) (types.Block, error) {
 	w := l.world
 	b, err := p.block(h)
@@ -52,12 +52,12 @@ func (l *link) told(p *process, h types.Height) (types.Block, error) {
 	return b, err
 }
 
-// signSecond has a primary whose head is the parent sign a block of the height at which it signs two.
+// signSecond makes a primary whose head is the parent sign another block at the height of lies.twice.
 func (w *world) signSecond(p *process) error {
 	if w.lies.twice == 0 || p.height() != w.lies.twice-1 || w.secondBlock() != nil {
 		return nil
 	}
-	const later = 2 // seconds: the other block is hardly that much after its parent
+	const later = 2 // seconds: the other block is less than that after its parent
 	entry, err := p.emptyBlock(p.ledger.Tip().Header.Header.Timestamp+later, nil)
 	if err != nil {
 		return err
@@ -68,15 +68,15 @@ func (w *world) signSecond(p *process) error {
 	return nil
 }
 
-// secondBlock is what [world.signSecond] signed, nil before.
+// secondBlock returns the block signed by [world.signSecond], or nil.
 func (w *world) secondBlock() *types.Block {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.second
 }
 
-// isSecond reports whether a block is the second one of its height. A primary that was down may have come to make the
-// same.
+// isSecond reports whether a block is the second one of its height. A primary that was down may have made the same
+// block.
 func (w *world) isSecond(hash types.BlockHash) bool {
 	second := w.secondBlock()
 	if second == nil || second.Header.Hash() != hash {
@@ -87,7 +87,7 @@ func (w *world) isSecond(hash types.BlockHash) bool {
 	return w.book.built[w.lies.twice] != hash
 }
 
-// emptyBlock is a block without transactions after the head, with what change does to it.
+// emptyBlock returns an empty block after the head, modified by change.
 func (p *process) emptyBlock(
 	timestamp uint64, change func(*chain.State, *exec.Result) error,
 ) (e chain.Entry, err error) {

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// logHandler puts what a replica logs into the run's log.
+// logHandler writes a replica's log to the run's log.
 type logHandler struct{ process *process }
 
 // Enabled implements slog.Handler.
 func (logHandler) Enabled(context.Context, slog.Level) bool { return true }
 
-// Handle implements slog.Handler. What a dead process says nobody hears.
+// Handle implements slog.Handler. It drops the records of a dead process.
 func (h logHandler) Handle(_ context.Context, r slog.Record) error {
 	w := h.process.node.world
 	if h.process.goneBefore(w.now() + 1) {
@@ -21,7 +21,7 @@ func (h logHandler) Handle(_ context.Context, r slog.Record) error {
 	}
 	var attributes strings.Builder
 	r.Attrs(func(a slog.Attr) bool {
-		fmt.Fprintf(&attributes, ", %s %v", a.Key, a.Value) // a builder takes everything
+		fmt.Fprintf(&attributes, ", %s %v", a.Key, a.Value) // writes to a builder cannot fail
 		return true
 	})
 	w.note("%s says: %s%s", h.process.node.name, r.Message, attributes.String())

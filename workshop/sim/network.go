@@ -19,26 +19,26 @@ var (
 	errRefused = errors.New("connection refused")
 )
 
-// maxBlocks bounds an answer, as a server does.
+// maxBlocks bounds the blocks of a response, as a server does.
 const maxBlocks = 64
 
-// link is a replica's way to another node: a [replica.Source] over the network.
+// link connects a replica to another node: it is a [replica.Source] over the network.
 type link struct {
 	world *world
 	from  *process
 	to    *node
 
-	mu      sync.Mutex // guards what follows
-	earlier [][]byte   // an answer that was given before
-	broken  bool       // for good, by a bug
-	sent    int        // calls of Send: two of one moment do not travel together
+	mu      sync.Mutex // guards the fields below
+	earlier [][]byte   // an earlier response
+	broken  bool       // permanently, by a bug
+	sent    int        // number of Send calls, which distinguishes simultaneous ones
 }
 
 func (l *link) Name() string { return l.to.name }
 func (l *link) Close()       {}
 
-// travel is what a message takes: some milliseconds, with faults now and then seconds; it may not arrive at all, and
-// then the sender waits for long.
+// travel takes the latency of a message: some milliseconds, or seconds under faults. If the message is lost, it returns
+// an error after a long wait.
 func (l *link) travel(ctx context.Context, dice *rand.Rand) error {
 	most, lost := 20*time.Millisecond, false
 	if l.world.faulty.Load() {
@@ -61,8 +61,8 @@ func (l *link) travel(ctx context.Context, dice *rand.Rand) error {
 	return nil
 }
 
-// call carries a request to the other node and its answer back. The context that the answer is made with ends with the
-// process that makes it; what that says at the moment of its end is lost.
+// call sends a request to the other node and returns the response. The context of the response ends with the answering
+// process; a response made at the time of its end is lost.
 func call[T any](
 	ctx context.Context, l *link, what string, argument any, answer func(context.Context, *process, *rand.Rand) (T, error),
 ) (result T, err error) {
@@ -93,7 +93,7 @@ func call[T any](
 	return result, err
 }
 
-// brokenBy lets a link stay broken after its first error, under [GivesUp].
+// brokenBy keeps a link broken after its first error, under [GivesUp].
 func (l *link) brokenBy(err error) {
 	if l.world.setup.Bug == GivesUp && err != nil {
 		l.mu.Lock()
@@ -165,7 +165,7 @@ func (l *link) Blocks(ctx context.Context, from, to types.Height) ([][]byte, err
 	return blocks, err
 }
 
-// corrupted is an answer as a network and a peer that are out of order make it.
+// corrupted returns a response as altered by a faulty network or peer.
 func (l *link) corrupted(dice *rand.Rand, answer [][]byte) [][]byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -183,7 +183,7 @@ func (l *link) corrupted(dice *rand.Rand, answer [][]byte) [][]byte {
 		answer[i][dice.IntN(len(answer[i]))] ^= 1 << dice.IntN(8)
 	case 4: // reordered
 		answer[i], answer[j] = answer[j], answer[i]
-	case 5: // an answer that was given before
+	case 5: // an earlier response
 		answer, l.earlier = l.earlier, answer
 	case 6: // some blocks twice
 		answer = slices.Concat(answer[:i], answer[max(0, i-1):])
@@ -194,7 +194,7 @@ func (l *link) corrupted(dice *rand.Rand, answer [][]byte) [][]byte {
 var errNotTold = errors.New("this node does not tell it")
 
 func (l *link) Receipts(context.Context, []types.TxID) ([]*replica.ToldReceipt, error) {
-	return nil, errNotTold // only for people who look into a halt
+	return nil, errNotTold // only needed by people who analyse a halt
 }
 
 func (l *link) Accesses(ctx context.Context, h types.Height) ([]types.Access, error) {
@@ -204,7 +204,7 @@ func (l *link) Accesses(ctx context.Context, h types.Height) ([]types.Access, er
 	})
 }
 
-// Headers, Bundle, Value and Code are asked by replicas without state alone.
+// Headers, Bundle, Value and Code are used only by replicas without state.
 func (l *link) Headers(context.Context, types.Height) ([]types.SignedHeader, error) {
 	return nil, errNotTold
 }

@@ -21,20 +21,20 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// node is a machine: a disk, and the process that runs on it while it is up. Only the driver starts and ends processes.
+// node is a machine: a disk, with a process while it is up. Only the driver starts and stops processes.
 type node struct {
 	world    *world
 	name     string
 	index    int
-	haltFile string // the evidence of a halt; empty if the producer does not lie
+	haltFile string // evidence of a halt; empty if the producer does not lie
 	disk     *kv.CrashDisk
 	process  *process     // nil while the machine is down
-	serving  atomic.Value // of *process: the one that the network reaches, dead or alive
+	serving  atomic.Value // *process: the one reachable over the network, dead or alive
 
-	due    atomic.Pointer[fault]        // a fault that waits for its block
+	due    atomic.Pointer[fault]        // fault waiting for its block
 	broken atomic.Bool                  // whether the disk refuses all writes
-	stale  atomic.Pointer[kv.CrashDisk] // of a disk that forgets what was synced, under ForgetsSyncs
-	served types.Height                 // the highest that the checker saw here: it must not be lost
+	stale  atomic.Pointer[kv.CrashDisk] // state of a disk that loses synced data, under ForgetsSyncs
+	served types.Height                 // greatest height that the checker saw, which must not be lost
 }
 
 // process is a running node.
@@ -44,29 +44,29 @@ type process struct {
 	store  *chain.Store
 	ledger *ledger.Ledger
 	pool   *mempool.Pool
-	solo   *sequencer.Solo // of a primary; else nil
+	solo   *sequencer.Solo // for a primary; otherwise nil
 	follow *replica.Replica
 	sends  interface {
 		AddMany(ctx context.Context, encoded [][]byte, source string) []mempool.Result
 	}
-	unverified *overlay // blocks that a bug serves; else nil
+	unverified *overlay // blocks served by a bug; otherwise nil
 	routine
 	fate
 }
 
-// routine is what a process does until it is cancelled.
+// routine is the main goroutine of a process, which runs until cancelled.
 type routine struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	ended  chan error
 }
 
-// fate is how a process came to its end.
+// fate describes the end of a process.
 type fate struct {
-	dead   atomic.Bool                  // it has crashed: what it does from now on nobody sees
-	left   atomic.Pointer[kv.CrashDisk] // the disk as the crash left it
+	dead   atomic.Bool                  // it has crashed: its further actions have no effect
+	left   atomic.Pointer[kv.CrashDisk] // disk as of the crash
 	failed atomic.Bool                  // its disk has failed
-	gone   atomic.Int64                 // when it crashed or was stopped, in nanoseconds of the run; 0: not yet
+	gone   atomic.Int64                 // time at which it crashed or was stopped, in nanoseconds of the run; 0: not yet
 }
 
 func newNode(w *world, index int) *node {
@@ -81,7 +81,7 @@ func newNode(w *world, index int) *node {
 	return n
 }
 
-// reached is the process that the network reaches, nil while there is none.
+// reached returns the process that is reachable over the network, or nil.
 func (n *node) reached() *process {
 	p, _ := n.serving.Load().(*process)
 	if p == nil || p.gone.Load() != 0 {
@@ -90,17 +90,16 @@ func (n *node) reached() *process {
 	return p
 }
 
-// leave notes that the process can be reached no more.
+// leave makes the process unreachable.
 func (p *process) leave() { p.gone.CompareAndSwap(0, int64(p.node.world.now())) }
 
-// goneBefore reports whether the process was gone before a moment. What it did at the moment of its end was before
-// that.
+// goneBefore reports whether the process was gone before a time. Its actions at the time of its end count as earlier.
 func (p *process) goneBefore(at time.Duration) bool {
 	gone := time.Duration(p.gone.Load())
 	return gone != 0 && gone < at
 }
 
-// start brings the node up on what its disk holds.
+// start starts the node on its disk.
 func (n *node) start() (err error) {
 	p := &process{node: n, routine: routine{ended: make(chan error, 1)}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
@@ -155,7 +154,8 @@ func (n *node) start() (err error) {
 	return nil
 }
 
-// newReplica makes what follows the other nodes, each replica with another order of preference.
+// newReplica returns the main function of a replica, with an order of preferred upstreams that differs between
+// replicas.
 func (p *process) newReplica(log *slog.Logger) (func(context.Context) error, error) {
 	n := p.node
 	config := replica.Config{
@@ -177,22 +177,22 @@ func (p *process) newReplica(log *slog.Logger) (func(context.Context) error, err
 	return p.follow.Run, nil
 }
 
-// jitter is up to a second, whatever the node would wait. How long that is may depend on whether a block of this very
-// moment is imported already. Then a run would not be the same again. Only probes, which begin with the polls, have
-// dice of their own: else the two would go on at one moment.
+// jitter returns up to a second, regardless of the node's wait. That wait may depend on whether a block of this very
+// moment is already imported, which would make the run irreproducible. Only probes, which begin together with polls,
+// have their own random numbers: otherwise both would continue at the same time.
 func (n *node) jitter(d time.Duration) time.Duration {
 	const probeInterval = 2 * time.Second
 	return time.Millisecond + time.Duration(n.world.dice(n.name, "jitter", d == probeInterval).Int64N(int64(time.Second)))
 }
 
-// clock is the bubble's.
+// clock is the clock of the synctest bubble.
 type clock struct{}
 
 func (clock) Now() time.Time                         { return time.Now() }
 func (clock) After(d time.Duration) <-chan time.Time { return time.After(d) }
 func (clock) Wall() time.Time                        { return time.Now() }
 
-// built is told of each block that the primary has on disk.
+// built is called for each block that the primary has on disk.
 func (p *process) built(b ledger.Block) {
 	p.written(b.Header.Header.Height)
 	if !p.dead.Load() {
@@ -203,11 +203,11 @@ func (p *process) built(b ledger.Block) {
 	}
 }
 
-// errDead ends what goes on after its machine crashed: what it keeps of a halt would outlive the crash, as no file
-// does.
+// errDead stops a replica whose machine has crashed: evidence of a halt that it wrote would survive the crash, which no
+// file does.
 var errDead = errors.New("the machine has crashed")
 
-// imported is told of all blocks that a replica has on disk.
+// imported is called with the blocks that a replica has on disk.
 func (p *process) imported(blocks []ledger.Block) error {
 	for _, b := range blocks {
 		p.written(b.Header.Header.Height)
@@ -222,7 +222,7 @@ func (p *process) imported(blocks []ledger.Block) error {
 	return p.pool.Reset(mempool.HeadOf(p.ledger), ledger.Accesses(blocks)...)
 }
 
-// stop ends the process as an operator does.
+// stop stops the process as an operator does.
 func (n *node) stop() {
 	n.world.note("%s is stopped", n.name)
 	if err := n.halt(); err != nil {
@@ -230,7 +230,7 @@ func (n *node) stop() {
 	}
 }
 
-// halt ends the process, if there is one, and returns what went wrong.
+// halt stops the process, if any, and returns its error.
 func (n *node) halt() error {
 	p := n.process
 	if p == nil {
@@ -242,11 +242,12 @@ func (n *node) halt() error {
 	p.leave()
 	p.cancel()
 	ended := <-p.ended
-	synctest.Wait() // requests that were being answered
+	synctest.Wait() // wait for requests in progress
 	return errors.Join(ended, p.close())
 }
 
-// bury takes away a process that has crashed, or ended for its disk; one that ended without a cause is a violation.
+// bury removes a process that has crashed, or stopped because of its disk. A process that stopped without a cause is a
+// violation.
 func (n *node) bury() {
 	p := n.process
 	if p == nil {
@@ -254,7 +255,7 @@ func (n *node) bury() {
 	}
 	switch {
 	case p.dead.Load():
-		if err := n.halt(); err != nil { // what the dead process did after its crash is of no account
+		if err := n.halt(); err != nil { // errors of a dead process do not matter
 			n.world.note("%s was dead", n.name)
 		}
 		n.disk = p.left.Load()
@@ -270,21 +271,21 @@ func (n *node) bury() {
 	}
 }
 
-// restart brings a node up again.
+// restart starts a node again.
 func (n *node) restart() {
 	if err := n.start(); err != nil {
 		n.world.violate(Running, "%s does not start: %v", n.name, err)
 	}
 }
 
-// close releases what the process holds.
+// close releases the resources of the process.
 func (p *process) close() (err error) {
 	if p.follow != nil {
 		p.follow.Close()
 	}
 	if p.pool != nil {
 		err = p.pool.Close()
-		synctest.Wait() // who waited for the pool may look into the store once more
+		synctest.Wait() // goroutines that waited for the pool may still read the store
 	}
 	if p.store != nil {
 		err = errors.Join(err, p.store.Close())

@@ -9,19 +9,19 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// window is how many transactions a client has under way. A pool verifies as many signatures without waiting for
-// others, so no two requests are done at one moment.
+// window is the number of a client's pending transactions. A pool verifies that many signatures without waiting for
+// others, so no two requests finish at the same time.
 const window = 8
 
-// payer is a client that pays from an account of its own, in coins and in a token that the first client deploys. It
-// sends each transaction to one node or another until a node says that a block has it. It remembers which node said so.
+// payer is a client that pays from its own account, in coins and in a token that the first client deploys. It sends
+// each transaction to varying nodes until one reports it in a block, and remembers which.
 type payer struct {
 	world *world
 	name  string
 	key   crypto.PrivateKey
 	sent  []types.SignedTransaction // by nonce
 
-	confirmed int // of sent
+	confirmed int // number of confirmed ones in sent
 }
 
 func newPayer(w *world, index int) *payer {
@@ -29,7 +29,7 @@ func newPayer(w *world, index int) *payer {
 	return &payer{world: w, name: name, key: newKey(name)}
 }
 
-// act asks one node about the oldest transaction that is under way, and sends one those that are.
+// act asks a node about the oldest pending transaction, and sends a node the pending ones.
 func (c *payer) act() {
 	w := c.world
 	if p := w.nodes[w.random.IntN(nodes)].reached(); p != nil {
@@ -59,8 +59,8 @@ func (c *payer) act() {
 	})
 }
 
-// payload is what the client's next transaction does. Calls of a token that is not there yet fail, and so do payments
-// of more tokens than there are.
+// payload returns the payload of the client's next transaction. Calls fail if the token does not exist yet, and so do
+// transfers of more tokens than available.
 func (c *payer) payload() types.Payload {
 	w := c.world
 	deployer, to := w.clients[0], w.clients[w.random.IntN(clients)].key.PublicKey()
@@ -80,7 +80,7 @@ func (c *payer) payload() types.Payload {
 	}
 }
 
-// sign makes the client's next transaction.
+// sign signs the client's next transaction.
 func (c *payer) sign(payload types.Payload) {
 	w := c.world
 	gas := map[types.PayloadKind]types.Gas{
@@ -97,12 +97,12 @@ func (c *payer) sign(payload types.Payload) {
 		Payload:              payload,
 	}, c.key, [32]byte{})
 	if err != nil {
-		panic(err) // a key signs everything
+		panic(err) // signing cannot fail
 	}
 	c.sent = append(c.sent, tx)
 }
 
-// ask has a node say which transactions are in a block.
+// ask asks a node which transactions are in a block.
 func (c *payer) ask(p *process) {
 	for c.confirmed < len(c.sent) {
 		id := c.sent[c.confirmed].ID()
@@ -123,7 +123,7 @@ func (c *payer) ask(p *process) {
 	}
 }
 
-// countCall counts a call that did what it was to do.
+// countCall counts a successful call.
 func (c *payer) countCall(p *process, tx types.SignedTransaction, at chain.Position) error {
 	if tx.Payload.Kind() != types.KindCall {
 		return nil

@@ -8,9 +8,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// What a process tells who asks it: the network, clients and the checker ask nothing else.
+// The interface of a process for the network, clients and the checker, which use nothing else.
 
-// height is that of the newest block.
+// height returns the height of the newest block.
 func (p *process) height() types.Height {
 	h := p.store.Head().Header.Height
 	if p.unverified != nil {
@@ -28,7 +28,7 @@ func (p *process) block(h types.Height) (types.Block, error) {
 	return p.store.Block(h)
 }
 
-// receipts are those of a block; a block that a bug serves without having executed it has none.
+// receipts returns the receipts of a block. A block that a bug serves without executing it has none.
 func (p *process) receipts(h types.Height) ([]types.Receipt, error) {
 	receipts, err := p.store.Receipts(h)
 	if p.unverified != nil && errors.Is(err, chain.ErrNotFound) {
@@ -40,7 +40,7 @@ func (p *process) receipts(h types.Height) ([]types.Receipt, error) {
 	return receipts, err
 }
 
-// position is where a transaction is.
+// position returns the position of a transaction.
 func (p *process) position(id types.TxID) (chain.Position, bool, error) {
 	at, err := p.store.FindTransaction(id)
 	if errors.Is(err, chain.ErrNotFound) {
@@ -49,7 +49,7 @@ func (p *process) position(id types.TxID) (chain.Position, bool, error) {
 	return at, err == nil, err
 }
 
-// sums are the genesis supply as the state after a block says it, and all balances together with what was burned.
+// sums returns the genesis supply according to the state after a block, and the sum of all balances and burned coins.
 func (p *process) sums(h types.Height, accounts []types.Account) (supply, found types.Amount, err error) {
 	view, err := p.store.StateAt(h)
 	if err != nil {

@@ -20,85 +20,85 @@ import (
 )
 
 const (
-	nodes   = 3 // a primary, and the replicas that follow it and one another
+	nodes   = 3 // a primary, and replicas that follow it and each other
 	clients = 3
 
 	blockTime   = 700 * time.Millisecond
 	steps       = 70                     // with faults
-	longestStep = 800 * time.Millisecond // between two steps
-	healing     = 45 * time.Second       // longer than the longest back-off, a probe and a request that hangs
-	// longestHealing is longer than a replica distrusts an upstream whose answers the network has changed: two that
-	// distrust the primary follow each other until then.
+	longestStep = 800 * time.Millisecond // greatest time between steps
+	healing     = 45 * time.Second       // more than the longest back-off, a probe and a hanging request
+	// longestHealing exceeds the time for which a replica distrusts an upstream whose responses the network altered.
+	// Until then, two replicas that distrust the primary follow each other.
 	longestHealing = 2 * time.Minute
 )
 
-// Report is what a run came to.
+// Report is the result of a run.
 type Report struct {
 	Seed       uint64
 	Violations []Violation
-	Digest     [32]byte // of the log: runs with the same digest were the same
-	Log        []string // what happened, in order
-	Lied       bool     // whether the producer signed what it must not
-	Halted     int      // replicas that have found that out, in the end
+	Digest     [32]byte // hash of Log: equal digests mean equal runs
+	Log        []string // events, in order
+	Lied       bool     // whether the producer signed a wrong block
+	Halted     int      // replicas that had noticed that at the end
 	Heights    types.Height
 	Included   int // transactions that a client saw in a block
-	Calls      int // of these, calls of the token that succeeded
-	Forwarded  int // transactions that a replica handed on and the primary took
+	Calls      int // successful token calls among them
+	Forwarded  int // transactions that a replica forwarded and the primary accepted
 	Crashes    int
-	Corrupted  int // answers that the network changed
-	Lost       int // requests and answers that it lost
+	Corrupted  int // responses altered by the network
+	Lost       int // lost requests and responses
 }
 
-// Violation is an invariant that a run has broken.
+// Violation is a violated invariant.
 type Violation struct {
 	Invariant Invariant
 	Text      string
 }
 
-// Broke reports whether the run has broken the invariant.
+// Broke reports whether the run violated an invariant.
 func (r *Report) Broke(i Invariant) bool {
 	return slices.ContainsFunc(r.Violations, func(v Violation) bool { return v.Invariant == i })
 }
 
-// Setup is what a run is made of.
+// Setup configures a run.
 type Setup struct {
 	Seed   uint64
 	Bug    Bug
-	Engine vm.Engine // of the contracts, made outside the run's bubble
+	Engine vm.Engine // engine for contracts, created outside of the run's bubble
 	Dir    string    // an empty directory
 }
 
 // world is one run.
 type world struct {
 	setup    Setup
-	random   *rand.Rand // of the driver, which alone uses it
+	random   *rand.Rand // used only by the driver
 	began    time.Time
 	genesis  types.Genesis
 	producer crypto.PrivateKey
 	nodes    []*node
 	clients  []*payer
-	sending  sync.WaitGroup // the clients' requests
-	faulty   atomic.Bool    // whether network and disks fail
+	sending  sync.WaitGroup // requests of clients in progress
+	faulty   atomic.Bool    // whether network and disks have faults
 	lies     lies
 	record
 }
 
-// record is what has happened so far.
+// record holds the history of a run.
 type record struct {
-	mu     sync.Mutex   // guards what follows
-	second *types.Block // of the height at which the primary signs two
+	mu     sync.Mutex   // guards the fields below
+	second *types.Block // second block of the height at which the primary signs two
 	log    []event
 	report Report
 	book   book
 }
 
-// event is something that happened.
+// event is a logged event.
 type event struct {
 	at   time.Duration
 	text string
 }
 
-// Run makes one run. It must be called in a bubble of testing/synctest, whose clock it moves.
+// Run executes a run. It must be called in a bubble of testing/synctest, whose clock it advances.
 func Run(setup Setup) (*Report, error) {
 	w := &world{
 		setup: setup, random: rand.New(rand.NewPCG(setup.Seed, 0)), began: time.Now(), producer: newKey("producer"),
@@ -144,32 +144,32 @@ func Run(setup Setup) (*Report, error) {
 func newKey(name string) crypto.PrivateKey {
 	key, err := crypto.NewPrivateKey(sha256.Sum256([]byte(name)))
 	if err != nil {
-		panic(err) // the digests of these names are keys
+		panic(err) // the digests of these names are valid keys
 	}
 	return key
 }
 
-// now is the time since the run began.
+// now returns the time since the start of the run.
 func (w *world) now() time.Duration { return time.Since(w.began) }
 
-// chance is true in so many of a hundred cases.
+// chance returns true with a probability of percent.
 func (w *world) chance(percent int) bool { return w.random.IntN(100) < percent }
 
-// dice are random numbers that depend on the seed, the moment and what they are for, but not on which goroutine came
-// first.
+// dice returns a random source that depends on the seed, the time and the purpose, but not on the scheduling of
+// goroutines.
 func (w *world) dice(purpose ...any) *rand.Rand {
 	h := fnv.New64a()
-	fmt.Fprint(h, w.now(), purpose) // a hash takes everything
+	fmt.Fprint(h, w.now(), purpose) // writes to a hash cannot fail
 	return rand.New(rand.NewPCG(w.setup.Seed, h.Sum64()))
 }
 
-// pass lets time pass, and everything happen that is due.
+// pass advances the clock, and waits for all due actions.
 func (w *world) pass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
 }
 
-// note puts an event into the log.
+// note adds an event to the log.
 func (w *world) note(format string, args ...any) {
 	e := event{w.now(), fmt.Sprintf(format, args...)}
 	w.mu.Lock()
@@ -177,18 +177,18 @@ func (w *world) note(format string, args ...any) {
 	w.log = append(w.log, e)
 }
 
-// count counts something in the report.
+// count increments a count of the report.
 func (w *world) count(what func(*Report) *int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	*what(&w.report)++
 }
 
-// act does one thing that is not of the nodes' own will.
+// act performs one random action on the nodes from outside.
 func (w *world) act() {
 	for range 1 + w.random.IntN(3) {
 		w.clients[w.random.IntN(clients)].act()
-		w.pass(time.Millisecond) // else two requests of one moment race
+		w.pass(time.Millisecond) // otherwise two simultaneous requests race
 	}
 	n := w.nodes[w.random.IntN(nodes)]
 	switch {
@@ -205,7 +205,7 @@ func (w *world) act() {
 	}
 }
 
-// heal ends all faults and gives the nodes the time that they need to agree.
+// heal ends all faults and gives the nodes enough time to agree.
 func (w *world) heal() {
 	w.faulty.Store(false)
 	w.note("the faults end")
@@ -231,7 +231,7 @@ func (w *world) heal() {
 	}
 }
 
-// settled reports whether all nodes are where they must be in the end.
+// settled reports whether all nodes have reached their required final states.
 func (w *world) settled() bool {
 	for _, n := range w.nodes {
 		if n.process == nil || w.unsettled(n.process) != nil {
@@ -241,7 +241,7 @@ func (w *world) settled() bool {
 	return true
 }
 
-// finish puts the report together.
+// finish completes the report.
 func (w *world) finish() *Report {
 	w.sending.Wait()
 	for _, n := range w.nodes {
@@ -249,7 +249,7 @@ func (w *world) finish() *Report {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	// Goroutines that ran at one moment are in no order.
+	// Sort the events of one moment, as goroutines ran in no defined order.
 	slices.SortStableFunc(w.log, func(a, b event) int {
 		if a.at != b.at {
 			return int(a.at - b.at)
@@ -264,7 +264,7 @@ func (w *world) finish() *Report {
 	for _, e := range w.log {
 		line := fmt.Sprintf("%12.6fs %s", e.at.Seconds(), e.text)
 		r.Log = append(r.Log, line)
-		fmt.Fprintln(digest, line) // a hash takes everything
+		fmt.Fprintln(digest, line) // writes to a hash cannot fail
 	}
 	digest.Sum(r.Digest[:0])
 	return r

@@ -1,5 +1,5 @@
-// Command snapshot measures what a snapshot of a state costs: to make, to check, to import, and a start from it. It
-// writes a table in Markdown to the standard output.
+// Command snapshot measures the cost of a snapshot of a state: creating, checking and importing it, and a start from
+// it. It prints a Markdown table to standard output.
 package main
 
 import (
@@ -98,7 +98,7 @@ func measure(ctx context.Context, parent string, accounts, entries int, keep boo
 	return nil
 }
 
-// create makes a snapshot of the chain in a directory.
+// create creates a snapshot of the chain in a directory.
 func create(ctx context.Context, dir string) (m datadir.Snapshot, err error) {
 	d, err := datadir.OpenChain(dir, datadir.Options{})
 	if err != nil {
@@ -108,7 +108,7 @@ func create(ctx context.Context, dir string) (m datadir.Snapshot, err error) {
 	return m, errors.Join(err, d.Close())
 }
 
-// fill makes a snapshot the chain of a directory.
+// fill imports a snapshot into a directory.
 func fill(ctx context.Context, dir, snapshot string, trust datadir.SnapshotTrust) error {
 	d, err := datadir.Open(dir, datadir.Options{})
 	if err != nil {
@@ -120,7 +120,7 @@ func fill(ctx context.Context, dir, snapshot string, trust datadir.SnapshotTrust
 
 func mebibytes(n uint64) float64 { return float64(n) / (1 << 20) }
 
-// lapClock tells the time since it was asked last.
+// lapClock measures the time since its last use.
 type lapClock struct{ last time.Time }
 
 func (c *lapClock) lap() time.Duration {
@@ -168,8 +168,8 @@ func withStore(dir string, f func(*chain.Store) error) (err error) {
 	return f(store)
 }
 
-// grow makes a chain in a data directory whose state has so many keys, past the execution, and returns its genesis
-// hash. Only what a snapshot is held to is sound: state, tree, supply and signatures.
+// grow makes a chain in a data directory with a number of state keys, bypassing the execution, and returns its genesis
+// hash. Only what a snapshot is checked for is valid: state, tree, supply and signatures.
 func grow(dir string, accounts, entries int) (types.BlockHash, error) {
 	key, err := crypto.NewPrivateKey(sha256.Sum256([]byte("snapshot")))
 	if err != nil {
@@ -209,10 +209,10 @@ type builder struct {
 	store *chain.Store
 	tree  *tree.Tree
 	key   crypto.PrivateKey
-	left  types.Amount // of the treasury
+	left  types.Amount // remaining funds of the treasury
 }
 
-// append makes a block with the keys from … to; those below accounts are accounts, the others storage.
+// append makes a block with the keys from … to. Those below accounts are accounts, the others storage.
 func (b *builder) append(from, to, accounts int) error {
 	before := state.Account{Balance: b.left}
 	var accesses []types.Access

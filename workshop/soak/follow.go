@@ -13,21 +13,21 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// lookInterval is the time between two questions to a follower how far it is.
+// lookInterval is the interval of asking a follower for its progress.
 const lookInterval = time.Second
 
-// follower is a node that follows the one that is sent to.
+// follower is a node that follows the node under load.
 type follower struct {
 	metrics string // URL
 	client  *client.Client
 
-	mu           sync.Mutex // guards what follows
-	behind       uint64     // blocks, the most since the last window ended
-	unaware      uint64     // blocks that it did not know to be missing, the most
+	mu           sync.Mutex // guards the fields below
+	behind       uint64     // most blocks behind in the current window
+	unaware      uint64     // most missing blocks that it did not know of
 	looks, ready int
 }
 
-// followers is a flag: the URLs of a follower's JSON-RPC and of its metrics, with a comma between them.
+// followers is a flag: the URLs of a follower's JSON-RPC and of its metrics, separated by a comma.
 type followers []*follower
 
 func (f *followers) String() string { return fmt.Sprint(len(*f)) }
@@ -44,8 +44,9 @@ func (f *followers) Set(urls string) error {
 	return err
 }
 
-// watch looks how far the follower is until ctx ends, and what it says of that. Its answer lies between two of the
-// primary's: it may say less than the first, which it has not heard of yet, and never more than the second.
+// watch measures the follower's progress, and what it reports of it, until ctx ends. Its response lies between two of
+// the primary's: it may report a lower height than the first, of which it may not know yet, but never a higher one than
+// the second.
 func (f *follower) watch(ctx context.Context, primary *client.Client) error {
 	ticker := time.NewTicker(lookInterval)
 	defer ticker.Stop()
@@ -93,7 +94,7 @@ func (f *follower) look(ctx context.Context, primary *client.Client) error {
 	return nil
 }
 
-// over is how much one height is over another, 0 where it is not.
+// over returns by how much one height exceeds another, or 0.
 func over(a, b types.Height) uint64 {
 	if a < b {
 		return 0
@@ -101,11 +102,11 @@ func over(a, b types.Height) uint64 {
 	return uint64(a - b)
 }
 
-// followHeader is the head of the table whose lines are [follower.line].
+// followHeader is the header of the table with the lines of [follower.line].
 const followHeader = `| window | follower | most behind, blocks | of them unknown to it | said to be synced | memory MB | heap MB | goroutines | handles | disk MB | height |
 |---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|`
 
-// line tells of a window that has ended what the follower was, and holds now.
+// line returns the line for a window that has ended, with the follower's progress and current use of resources.
 func (f *follower) line(ctx context.Context, window, number int) (string, error) {
 	h, err := readHeld(ctx, f.metrics)
 	if err != nil {
@@ -126,8 +127,8 @@ func (f *follower) line(ctx context.Context, window, number int) (string, error)
 	return line, nil
 }
 
-// compare waits until the follower has the primary's head, and holds all of its blocks to the primary's: with the bytes
-// of a header its roots are the same.
+// compare waits until the follower has the primary's head, and compares all of its blocks with the primary's. Equal
+// header bytes imply equal roots.
 func (f *follower) compare(ctx context.Context, primary *client.Client) (head types.Height, err error) {
 	if head, err = primary.BlockNumber(ctx); err != nil {
 		return head, err

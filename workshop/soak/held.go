@@ -8,11 +8,11 @@ import (
 	"github.com/cairn-chain/cairn/kit/loadgen"
 )
 
-// held are the metrics of what a node holds, in the order of a table's columns (memory, heap, goroutines, handles,
+// held lists the metrics of a node's resources in the order of the table's columns (memory, heap, goroutines, handles,
 // disk), and its height.
 var held = []struct {
 	metric string
-	unit   float64 // of the column
+	unit   float64 // unit of the column
 }{
 	{"process_resident_memory_bytes", 1e6},
 	{"go_memstats_heap_alloc_bytes", 1e6},
@@ -22,7 +22,7 @@ var held = []struct {
 	{"cairn_head_height", 1},
 }
 
-// readHeld is the part of a table's line about what the node holds whose metrics are at a URL.
+// readHeld returns the columns about the resources of the node with metrics at a URL.
 func readHeld(ctx context.Context, url string) (string, error) {
 	var names, columns []string
 	for _, h := range held {

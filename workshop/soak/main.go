@@ -1,8 +1,8 @@
-// Command soak sends transfers to a node of a development chain at a steady rate for a long time. It prints for each
-// window what became of the transfers and what the node held: memory, goroutines, file handles, disk. What does not
-// level off is a leak. It fails if a call was refused or an accepted transfer is in no block. Nodes that follow that
-// one are watched beside it: how far behind they are, whether they tell so, and in the end whether they have its
-// blocks.
+// Command soak sends transfers to a node of a development chain at a steady rate for a long time. For each window it
+// prints the outcome of the transfers and the node's resources: memory, goroutines, file handles, disk. Resources that
+// do not level off indicate a leak. It fails if a call was refused or an accepted transfer is in no block. It also
+// monitors the node's followers: how far they are behind, whether they report that, and whether they have the node's
+// blocks at the end.
 package main
 
 import (
@@ -18,20 +18,20 @@ import (
 	"github.com/cairn-chain/cairn/workshop/internal/program"
 )
 
-// settings say what is sent, and where to.
+// settings holds the flags.
 type settings struct {
 	url, metrics         string
-	rate                 float64 // transfers a second
+	rate                 float64 // transfers per second
 	duration, window     time.Duration
 	connections, senders int
 	batch                int
 	followers            followers
 }
 
-// catchUpTime is how long a follower may take to have all blocks once nothing is sent, and to be compared.
+// catchUpTime limits the time for a follower to catch up at the end, and to be compared.
 const catchUpTime = 5 * time.Minute
 
-// settleTime is how long a window's transfers may take to be in a block after the last was sent.
+// settleTime limits the time until a window's last transfers are included.
 const settleTime = 30 * time.Second
 
 func main() {
@@ -51,7 +51,7 @@ func main() {
 	program.Main("soak", s.run)
 }
 
-// window is a part of the run, prepared while the one before it is sent.
+// window is a part of the run, prepared while the previous one is sent.
 type window struct {
 	target *loadgen.Cairn
 	plan   loadgen.Plan
@@ -59,15 +59,14 @@ type window struct {
 	err    error
 }
 
-// outcome is what became of a window.
+// outcome is the result of a window.
 type outcome struct {
 	report loadgen.Report
 	held   string // columns of the table
 	err    error
 }
 
-// run sends window after window without a pause between them: while one is sent, the next is signed, and the
-// one before waits for its blocks.
+// run sends windows without a pause: while one is sent, the next is signed, and the previous one waits for inclusion.
 func (s settings) run(ctx context.Context) error {
 	c, err := client.New(s.url, client.WithRetry(0))
 	if err != nil {
@@ -108,7 +107,7 @@ func (s settings) run(ctx context.Context) error {
 	return errors.Join(append(failures, watches(), s.compare(ctx, c, followed), ctx.Err())...)
 }
 
-// watch looks at the followers until ctx ends; wait returns what was wrong with them.
+// watch monitors the followers until ctx ends. wait returns their errors.
 func (s settings) watch(ctx context.Context, primary *client.Client) (wait func() error) {
 	errs := make(chan error, len(s.followers))
 	for i, f := range s.followers {
@@ -129,7 +128,7 @@ func (s settings) watch(ctx context.Context, primary *client.Client) (wait func(
 	}
 }
 
-// compare prints what became of the followers and holds their chains to the primary's.
+// compare prints the lines of the followers and compares their chains with the primary's.
 func (s settings) compare(ctx context.Context, primary *client.Client, lines []string) error {
 	if len(s.followers) == 0 {
 		return nil
@@ -155,7 +154,7 @@ func (s settings) compare(ctx context.Context, primary *client.Client, lines []s
 	return errors.Join(failures...)
 }
 
-// send starts each window when the one before it has been sent, and says where its outcome will be.
+// send starts each window once the previous one has been sent, and announces where its outcome will be.
 func (s settings) send(ctx context.Context, c *client.Client, count int, outcomes chan<- chan outcome) {
 	defer close(outcomes)
 	next := s.prepare(ctx, c, 0)
@@ -180,8 +179,8 @@ func (s settings) send(ctx context.Context, c *client.Client, count int, outcome
 	}
 }
 
-// prepare signs the transfers of a window. Three sets of senders take turns, so that a set's last transfers are in
-// blocks, and its nonces known, when it is used again.
+// prepare signs the transfers of a window. Three sets of senders alternate, so that a set's last transfers are
+// included, and its nonces known, before it is used again.
 func (s settings) prepare(ctx context.Context, c *client.Client, number int) window {
 	w := window{plan: loadgen.Plan{
 		Load: loadgen.Transfers, Connections: s.connections, FirstSender: number % 3 * s.senders, Senders: s.senders,
@@ -203,7 +202,7 @@ func (s settings) measure(ctx context.Context, w window) (o outcome) {
 	return o
 }
 
-// header is the head of the table whose lines are [outcome.line].
+// header is the header of the table with the lines of [outcome.line].
 const header = `| window | included | request p50 / p99 ms | inclusion p50 / p99 ms | memory MB | heap MB | goroutines | handles | disk MB | height |
 |---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|`
 

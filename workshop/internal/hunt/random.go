@@ -110,7 +110,7 @@ func (g *generator) function(m *Module, signature, index, size int) uint32 {
 		params, declared = len(g.params), min(declared, 98-len(g.params))
 	}
 	narrow := declared * g.of("narrow") / 100
-	types := Concat(bytes.Repeat([]byte{I64}, declared-narrow+2), manyI32(narrow)) // including the zero and the turn counter
+	types := Concat(bytes.Repeat([]byte{I64}, declared-narrow+2), manyI32(narrow)) // with zero and turn counter
 	g.wides, g.locals = params+declared-narrow, params+declared
 	g.left, g.next, g.labels = size, index+1, nil
 	if index < leaf {
