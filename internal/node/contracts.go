@@ -53,40 +53,31 @@ func engineMetrics() []telemetry.Metric[wasm.Stats] {
 	return []telemetry.Metric[stats]{
 		telemetry.Gauge("contract_modules", "Modules in memory.", func(s stats) int { return s.Codes }),
 		telemetry.Gauge("contract_idle_instances", "Instances that wait for a call.", func(s stats) int { return s.Idle }),
-		telemetry.Gauge(
-			"contract_code_bytes",
+		telemetry.Gauge("contract_code_bytes",
 			"Memory that modules, their machine code and idle instances take, about.",
-			func(s stats) int { return s.Bytes },
-		),
+			func(s stats) int { return s.Bytes }),
 		telemetry.Gauge("contract_code_disk_bytes", "Size of the files of machine code.",
 			func(s stats) int64 { return s.DiskBytes }),
-		telemetry.Counters("contract_calls_total", "Calls of contracts, nested ones too, by whether they ran in an "+
-			"instance that was used before.", "instance", func(s stats) map[string]uint64 {
-			return map[string]uint64{"reused": s.Reused, "new": s.Instantiated}
-		}),
+		telemetry.Counters("contract_calls_total",
+			"Calls of contracts, nested ones too, by whether they ran in an instance that was used before.", "instance",
+			func(s stats) map[string]uint64 { return map[string]uint64{"reused": s.Reused, "new": s.Instantiated} }),
 		telemetry.Counters("contract_loads_total", "Modules that were not in memory, by where their machine code came from.",
 			"from", func(s stats) map[string]uint64 {
 				return map[string]uint64{"disk": s.Loaded, "compiler": s.Compiled - min(s.Loaded, s.Compiled)}
 			}),
-		telemetry.Counter(
-			"contract_stack_exceeded_total",
+		telemetry.Counter("contract_stack_exceeded_total",
 			"Calls that used more machine stack than metering allows, a fault without effect on their outcome.",
-			func(s stats) uint64 { return s.Deeper },
-		),
-		telemetry.Counter(
-			"contract_code_rejected_total",
+			func(s stats) uint64 { return s.Deeper }),
+		telemetry.Counter("contract_code_rejected_total",
 			"Files of machine code that were not what the node had written.",
-			func(s stats) uint64 { return s.Rejected },
-		),
+			func(s stats) uint64 { return s.Rejected }),
 	}
 }
 
 func viewMetrics() []telemetry.Metric[wasm.Stats] {
 	return []telemetry.Metric[wasm.Stats]{
-		telemetry.Gauge(
-			"simulation_code_bytes",
+		telemetry.Gauge("simulation_code_bytes",
 			"Memory that modules, machine code and idle instances of calls that are not sent take, about.",
-			func(s wasm.Stats) int { return s.Bytes },
-		),
+			func(s wasm.Stats) int { return s.Bytes }),
 	}
 }

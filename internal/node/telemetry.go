@@ -92,16 +92,12 @@ func nodeMetrics() []telemetry.Metric[*Node] {
 	return []telemetry.Metric[*Node]{
 		telemetry.Counter("store_dropped_total", "Proofs and witnesses that were dropped because the disk had damaged them.",
 			func(n *Node) uint64 { return n.store.Dropped() }),
-		telemetry.Counter(
-			"engine_faults_total",
+		telemetry.Counter("engine_faults_total",
 			"Calls of contracts that the engine failed on, in blocks and in views, and blocks with a wrong result.",
-			func(n *Node) uint64 { return n.book.Stats().Faults },
-		),
-		telemetry.Gauge(
-			"quarantined_codes",
+			func(n *Node) uint64 { return n.book.Stats().Faults }),
+		telemetry.Gauge("quarantined_codes",
 			"Codes that this node does not run, because its engine failed on them or ran them wrongly.",
-			func(n *Node) int { return n.book.Stats().Quarantined },
-		),
+			func(n *Node) int { return n.book.Stats().Quarantined }),
 		telemetry.Gauge("waiting_parties", "Senders and codes whose transactions wait, because one overran its time.",
 			func(n *Node) int { return n.book.Stats().Waiting }),
 		telemetry.Gauge("tree_leaves", "Entries of the state tree.", func(n *Node) int { return n.ledger.TreeSize() }),
@@ -155,16 +151,12 @@ func (n *Node) disk() diskSpace {
 
 func diskMetrics() []telemetry.Metric[diskSpace] {
 	return []telemetry.Metric[diskSpace]{
-		telemetry.KnownGauge(
-			"disk_size_bytes",
+		telemetry.KnownGauge("disk_size_bytes",
 			"Size of the data directory's file system; absent where it is not known.",
-			func(d diskSpace) (uint64, bool) { return d.size, d.known },
-		),
-		telemetry.KnownGauge(
-			"disk_free_bytes",
+			func(d diskSpace) (uint64, bool) { return d.size, d.known }),
+		telemetry.KnownGauge("disk_free_bytes",
 			"Space left on the data directory's file system for the node's user; absent where it is not known.",
-			func(d diskSpace) (uint64, bool) { return d.free, d.known },
-		),
+			func(d diskSpace) (uint64, bool) { return d.free, d.known }),
 	}
 }
 

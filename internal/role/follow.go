@@ -135,6 +135,13 @@ func (f *follow) closeReplica() {
 	}
 }
 
+func (f *follow) State() (api.SyncState, string) { return f.Condition().told() }
+func (f *follow) Following() rpc.Following       { return f }
+func (f *follow) Follows() bool                  { return true }
+func (f *follow) Condition() Condition           { return f.condition(f.replica.Status()) }
+func (f *follow) Facts() []Fact                  { return append(f.Condition().facts(), f.upstreamFact()) }
+func (f *follow) Primary() string                { return f.replica.Primary() }
+
 // Mode implements [rpc.Node]: who was a primary and handed over is a replica.
 func (f *follow) Mode() api.Mode {
 	if f.mode == api.ModePrimary {
@@ -142,24 +149,6 @@ func (f *follow) Mode() api.Mode {
 	}
 	return f.mode
 }
-
-// State implements [rpc.Node].
-func (f *follow) State() (api.SyncState, string) { return f.Condition().told() }
-
-// Following implements [rpc.Node].
-func (f *follow) Following() rpc.Following { return f }
-
-// Follows implements [Role].
-func (f *follow) Follows() bool { return true }
-
-// Condition implements [Role].
-func (f *follow) Condition() Condition { return f.condition(f.replica.Status()) }
-
-// Facts implements [Role].
-func (f *follow) Facts() []Fact { return append(f.Condition().facts(), f.upstreamFact()) }
-
-// Primary implements [rpc.Following].
-func (f *follow) Primary() string { return f.replica.Primary() }
 
 // PeerCount is the number of upstreams in use.
 func (f *follow) PeerCount() (count uint64) {

@@ -88,11 +88,9 @@ func followMetrics() []telemetry.Metric[replica.Status] {
 	return []telemetry.Metric[status]{
 		telemetry.KnownGauge("sync_blocks_behind", "Blocks that are missing here; absent while no upstream says.",
 			func(s status) (uint64, bool) { return s.Behind(), s.InContact }),
-		telemetry.KnownGauge(
-			"sync_primary_height",
+		telemetry.KnownGauge("sync_primary_height",
 			"Height of the newest block that an upstream told of; absent while none did.",
-			func(s status) (uint64, bool) { return uint64(s.Primary), s.Told },
-		),
+			func(s status) (uint64, bool) { return uint64(s.Primary), s.Told }),
 		telemetry.Gauge("sync_synced", "1 while there is no newer block elsewhere.",
 			func(s status) int { return oneIf(s.Synced) }),
 		telemetry.Gauge("sync_blocks_per_second", "Blocks imported a second, over the last 20 s.",

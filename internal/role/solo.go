@@ -93,18 +93,12 @@ func (s *solo) Close() error {
 	return err
 }
 
-func (s *solo) usedElsewhere() bool { return s.elsewhere() != "" }
-
-func (s *solo) interval() time.Duration { return max(0, s.BlockTime()) }
-
-// ProducerKey implements [rpc.Node].
+func (s *solo) Mode() api.Mode                       { return api.ModePrimary }
+func (s *solo) State() (api.SyncState, string)       { return s.Condition().told() }
+func (s *solo) Facts() []Fact                        { return s.Condition().facts() }
 func (s *solo) ProducerKey() (types.PublicKey, bool) { return s.config.Key.PublicKey(), true }
-
-// Mode implements [rpc.Node].
-func (s *solo) Mode() api.Mode { return api.ModePrimary }
-
-// State implements [rpc.Node].
-func (s *solo) State() (api.SyncState, string) { return s.Condition().told() }
+func (s *solo) usedElsewhere() bool                  { return s.elsewhere() != "" }
+func (s *solo) interval() time.Duration              { return max(0, s.BlockTime()) }
 
 // Condition implements [Role].
 func (s *solo) Condition() Condition {
@@ -119,9 +113,6 @@ func (s *solo) Condition() Condition {
 	}
 	return c
 }
-
-// Facts implements [Role].
-func (s *solo) Facts() []Fact { return s.Condition().facts() }
 
 // AddMany takes transactions while the node makes blocks. Where no block can have them it refuses them: what is
 // acknowledged would wait in vain.
