@@ -12,15 +12,15 @@ import (
 	"strings"
 )
 
-// Check reads every Go file of a source tree and lists where it breaks the table, in the order of the files. Sources
-// are parsed here and not by a tool in another process: the test cache does not see files that such a tool reads.
+// Check reads every Go file of a source tree and lists violations of the table, in the order of the files. It parses
+// the sources itself, as the test cache does not track files that a tool in another process reads.
 func Check(tree fs.FS) ([]string, error) {
 	problems, _, err := check(tree)
 	return problems, err
 }
 
-// CheckAllowances lists what the table allows and no file of a source tree needs. That is an import of a row that no
-// source makes, one of testRows that no test makes, an importer of a shared module, or an exception that is none.
+// CheckAllowances lists the unused entries of the table: an import in rows that no source needs, one in testRows that
+// no test needs, an importer of a shared module, or an exception.
 func CheckAllowances(tree fs.FS) ([]string, error) {
 	_, u, err := check(tree)
 	if err != nil {
@@ -33,7 +33,7 @@ func CheckAllowances(tree fs.FS) ([]string, error) {
 		for key, patterns := range allowed {
 			for _, pattern := range patterns {
 				if table == "rows" && !u.sources[key] {
-					continue // a package of tests alone
+					continue // a package of tests only
 				}
 				if !u.used[allowance{table, key, pattern}] {
 					stale = append(stale, fmt.Sprintf("%s: nobody needs that %s allows %s", table, key, pattern))
@@ -45,17 +45,17 @@ func CheckAllowances(tree fs.FS) ([]string, error) {
 	return stale, nil
 }
 
-// allowance is a pattern of one of the tables, under its key there.
+// allowance is a pattern in one of the tables, under a key.
 type allowance struct{ table, key, pattern string }
 
-// uses are what a tree's files needed of the tables.
+// uses records the parts of the tables that a tree's files need.
 type uses struct {
 	used      map[allowance]bool
-	sources   map[string]bool     // packages with a file that is no test
-	importers map[string][]string // of other modules' packages
+	sources   map[string]bool     // packages with a file that is not a test
+	importers map[string][]string // importers of the packages of other modules
 }
 
-// allows tells whether patterns have the package, and notes the first that has.
+// allows reports whether a pattern matches the package, and records the first that does.
 func (u *uses) allows(table, key string, patterns []string, pkg string) bool {
 	i := slices.IndexFunc(patterns, func(pattern string) bool { return matches([]string{pattern}, pkg) })
 	if i >= 0 {
@@ -78,7 +78,7 @@ func check(tree fs.FS) ([]string, *uses, error) {
 	return append(problems, u.checkImporters()...), u, err
 }
 
-// walk visits the files of a source tree, without those that tests read and what is installed.
+// walk visits the files of a source tree, except test data and installed files.
 func walk(tree fs.FS, visit func(name string) error) error {
 	return fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -150,7 +150,7 @@ func (u *uses) checkFile(tree fs.FS, name string) (problems []string, err error)
 	return problems, nil
 }
 
-// mayEnter tells whether the houses let a package import another.
+// mayEnter reports whether the houses allow a package to import another.
 func mayEnter(pkg, own string) bool {
 	for house, guests := range houses {
 		if matches([]string{house}, own) && !matches(guests, pkg) {
@@ -160,7 +160,7 @@ func mayEnter(pkg, own string) bool {
 	return true
 }
 
-// checkReserved reports reserved names of other packages. A package is imported under its own name.
+// checkReserved reports uses of reserved names of other packages. Packages must be imported under their own names.
 func checkReserved(file *ast.File, pkg string, report func(token.Pos, string, ...any)) {
 	names := map[string]string{}
 	for full := range reserved {
@@ -200,7 +200,7 @@ func checkDeterminism(file *ast.File, report func(token.Pos, string, ...any)) {
 	})
 }
 
-// checkImporters reports modules that more than one package imports, where the table does not say so.
+// checkImporters reports modules that more than one package imports without an entry in the table.
 func (u *uses) checkImporters() (problems []string) {
 	for _, imported := range sorted(u.importers) {
 		by := u.importers[imported]
@@ -223,7 +223,7 @@ func sorted(m map[string][]string) []string {
 	return keys
 }
 
-// matches reports whether one of the patterns names the package: exactly, or "prefix/..." for all below a prefix.
+// matches reports whether a pattern matches the package: exactly, or as "prefix/..." for all packages below a prefix.
 func matches(patterns []string, pkg string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		prefix, below := strings.CutSuffix(pattern, "...")

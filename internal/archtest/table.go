@@ -1,17 +1,16 @@
-// Package archtest holds the architecture as a table: which package may import which. The table is the diagram; its
-// test reads the sources and fails where they disagree, and where a package has no row.
+// Package archtest defines the architecture as a table of permitted imports. The table is the diagram. Its test reads
+// the sources, and fails if they violate it or if a package has no row.
 package archtest
 
-// module is the path that the project's import paths begin with.
+// module is the prefix of the project's import paths.
 const module = "github.com/cairn-chain/cairn"
 
-// rows says which packages of the project each package may import; test files are held to the same rows, plus testkit
-// and testRows.
-// A row of a name that ends in "/..." stands for the packages below it too.
+// rows lists, for each package, the packages of the project that it may import. Test files may also import testkit and
+// the packages in testRows. A row whose name ends in "/..." applies to all packages below.
 var rows = map[string][]string{
 	".": {},
 
-	// Public: what an application developer imports.
+	// Public: imported by application developers.
 	"codec":   {},
 	"crypto":  {"crypto/bip340"},
 	"wallet":  {"crypto", "crypto/bip340"}, // addresses of an account's public key: their tweak
@@ -22,18 +21,18 @@ var rows = map[string][]string{
 	"abi":     {"types", "codec"},
 	"proof":   {"types", "internal/protocol/blockproof", "internal/protocol/state"}, // the key of the parameters
 
-	// The parts of crypto that know no secrets.
+	// The parts of crypto without secrets.
 	"crypto/bip340":  {"crypto/internal/lanes"},
 	"crypto/bech32m": {},
 	"crypto/foreign": {},
 
-	// Makes view calls again on what is proven of the state: with an engine, which the verifier of blocks does without.
+	// Repeats view calls on proven state, with an engine, which the verifier of blocks does not need.
 	"proof/view": {"api", "types", "internal/engine/wasm", "internal/protocol/..."},
 
 	// The verifier for JavaScript.
 	"proof/wasm": {"proof", "types"}, // the hash of a trusted block
 
-	// A token's test, and the chain in memory that contracts are tested on: the protocol and the engine themselves.
+	// Tests of tokens, and the in-memory chain for contract tests, with the protocol and the engine themselves.
 	"kit/conformance": {"abi", "types"},
 	"kit/nep20":       {"abi", "contracts", "types", "kit/conformance"},
 	"kit/nep11":       {"abi", "contracts", "types", "kit/conformance"},
@@ -44,7 +43,7 @@ var rows = map[string][]string{
 		"internal/protocol/...", "internal/trace"},
 	"kit/contracttest/fuzz": {"abi", "kit/contracttest", "contracts", "types"},
 
-	// What a transaction did, as nodes and tests of contracts show it.
+	// Traces of transactions, as nodes and contract tests show them.
 	"internal/trace": {"api", "jsonrpc", "types", "internal/protocol/exec", "internal/protocol/vm"},
 
 	// Inside crypto: vector code.
@@ -79,8 +78,8 @@ var rows = map[string][]string{
 	"internal/protocol/exec": {"types", "crypto/bip340", "crypto/foreign", "internal/protocol/params",
 		"internal/protocol/fees", "internal/protocol/state", "internal/protocol/vm"},
 
-	// What is remembered.
-	"internal/storage/kv": {"internal/emergency"}, // what an operator is told of damage that a read found
+	// Storage.
+	"internal/storage/kv": {"internal/emergency"}, // messages to operators about damage found by a read
 	"internal/storage/chain": {"types", "codec", "internal/storage/kv", "internal/protocol/...",
 		"internal/proof/poseidon"},
 	"internal/storage/signstate": {"types", "internal/storage/kv", "internal/storage/slots"},
@@ -88,12 +87,12 @@ var rows = map[string][]string{
 	"internal/storage/sealed":    {},
 	"internal/storage/slots":     {"internal/storage/kv"},
 
-	// What runs.
+	// The engine.
 	"internal/engine/flat": {"types", "internal/engine/parallel"},
 	"internal/engine/cluster": {"types", "codec", "internal/emergency", "internal/engine/ledger", "internal/engine/mempool",
 		"internal/engine/sequencer", "internal/protocol/...", "internal/storage/chain", "internal/storage/kv",
 		"internal/storage/raftlog"},
-	// The producer's key in a process of its own, on the cluster's TLS.
+	// The producer's key in a separate process, with the cluster's TLS.
 	"internal/signer": {"types", "crypto", "internal/emergency", "internal/p2p",
 		"internal/storage/signstate"},
 	"internal/p2p": {"types", "codec", "internal/emergency", "internal/engine/cluster"},
@@ -121,11 +120,11 @@ var rows = map[string][]string{
 		"internal/engine/turns", "internal/protocol/blockproof", "internal/protocol/exec", "internal/protocol/tree",
 		"internal/storage/chain", "internal/storage/sealed"},
 
-	// The other end of a wire, as the engine asks it.
+	// The client side of the wire, as used by the engine.
 	"internal/upstream": {"api", "client", "jsonrpc", "types", "internal/engine/replica", "internal/engine/snapshot",
 		"internal/proof/poseidon", "internal/protocol/tree", "internal/storage/chain"},
 
-	// What the world talks to.
+	// Servers.
 	"internal/server/admission": {"internal/machine", "internal/server/telemetry"}, // the clock of a thread
 	"internal/server/request":   {"internal/server/admission", "api", "jsonrpc", "types"},
 	"internal/server/push":      {"internal/server/request", "internal/server/telemetry", "api", "jsonrpc", "types", "internal/storage/chain"},
@@ -151,7 +150,7 @@ var rows = map[string][]string{
 	"kit/contractbuild":       {"contracts", "types", "internal/contractsource", "internal/protocol/..."},
 	"kit/bindings":            {"abi"},
 	"internal/config":         {},
-	"internal/emergency":      {"types"}, // what an operator is told when a node does not go on
+	"internal/emergency":      {"types"}, // messages to operators about a node that stops
 	"internal/logs":           {},        // the log within bounds
 	"internal/accept":         {},        // connections, also while there is no descriptor for the next one
 	"internal/reload":         {},        // files that change while a process runs
@@ -160,7 +159,7 @@ var rows = map[string][]string{
 	"internal/datadir": {"api", "client", "crypto", "types", "wallet", "internal/emergency", "internal/engine/...",
 		"internal/machine", "internal/p2p",
 		"internal/protocol/...", "internal/reload", "internal/secret", "internal/storage/...", "internal/upstream"},
-	// What a node is to its chain, as the node, an operator and other members ask it.
+	// The role of a node on its chain, for the node, operators and other members.
 	"internal/role": {"api", "crypto", "jsonrpc", "types", "internal/accept", "internal/datadir", "internal/emergency",
 		"internal/engine/...", "internal/machine", "internal/p2p", "internal/protocol/blockproof",
 		"internal/protocol/exec", "internal/protocol/fees", "internal/protocol/params", "internal/server/admin",
@@ -188,11 +187,11 @@ var rows = map[string][]string{
 		"cli/...", "internal/config", "internal/protocol/params",
 		"internal/signer", "api", "types", "crypto"},
 
-	// Make the files of a release and the site of the documentation; a module of its own.
+	// Builds release files and the documentation site; in a separate module.
 	"tools/release":      {},
 	"tools/release/site": {},
 
-	// Measurements; workshop/peers is a module of its own.
+	// Measurements; workshop/peers is a separate module.
 	"workshop/distrust": {"codec", "crypto", "jsonrpc", "types", "internal/engine/parallel", "internal/engine/replica",
 		"internal/protocol/blockproof", "internal/protocol/params", "workshop/internal/program", "internal/upstream"},
 	"workshop/flood": {"api", "client", "types", "crypto", "kit/loadgen", "workshop/internal/program",
@@ -233,27 +232,27 @@ var rows = map[string][]string{
 	"internal/testkit": {"..."},
 	// official test vectors of signatures, addresses and wallets
 	"internal/testkit/bip": {},
-	// what benchmarks take of the processor
+	// processor time for benchmarks
 	"internal/testkit/cputime": {},
-	// what a message tells an operator to do
+	// next steps in messages to operators
 	"internal/testkit/nextstep": {},
 	// changes the databases of stopped nodes
 	"workshop/internal/badmemory": {"internal/protocol/state", "internal/storage/kv", "types"},
-	// contracts that cost more than they pay
+	// contracts that cost more than they pay for
 	"workshop/internal/hunt": {"crypto", "types", "internal/engine/...", "internal/protocol/...",
 		"internal/storage/...", "internal/testkit/cputime", "internal/testkit/wasmgen"},
-	// proofs a second time, as docs/proofs.md has it
+	// a second verifier of proofs, following docs/proofs.md
 	"internal/testkit/plainverifier": {"internal/proof/air", "internal/proof/field", "internal/proof/stark"},
 	// runs the real binary
 	"workshop/internal/program": {"kit/loadgen"},
 	// a chain with its proofs
 	"internal/testkit/provenchain": {"contracts", "crypto", "types", "internal/engine/...", "internal/protocol/...",
 		"internal/storage/..."},
-	// the rule of metering a second time, as docs/protocol.md has it
+	// a second implementation of metering, following docs/protocol.md
 	"internal/testkit/naivemeter": {},
-	// writes modules for the tests of who checks and who runs them
+	// generates modules for tests of checks and engines
 	"internal/testkit/wasmgen": {},
-	"internal/testkit/openrpc": {}, // holds values to the schemas of an OpenRPC document
+	"internal/testkit/openrpc": {}, // validates values against the schemas of an OpenRPC document
 	"workshop/e2e":             {"..."},
 	"internal/archtest":        {},
 	"workshop/clustersim": {"crypto", "types", "internal/engine/...", "internal/storage/...",
@@ -264,7 +263,8 @@ var rows = map[string][]string{
 		"internal/storage/...", "internal/protocol/..."},
 }
 
-// testRows are what tests of a package may import beyond its row: a real store under what runs on one.
+// testRows lists the packages that a package's tests may import in addition to its row, such as a real store below the
+// tested code.
 var testRows = map[string][]string{
 	"internal/storage/chain":  {"crypto"},
 	"kit/sender":              {"crypto", "jsonrpc"},
@@ -287,7 +287,7 @@ var testRows = map[string][]string{
 	"contracts/assemblyscript": {"types", "crypto", "internal/engine/wasm", "internal/protocol/..."},
 	"deploy": {"api", "crypto", "internal/build", "internal/datadir", "internal/p2p", "internal/node", "internal/role",
 		"internal/server/provers", "internal/server/telemetry", "internal/signer", "types"},
-	// what the storage finds wrong, of which a message is made
+	// faults found by the storage, for which a message is made
 	"cmd/cairn": {"internal/engine/mempool/journal", "internal/storage/chain", "internal/storage/kv",
 		"internal/storage/raftlog", "internal/testkit/nextstep"},
 	"internal/engine/cluster": {"crypto", "internal/testkit/wasmgen"},
@@ -316,11 +316,11 @@ var testRows = map[string][]string{
 	"internal/server/provers": {"crypto", "internal/engine/ledger", "internal/protocol/params",
 		"internal/storage/..."},
 	"internal/engine/snapshot": {"crypto"},
-	"internal/datadir":         {"internal/node", "internal/role", "internal/testkit/wasmgen"}, // a chain to do things with
+	"internal/datadir":         {"internal/node", "internal/role", "internal/testkit/wasmgen"}, // a chain to work with
 }
 
-// deterministic packages have no clock, I/O, goroutine, float or randomness: what they compute is consensus, or the
-// verdict on a block, a signature or a proof runs through it.
+// deterministic lists the packages without clock, I/O, goroutines, floats or randomness, as their results are
+// consensus, or determine the verdict on a block, signature or proof.
 var deterministic = []string{
 	"codec", "types", "proof", "internal/protocol/...",
 	"crypto/bech32m", "crypto/bip340", "crypto/foreign", "crypto/internal/lanes",
@@ -328,39 +328,41 @@ var deterministic = []string{
 	"internal/proof/sha", "internal/proof/stark", "internal/proof/transcript", "internal/proof/verifier",
 }
 
-// exceptions are what deterministic packages import that is banned, and how it does not show.
+// exceptions lists the banned imports allowed in deterministic packages, with the reason why they do not affect
+// results.
 var exceptions = map[string][]string{
-	"crypto/bip340":             {"sync"},        // the test of the vector kernels runs once
-	"crypto/internal/lanes":     {"sync"},        // tables are made once, scratch memory is used again
-	"internal/proof/field":      {"unsafe"},      // a vector's elements as the numbers that they are
-	"internal/proof/transcript": {"sync/atomic"}, // the least nonce that several workers found
+	"crypto/bip340":             {"sync"},        // the self-test of the vector kernels runs once
+	"crypto/internal/lanes":     {"sync"},        // tables are built once, and scratch memory is reused
+	"internal/proof/field":      {"unsafe"},      // views a vector's elements as numbers
+	"internal/proof/transcript": {"sync/atomic"}, // the least nonce found by several workers
 }
 
-// bannedImports are what would let the outside world into a deterministic package.
+// bannedImports would give a deterministic package access to the outside world.
 var bannedImports = []string{"time", "os", "os/...", "net", "net/...", "log", "log/...", "math/rand", "math/rand/v2",
 	"crypto/rand", "sync", "sync/...", "context", "io/fs", "runtime", "unsafe"}
 
-// reserved are names of packages that only these packages may say: what goes around the rules of blocks.
+// reserved lists names that only the given packages may use, as they bypass the rules of blocks.
 var reserved = map[string][]string{
-	"internal/protocol/exec.Rehearse": {"kit/contracttest"}, // transactions that nobody signed
+	"internal/protocol/exec.Rehearse": {"kit/contracttest"}, // unsigned transactions
 }
 
-// wire is what the engine never speaks, nor do its tests: what comes from other nodes reaches it through
-// internal/upstream, and what goes to them leaves through internal/server.
+// wire lists packages that neither the engine nor its tests may import: data from other nodes arrives through
+// internal/upstream, and leaves through internal/server.
 var wire = []string{"api", "client", "jsonrpc", "net", "net/...", "crypto/tls"}
 
-// houses say which packages may import those below a directory of their own: the node knows neither the kit for
-// contracts and applications nor the command line, and nothing knows the workshop that measures and attacks it.
+// houses lists which packages may import those below a directory: the node depends neither on the kit for contracts and
+// applications nor on the command line, and nothing depends on the workshop that measures and attacks it.
 var houses = map[string][]string{
 	"kit/...":      {"kit/...", "cli/...", "cmd/cairn", "contracts/...", "workshop/...", "internal/archtest"},
 	"cli/...":      {"cli/...", "cmd/cairn"},
 	"workshop/...": {"workshop/..."},
 }
 
-// bannedNames are package names that say nothing about what is inside.
+// bannedNames are package names that say nothing about the contents.
 var bannedNames = []string{"util", "utils", "common", "helper", "helpers", "misc", "shared", "lib", "sync", "context"}
 
-// sharedModules are the modules that more than one package may import, and which; any other has one importing package.
+// sharedModules lists the modules that several packages may import, and these packages. Any other module has a single
+// importing package.
 var sharedModules = map[string][]string{
 	"github.com/coder/websocket": {"client", "internal/server/push"},                            // the two ends
 	"golang.org/x/sync/errgroup": {"internal/engine/replica", "internal/node", "internal/role"}, // goroutines that end together
@@ -372,15 +374,15 @@ var sharedModules = map[string][]string{
 		"workshop/clustersim"},
 	"github.com/spf13/cobra": {"cmd/cairn", "cli/..."},
 	"github.com/spf13/pflag": {"cli/...", "internal/config"},
-	// Bodies of requests and of snapshots' chunks.
+	// Request bodies and snapshot chunks.
 	"github.com/klauspost/compress/zstd": {"jsonrpc", "internal/engine/snapshot"},
-	// Scalars of secrets, points that are recovered.
+	// Scalars of secrets, recovered points.
 	"github.com/btcsuite/btcd/btcec/v2": {"crypto", "crypto/foreign"},
-	// One curve, scalars handed from one to the other.
+	// One curve, with scalars passed between the two.
 	"github.com/consensys/gnark-crypto/ecc/secp256k1":    {"crypto/..."},
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fp": {"crypto/..."},
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fr": {"crypto/..."},
-	// What the processor can do, asked by each vector code.
+	// Features of the processor, for each vector code.
 	"golang.org/x/sys/cpu": {"crypto/internal/lanes", "internal/proof/field", "internal/proof/poseidon",
 		"internal/proof/sha"},
 }

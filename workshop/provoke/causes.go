@@ -62,7 +62,7 @@ func quarantine(ctx context.Context, st *stage) error {
 	})
 }
 
-// loseLock starts the node without the sign state of its key, as on a copy of its database.
+// signedFiles returns the files that record what the node's key signed, and the paths of their older copies.
 func (st *stage) signedFiles() (now, older []string, err error) {
 	now, err = filepath.Glob(filepath.Join(st.data, "signed-*"))
 	for _, name := range now {
@@ -71,8 +71,8 @@ func (st *stage) signedFiles() (now, older []string, err error) {
 	return now, older, err
 }
 
-// keepRecord keeps the record of what the node's key signed, from before some of its blocks. A head that directly follows
-// a record may be a block that a crash kept from being noted in it.
+// keepRecord copies the record of what the node's key signed, before the node makes some more blocks. One block would
+// not suffice: a head that directly follows a record may be one that a crash kept out of the record.
 func keepRecord(ctx context.Context, st *stage) error {
 	if err := st.reach(ctx, 2); err != nil {
 		return err
@@ -87,7 +87,7 @@ func keepRecord(ctx context.Context, st *stage) error {
 	return errors.Join(err, st.start(ctx), st.reach(ctx, 6))
 }
 
-// forgetBlocks starts the node with the older record, as where another node made the blocks since.
+// forgetBlocks starts the node with the older record, as if another node had made the later blocks.
 func forgetBlocks(ctx context.Context, st *stage) error {
 	now, older, err := st.signedFiles()
 	if err := errors.Join(err, st.stop(os.Interrupt)); err != nil {
@@ -115,10 +115,10 @@ func forgetBlocks(ctx context.Context, st *stage) error {
 	})
 }
 
-// healed is how long what takes a cause away may take.
+// healed limits the time for removing a cause.
 const healed = time.Minute
 
-// until waits for the end of ctx, and then takes a cause away.
+// until waits until ctx ends, and then calls away to remove a cause.
 func until(ctx context.Context, away func(context.Context) error) error {
 	<-ctx.Done()
 	healing, cancel := context.WithTimeout(context.WithoutCancel(ctx), healed)
@@ -126,7 +126,7 @@ func until(ctx context.Context, away func(context.Context) error) error {
 	return away(healing)
 }
 
-// startWithout waits for the end of ctx, and starts the node without the cause's arguments.
+// startWithout waits until ctx ends, and then restarts the node without the cause's arguments.
 func startWithout(ctx context.Context, st *stage) error {
 	return until(ctx, func(ctx context.Context) error { return errors.Join(st.stop(os.Interrupt), st.start(ctx)) })
 }
@@ -258,7 +258,7 @@ var causes = []cause{
 		}},
 }
 
-// together runs parts until all have ended, and ends the others when one fails.
+// together runs parts until all have ended. It cancels the others when one fails.
 func together(ctx context.Context, parts ...func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -287,7 +287,7 @@ func hang(ctx context.Context, st *stage) error {
 	return until(ctx, func(ctx context.Context) error { return st.freeze(ctx, false) })
 }
 
-// freeze stops all writing to the node's disk, or lets it go on.
+// freeze blocks all writes to the node's disk, or unblocks them.
 func (st *stage) freeze(ctx context.Context, on bool) error {
 	how := "-u"
 	if on {
@@ -309,7 +309,7 @@ func (st *stage) stutter(ctx context.Context) error {
 	return asAsked(ctx, err)
 }
 
-// asAsked is no error where ctx has ended: that ends a cause.
+// asAsked returns nil if ctx has ended, as that ends a cause, and otherwise err.
 func asAsked(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -317,7 +317,7 @@ func asAsked(ctx context.Context, err error) error {
 	return err
 }
 
-// nextKey makes a key for the next producer, and returns its file and account.
+// nextKey creates a key for the next producer, and returns its file and account.
 func (st *stage) nextKey() (file, account string, err error) {
 	next, err := crypto.GenerateKey(rand.Reader)
 	if err != nil {
@@ -342,15 +342,14 @@ func handOver(ctx context.Context, st *stage) error {
 	})
 }
 
-// fullDisk sends transfers to a node that cannot write them to disk. If that stops the node, fullDisk restarts it once
-// there is space.
+// configure changes the chain's parameters through the node, which is the stage's or its upstream.
 func (n *node) configure(ctx context.Context, st *stage, args ...string) error {
 	return st.cairn(ctx, append([]string{
 		"configure", "--rpc-url", n.url(), "--protocol-key", filepath.Join(n.data, "protocol.key"),
 	}, args...)...)
 }
 
-// fillMempool sends what the pool holds while blocks take next to nothing of it.
+// fillMempool fills the pool while blocks take almost nothing from it.
 func fillMempool(ctx context.Context, st *stage) error {
 	send, err := st.sign(ctx, crowd(500), loadgen.Options{Batch: 100})
 	if err != nil {
@@ -367,8 +366,8 @@ func fillMempool(ctx context.Context, st *stage) error {
 	})
 }
 
-// fullDisk sends transfers to a node that cannot write them down. If the disk ends the node, it is started again when
-// there is room.
+// fullDisk sends transfers to a node that cannot write them to disk. If that stops the node, fullDisk restarts it once
+// there is space.
 func fullDisk(ctx context.Context, st *stage) error {
 	send, err := st.sign(ctx, crowd(50), loadgen.Options{Batch: 1, Rate: 100})
 	if err != nil {
@@ -377,7 +376,7 @@ func fullDisk(ctx context.Context, st *stage) error {
 	return together(ctx, send, func(ctx context.Context) error { return st.fill(ctx, 0) })
 }
 
-// fill writes a file that leaves so many hundredths of the disk, and takes it away.
+// fill writes a file that leaves the given percentage of the disk free, and removes it at the end.
 func (st *stage) fill(ctx context.Context, leave int) error {
 	file := filepath.Join(st.dir, "disk", "file")
 	err := write(ctx, file, 1<<20, int64(st.diskMiB)<<20*int64(100-leave)/100, 0)
@@ -397,14 +396,14 @@ func (st *stage) fill(ctx context.Context, leave int) error {
 	})
 }
 
-// grow lets a file grow, and takes it away.
+// grow makes a file grow, and removes it at the end.
 func grow(ctx context.Context, st *stage) error {
 	file := filepath.Join(st.dir, "disk", "file")
 	err := write(ctx, file, 1<<19, int64(st.diskMiB)<<20, time.Second)
 	return errors.Join(asAsked(ctx, err), os.Remove(file))
 }
 
-// write appends chunks to a new file until it has a size, one in each interval.
+// write appends a chunk to a new file in each interval, up to a size.
 func write(ctx context.Context, name string, chunk int, size int64, interval time.Duration) (err error) {
 	file, err := os.Create(name)
 	if err != nil {

@@ -167,7 +167,7 @@ func (w *world) judge(ctx context.Context, t *trial, random *rand.Rand, place ta
 		known := &w.alone
 		if place.flags != nil {
 			known = &w.cluster
-			_, _ = r.client.WaitReceipt(starting, known.pending[0]) // if it ever serves these, it has what the others have
+			_, _ = r.client.WaitReceipt(starting, known.pending[0]) // if it serves these at all, it is as far as the others
 		}
 		w.ask(ctx, t, r, known)
 	}

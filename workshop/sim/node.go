@@ -66,7 +66,7 @@ type fate struct {
 	dead   atomic.Bool                  // it has crashed: its further actions have no effect
 	left   atomic.Pointer[kv.CrashDisk] // disk as of the crash
 	failed atomic.Bool                  // its disk has failed
-	gone   atomic.Int64                 // time at which it crashed or was stopped, in nanoseconds of the run; 0: not yet
+	gone   atomic.Int64                 // time of its crash or stop, in ns of the run; 0: not yet
 }
 
 func newNode(w *world, index int) *node {

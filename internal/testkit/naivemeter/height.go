@@ -1,6 +1,7 @@
 package naivemeter
 
-// height is the largest number of operands. Types are not looked at: in dead code an instruction takes what is there.
+// height returns the greatest height of the operand stack. It ignores types: in dead code an instruction takes whatever
+// is there.
 func (s *module) height(text []instruction, function signature) (highest uint64) {
 	type level struct {
 		base, results uint64
@@ -55,7 +56,7 @@ func (s *module) height(text []instruction, function signature) (highest uint64)
 	return highest
 }
 
-// effect is how many operands an instruction without labels takes and gives.
+// effect returns the numbers of operands that an instruction without labels pops and pushes.
 func (s *module) effect(in instruction) (taken, given uint64) {
 	op := in.opcode
 	switch {

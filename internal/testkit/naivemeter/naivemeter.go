@@ -1,42 +1,42 @@
-// Package naivemeter computes what docs/protocol.md, "Metering", says of a module, a second time: from the page,
-// without any of the code of package vm, and without a thought to time. Tests compare the two.
+// Package naivemeter is a second implementation of docs/protocol.md, "Metering". It follows the page, uses no code of
+// package vm, and ignores speed. Tests compare the two.
 package naivemeter
 
 import "slices"
 
-// Module is what the page says of a module.
+// Module holds the quantities that the page defines for a module.
 type Module struct {
-	Functions                      []Function // defined ones
+	Functions                      []Function // defined functions
 	DeployGas, Load, InstanceItems uint64
 	Weight                         uint64
 }
 
-// Function is what the page says of a function.
+// Function holds the quantities that the page defines for a function.
 type Function struct {
 	Frame, Branches, Variables, Calls uint64
-	Blocks                            []Block // the metered blocks in the order of the text
+	Blocks                            []Block // metered blocks, in text order
 }
 
-// Block is a metered block: where it begins in the function's instructions, and its price.
+// Block is a metered block: its offset in the function's instructions, and its price.
 type Block struct {
 	Offset int
 	Price  uint64
 	jumps  uint64 // instructions that cost more in a heavy module
 }
 
-// instruction is one with its immediates.
+// instruction is an instruction with its immediates.
 type instruction struct {
 	opcode     byte
 	offset     int
 	immediates []uint64
 }
 
-// construct is a block, loop or if, by the indices of its instructions.
+// construct is a block, loop or if, given by the indices of its instructions.
 type construct struct {
 	opcode     byte
 	begin, end int
 	hasResult  bool
-	named      int // by branches
+	named      int // number of branches that target it
 }
 
 const (
@@ -51,7 +51,7 @@ const (
 	unreachable, nop                  = 0x00, 0x01
 )
 
-// price is the table of "Gas schedule".
+// price implements the table of "Gas schedule".
 func price(opcode byte) uint64 {
 	switch {
 	case opcode == block, opcode == otherwise, opcode == end:
@@ -82,12 +82,12 @@ func price(opcode byte) uint64 {
 	return 1
 }
 
-// ends is the list of "Metering".
+// ends implements the list of "Metering".
 func ends(opcode byte) bool {
 	return slices.Contains([]byte{loop, ifs, otherwise, end, br, brIf, brTable, returns, unreachable}, opcode)
 }
 
-// values is the list of "Metering".
+// values implements the list of "Metering".
 func values(opcode byte) uint64 {
 	switch {
 	case opcode == call, opcode == callIndirect, opcode == memoryGrow:
@@ -100,7 +100,7 @@ func values(opcode byte) uint64 {
 	return 1
 }
 
-// Measure reads a module that is valid; of another one it may panic.
+// Measure measures a valid module. It may panic for an invalid one.
 func Measure(code []byte) (m Module) {
 	s := sections(code)
 	mutable := uint64(0)
@@ -127,7 +127,7 @@ func Measure(code []byte) (m Module) {
 	return m
 }
 
-// chargeJumps adds what jumps cost more.
+// chargeJumps adds the surcharge of jumps.
 func (m *Module) chargeJumps() {
 	more := uint64(0)
 	if m.Weight > 40_960 {
@@ -189,7 +189,7 @@ func (s *module) measure(t signature, body []byte) (f Function) {
 	return f
 }
 
-// mergeBefore is the price of the merge in front of the instruction of this index.
+// mergeBefore returns the price of the merge before the instruction at an index.
 func mergeBefore(text []instruction, constructs []construct, index int) uint64 {
 	for _, c := range constructs {
 		if c.hasMerge() && (c.opcode == loop && c.begin == index-1 || c.opcode != loop && c.end == index-1) {
@@ -214,7 +214,7 @@ func (c construct) width(text []instruction) uint64 {
 	return uint64(len(named))
 }
 
-// match finds the constructs, and how many branches name each.
+// match returns the constructs, with the number of branches that target each.
 func match(text []instruction) (all []construct) {
 	var open []int
 	name := func(label uint64) {

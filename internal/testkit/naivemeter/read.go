@@ -1,16 +1,16 @@
 package naivemeter
 
-// signature is how many params and results a type has.
+// signature holds the numbers of params and results of a type.
 type signature struct{ params, results uint64 }
 
-// module is what is read of a module.
+// module holds the parsed contents of a module.
 type module struct {
 	types     []signature
-	functions []uint64 // types, imported ones first
-	globals   []bool   // whether they are mutable
-	segments  int      // of data
+	functions []uint64 // type indices, imported functions first
+	globals   []bool   // whether each is mutable
+	segments  int      // number of data segments
 	indices   uint64   // in element segments
-	bodies    [][]byte // with their locals
+	bodies    [][]byte // including their locals
 }
 
 // reader reads the binary format.
@@ -24,7 +24,7 @@ func (r *reader) byte() byte {
 	return r.b[r.at-1]
 }
 
-// u reads a LEB128 as an unsigned one; of a signed one only the length is right.
+// u reads a LEB128 number as unsigned. For a signed number only the length is right.
 func (r *reader) u() (v uint64) {
 	for shift := 0; ; shift += 7 {
 		b := r.byte()
@@ -63,7 +63,7 @@ func sections(code []byte) *module {
 	return s
 }
 
-// entry reads one entry of a section.
+// entry reads an entry of a section.
 func (s *module) entry(id byte, r *reader) {
 	switch id {
 	case 1:

@@ -1,5 +1,4 @@
-// Package nextstep finds in a message for operators what it tells them to do next: a command of the program, or a
-// section of a page.
+// Package nextstep finds the next steps in a message for operators: commands of the program, and sections of pages.
 package nextstep
 
 import (
@@ -17,7 +16,7 @@ var (
 	notInAnchor  = regexp.MustCompile(`[^a-z0-9 -]`)
 )
 
-// Commands are the command lines of the program in backquotes. What runs one as another user may stand before it.
+// Commands returns the program's command lines in backquotes. A command that runs it as another user may precede them.
 func Commands(message string) (lines []string) {
 	for _, found := range inBackquotes.FindAllStringSubmatch(message, -1) {
 		lines = append(lines, found[1])
@@ -25,10 +24,10 @@ func Commands(message string) (lines []string) {
 	return lines
 }
 
-// Pages are the sections of pages, as in docs/operators.md#backup.
+// Pages returns the sections of pages, such as docs/operators.md#backup.
 func Pages(message string) []string { return ofAPage.FindAllString(message, -1) }
 
-// CheckPage tells whether the repository at root has a section.
+// CheckPage returns an error unless the repository at root has a section.
 func CheckPage(root, section string) error {
 	path, anchor, _ := strings.Cut(section, "#")
 	text, err := os.ReadFile(filepath.Join(root, path))

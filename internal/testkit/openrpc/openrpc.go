@@ -1,4 +1,4 @@
-// Package openrpc reads a node's OpenRPC document and holds values to its schemas.
+// Package openrpc reads a node's OpenRPC document and validates values against its schemas.
 package openrpc
 
 import (
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Method is a method of a document, its schemas as JSON.
+// Method is a method of a document, with its schemas as JSON.
 type Method struct {
 	Name   string
 	Params []struct {
@@ -26,7 +26,7 @@ type Method struct {
 	}
 }
 
-// Document is what a node declares.
+// Document is the parsed OpenRPC document of a node.
 type Document struct {
 	Methods    map[string]Method
 	components map[string]any
@@ -50,15 +50,15 @@ func Read(raw []byte) (Document, error) {
 	return document, nil
 }
 
-// Value is a JSON value whose numbers keep their digits, as [Document.Validate] takes it.
+// Value parses a JSON value for [Document.Validate]. Numbers keep their digits.
 func Value(raw []byte) (value any, err error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	return value, d.Decode(&value)
 }
 
-// Validate checks a value against the part of JSON Schema that documents use. An object may have declared members only.
-// In an error the value is named at.
+// Validate validates a value against a schema. It supports the part of JSON Schema that documents use. An object must
+// have declared members only. Errors refer to the value as at.
 func (d Document) Validate(value, schema any, at string) error {
 	s := schema.(map[string]any)
 	if within, ok := s["x-cairn-ref"].(string); ok {
@@ -123,7 +123,7 @@ func (d Document) validateType(value any, s map[string]any, at string) error {
 	return nil
 }
 
-// inBounds compares a number with minimum and maximum, exactly.
+// inBounds compares a number exactly with minimum and maximum.
 func inBounds(number json.Number, s map[string]any) bool {
 	n, ok := new(big.Rat).SetString(number.String())
 	for bound, wrong := range map[string]int{"minimum": -1, "maximum": 1} {
@@ -140,7 +140,7 @@ func (d Document) validateObject(value any, s map[string]any, at string) error {
 	if !ok {
 		return fmt.Errorf("%s: %v is no object", at, value)
 	}
-	if s["additionalProperties"] == true { // whatever it has
+	if s["additionalProperties"] == true { // any members are allowed
 		return nil
 	}
 	if items, isMap := s["additionalProperties"].(map[string]any); isMap {

@@ -19,7 +19,7 @@ func (d domain) at(index int) uint64 {
 
 func (c *check) domain() domain { return domain{c.level.blowup, c.n, 3, root(c.level.blowup * c.n)} }
 
-// batched is the function F and what it is made of: the rows of the queries in their order.
+// batched is the function F, with the inputs of its definition: the rows of the queries, in order.
 type batched struct {
 	*check
 	opened
@@ -65,7 +65,7 @@ func (b *batched) at(index int) ext {
 	return here.plus(next)
 }
 
-// fri is what a prover sends before the queries.
+// fri holds the parts of a FRI proof before the queries.
 type fri struct {
 	*check
 	roots [][]byte
@@ -127,8 +127,8 @@ func (f *fri) checkQueries(known map[int]ext) {
 	}
 }
 
-// interpolated returns at beta the polynomial of degree below 8 with these values, which are those of Σ x^k·f_k(y) at
-// the points x with one eighth power y (Lagrange's formula).
+// interpolated returns, at beta, the polynomial of degree below 8 with these values, by Lagrange's formula. The values
+// are those of Σ x^k·f_k(y) at the points x whose eighth power is y.
 func interpolated(points []uint64, values []ext, beta ext) ext {
 	sum := lift(0)
 	for i, x := range points {

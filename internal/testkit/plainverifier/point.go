@@ -8,12 +8,12 @@ import (
 	"github.com/cairn-chain/cairn/internal/proof/air"
 )
 
-// opened is what a proof says that the committed functions are at z, and some of them at z·w.
+// opened holds the values that a proof claims for the committed functions at z, and for some of them at z·w.
 type opened struct {
 	z             ext
-	values        []ext // the columns, the auxiliary ones and the two chunks at z, then next and auxNext at z·w
-	atPoint       int   // how many of the values are those at z
-	next, auxNext []int // the columns and the auxiliary columns that the circuit reads of the next row
+	values        []ext // at z: the columns, the auxiliary columns and the two chunks; then next and auxNext at z·w
+	atPoint       int   // number of values at z
+	next, auxNext []int // columns and auxiliary columns that the circuit reads of the next row
 }
 
 func (c *check) readOpened(z ext) opened {
@@ -34,7 +34,7 @@ func (c *check) readOfNextRow(op air.Op) (columns []int) {
 	return slices.Compact(columns)
 }
 
-// point returns what was opened, by columns.
+// point returns the opened values by column.
 func (o opened) point(c *check) point {
 	columns := len(c.Circuit.Columns())
 	p := point{check: c, z: o.z, columns: o.values[:columns], aux: o.values[columns : o.atPoint-2]}
@@ -48,7 +48,7 @@ func (o opened) point(c *check) point {
 	return p
 }
 
-// point is where constraints are evaluated.
+// point is the point at which constraints are evaluated.
 type point struct {
 	*check
 	z, alpha, beta ext
@@ -79,7 +79,7 @@ func (p *point) checkConstraints(eta, q0, q1 ext) error {
 // evaluate returns the values of all nodes of the circuit at z.
 func (p *point) evaluate(vanishing ext) ([]ext, error) {
 	n := uint64(p.n)
-	selector := func(row uint64) ext { // row is its point of H
+	selector := func(row uint64) ext { // the point of H for a row
 		return vanishing.times(p.z.minus(lift(row)).scaled(n).inverse()).scaled(row)
 	}
 	lastRow := inverse(root(p.n))

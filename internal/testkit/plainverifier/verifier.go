@@ -1,6 +1,6 @@
-// Package plainverifier verifies proofs as docs/proofs.md describes them, step by step and slowly: on plain integers,
-// and with no code of the verifier that nodes use. Of the project it reads circuits and statements alone, as data.
-// Tests run both.
+// Package plainverifier verifies proofs step by step as described in docs/proofs.md, without regard to speed: on plain
+// integers, and with no code of the verifier that nodes use. It uses only circuits and statements of the project, as
+// data. Tests run both verifiers.
 package plainverifier
 
 import (
@@ -24,7 +24,7 @@ type Term struct {
 	Tuple        []uint32 // below p
 }
 
-// Statement is what is proven.
+// Statement is the statement to prove.
 type Statement struct {
 	Circuit *air.Circuit
 	Context []byte
@@ -32,7 +32,7 @@ type Statement struct {
 	Terms   []Term
 }
 
-// Of returns a statement in this package's terms.
+// Of converts a statement to this package's types.
 func Of(s *stark.Statement) Statement {
 	integers := func(v []field.Element) (out []uint32) {
 		for i := range v {
@@ -51,7 +51,7 @@ func Of(s *stark.Statement) Statement {
 
 type level struct{ blowup, queries, mostLogRows int }
 
-// levels are by the number in a proof.
+// levels holds the security levels by their number in a proof.
 var levels = []level{{4, 82, 18}, {4, 110, 17}, {8, 74, 18}, {16, 56, 17}, {8, 73, 16}, {16, 55, 16}}
 
 const (
@@ -62,11 +62,11 @@ const (
 // check is the state of a verification.
 type check struct {
 	Statement
-	rest  []byte   // of the proof
-	state [32]byte // of the transcript
-	n     int      // rows
+	rest  []byte   // unread part of the proof
+	state [32]byte // state of the transcript
+	n     int      // number of rows
 	level level
-	err   error // the first thing found wrong while reading
+	err   error // first error of reading
 }
 
 func le32(v uint32) []byte { return binary.LittleEndian.AppendUint32(nil, v) }
@@ -74,7 +74,7 @@ func le64(v uint64) []byte { return binary.LittleEndian.AppendUint64(nil, v) }
 
 func hash(parts ...[]byte) [32]byte { return sha256.Sum256(bytes.Join(parts, nil)) }
 
-// read takes n bytes; of a proof that is too short it returns zeros, and the error stays.
+// read reads n bytes. If the proof is too short, it returns zeros and sets the error.
 func (c *check) read(n int) []byte {
 	if len(c.rest) < n {
 		c.rest, c.err = nil, errors.New("too short")
@@ -197,7 +197,7 @@ func (c *check) readHeader() error {
 	return nil
 }
 
-// readIndices reads the nonce and returns the rows that the transcript asks for, in their order, each once.
+// readIndices reads the nonce and returns the distinct rows that the transcript selects, in order.
 func (c *check) readIndices() (indices []int, err error) {
 	nonce := c.read(8)
 	h := hash(c.state[:], le32(4), nonce)
@@ -213,7 +213,7 @@ func (c *check) readIndices() (indices []int, err error) {
 	return slices.Compact(indices), nil
 }
 
-// begin absorbs all that is known before the proof.
+// begin absorbs everything that is known before the proof.
 func (c *check) begin(logRows int) {
 	c.state = hash([]byte("cairn/stark/v1"))
 	digest := c.Circuit.Digest()
@@ -241,7 +241,7 @@ func (c *check) begin(logRows int) {
 	c.absorb(b)
 }
 
-// readRows reads rows of so many bytes and the siblings that show that they stand at indices in the tree.
+// readRows reads rows of size bytes, and the siblings that prove that they are at indices in the tree.
 func (c *check) readRows(root []byte, size int, indices []int) (rows [][]byte) {
 	leaves := map[int][32]byte{}
 	for _, index := range indices {
@@ -253,7 +253,7 @@ func (c *check) readRows(root []byte, size int, indices []int) (rows [][]byte) {
 	return rows
 }
 
-// checkTree reads siblings and checks that a tree of so many leaves has this root and these leaves.
+// checkTree reads siblings and checks that a tree with size leaves has the given root and known leaves.
 func (c *check) checkTree(root []byte, size int, known map[int][32]byte) {
 	for ; size > 1; size /= 2 {
 		above := map[int][32]byte{}

@@ -1,5 +1,5 @@
-// Package provenchain makes a short chain whose blocks do all that blocks do, with their proofs, for tests of who
-// verifies them.
+// Package provenchain makes a short chain with proofs, whose blocks cover every kind of content, for tests of
+// verifiers.
 package provenchain
 
 import (
@@ -29,11 +29,11 @@ const chainID = 7
 
 // Block is a proven block.
 type Block struct {
-	Name   string // what is special about it
+	Name   string // special property
 	Bundle blockproof.Bundle
 }
 
-// maker is a chain that blocks are added to.
+// maker is a chain under construction.
 type maker struct {
 	tb     testing.TB
 	ledger *ledger.Ledger
@@ -42,14 +42,14 @@ type maker struct {
 	made   proving.SpanTask // of all blocks
 }
 
-// transaction is what one of the chain's keys does.
+// transaction is a transaction of one of the chain's keys.
 type transaction struct {
 	from    crypto.PrivateKey
 	payload types.Payload
 }
 
-// Make returns the blocks of a chain, each with a proof of so many bits. They have transfers, a deploy, calls of a
-// token, a change of the parameters, inserts and deletes; one has no transactions.
+// Make returns the blocks of a chain, each with a proof of the given security in bits. They contain transfers, a
+// deploy, calls of a token, a change of the parameters, inserts and deletes; one has no transactions.
 func Make(tb testing.TB, bits int) []Block {
 	tb.Helper()
 	blocks, _ := mixed(tb, bits)
@@ -134,17 +134,17 @@ func (m *maker) together() blockproof.Range {
 	return r
 }
 
-// Transfers returns the bundle of a block with n transfers to as many of a state's accounts, and a proof of so many
-// bits.
+// Transfers returns the bundle of a block with n transfers to distinct accounts of a state, and a proof of the given
+// security in bits.
 func Transfers(tb testing.TB, accounts, n, bits int) blockproof.Bundle {
 	tb.Helper()
 	bundles, _ := TransferBlocks(tb, accounts, 1, n, bits)
 	return bundles[0]
 }
 
-// TransferBlocks returns the bundles of blocks that follow each other, and what proves them as one range each time.
-// Each block has n transfers to as many other accounts of a state. Keys and balances do not compress better than those
-// of people: 1 to 65,536 coins, and transfers of up to 42.
+// TransferBlocks returns the bundles of consecutive blocks, and a function that proves them as one range. Each block
+// has n transfers to distinct accounts of a state. Keys and balances compress no better than those of real accounts:
+// balances are 1 to 65,536 coins, and transfers at most 42.
 func TransferBlocks(
 	tb testing.TB, accounts, blocks, n, bits int,
 ) (bundles []blockproof.Bundle, together func() blockproof.Range) {
@@ -177,19 +177,19 @@ func TransferBlocks(
 	return bundles, m.together
 }
 
-// numbered is an account that nobody has the key of.
+// numbered returns an account for which nobody has the key.
 func numbered(i int) types.Account {
 	return sha256.Sum256(binary.BigEndian.AppendUint32(nil, uint32(i)))
 }
 
-// balance is what a numbered account begins with: 1 coin to 65,536, as many of each magnitude.
+// balance returns the initial balance of a numbered account: 1 to 65,536 coins, with uniform order of magnitude.
 func balance(i int) types.Amount {
 	a := numbered(i)
 	least := types.Amount(types.CoinUnits) << (a[0] % 16)
 	return least + types.Amount(binary.LittleEndian.Uint64(a[8:]))%least
 }
 
-// Producer is the key of the chain's producer.
+// Producer returns the key of the chain's producer.
 func Producer(tb testing.TB) crypto.PrivateKey {
 	tb.Helper()
 	return key(tb, "producer")
@@ -279,7 +279,7 @@ func gasLimit(p types.Payload) types.Gas {
 	}
 }
 
-// batch is the transactions of a block, in order.
+// batch holds the transactions of a block, in order.
 type batch []*types.VerifiedTx
 
 func (b *batch) Next() (tx *types.VerifiedTx) {

@@ -5,24 +5,25 @@ import (
 	"slices"
 )
 
-// Bomb is a contract that is hard on whoever compiles or loads it, within the limits of modules. It exports run.
+// Bomb is a contract that is expensive to compile or load, within the limits of modules. It exports run.
 type Bomb struct {
 	Name string
 	Code []byte
 }
 
-// Bombs makes modules that take as much work to compile for their size as is known. Their function bodies have at most
-// so many bytes. A module has as many of them as its limit of bytes allows, and at least one. The limits of the
-// protocol are 32,768 and 262,144; a body has room for 2,048 at least.
+// Bombs returns modules that take the most known work to compile for their size. Function bodies have at most body
+// bytes. A module has as many bodies as its limit of code bytes allows, and at least one. The limits of the protocol
+// are 32,768 and 262,144; body must be at least 2,048.
 func Bombs(body, code int) []Bomb {
 	b := bombs{body, code}
 	return append(append(b.branching(), b.straight()...), moduleBombs()...)
 }
 
-// bombs makes bombs of bodies and modules of at most so many bytes.
+// bombs builds bombs with limits on the bytes of bodies and modules.
 type bombs struct{ body, code int }
 
-// bodies is a module of functions that have these locals and instructions. Type 0 is () → (), global 0 a mutable i32.
+// bodies returns a module of functions with the given locals and instructions. Type 0 is () → (), and global 0 a
+// mutable i32.
 func (b bombs) bodies(name string, locals int, instructions []byte) Bomb {
 	m := bombModule()
 	b.fill(m, locals, instructions)
@@ -38,15 +39,15 @@ func (b bombs) fill(m *Module, locals int, instructions []byte) {
 	m.Export("run", FunctionKind, uint32(len(m.Functions)-1))
 }
 
-// upTo makes smaller ones, of instructions of which a frame does not hold as many as a body.
+// upTo returns bombs with a smaller body limit, for instructions of which a frame holds fewer than a body does.
 func (b bombs) upTo(body int) bombs { return bombs{min(b.body, body), b.code} }
 
-// repeated is a part as often as it fits into a body with so many locals and so many other bytes.
+// repeated repeats a part as often as it fits into a body beside a number of locals and of other bytes.
 func (b bombs) repeated(locals, others int, part ...byte) []byte {
 	return bytes.Repeat(part, (b.body-2*locals-others-5)/len(part))
 }
 
-// branching are bombs of many basic blocks: what a compiler asks about pairs of them is quadratic.
+// branching returns bombs with many basic blocks, for which pairwise analyses of a compiler take quadratic time.
 func (b bombs) branching() []Bomb {
 	const most = 100 // locals
 	condition := Op(LocalGet, 0)
@@ -87,12 +88,12 @@ func (b bombs) branching() []Bomb {
 		b.bodies("loops nested in loops", most, b.upTo(2_500).repeated(most, 0, Concat(loops, useAll(20), ends)...)),
 		b.bodies("dead code", 0, b.upTo(26_000).repeated(0, 0, BlockOp, Empty, BrOp, 0, LoopOp, Empty, End, End)),
 	}
-	// Every br_if passes on all locals of a loop: each is looked for along the whole way back to the loop.
+	// Every br_if passes on all locals of a loop: a compiler looks for each along the whole way back to the loop.
 	inside := b.repeated(60, 1_600, Concat(condition, Op(BrIfOp, 90))...)
 	all = append(all, b.bodies("br_ifs out of nested loops", 60, Concat(useAll(60), loops, inside, ends, useAll(60))))
 	inside = b.repeated(most, 1_000, Concat(condition, Op(BrIfOp, 0))...)
 	all = append(all, b.bodies("br_ifs to a loop", most, Concat(useAll(most), []byte{LoopOp, Empty}, inside, []byte{End})))
-	// Operands that live across blocks.
+	// Operands live across blocks.
 	b = b.upTo(19_000)
 	n := b.body / 6
 	operands, sums := bytes.Repeat(Op(GlobalGet, 0), n), bytes.Repeat([]byte{I32Add}, n-1)
@@ -104,7 +105,7 @@ func (b bombs) branching() []Bomb {
 	), b.bodies("operands across loops", 1, across(emptyLoop)))
 }
 
-// straight are bombs without branches.
+// straight returns bombs without branches.
 func (b bombs) straight() []Bomb {
 	short := func(name string, body, locals int, instructions ...[]byte) Bomb {
 		return b.bodies(name, locals, b.upTo(body).repeated(locals, 0, Concat(instructions...)...))
@@ -142,7 +143,7 @@ func (b bombs) straight() []Bomb {
 	}
 }
 
-// moduleBombs are modules at the limits of what is beside bodies.
+// moduleBombs returns modules at the limits of the parts besides bodies.
 func moduleBombs() []Bomb {
 	with := func(name string, change func(m *Module)) Bomb {
 		m := bombModule()

@@ -1,3 +1,3 @@
-// Package wasmgen makes WebAssembly modules for tests: an assembler that can also write what is wrong, and a generator
-// of random contracts.
+// Package wasmgen makes WebAssembly modules for tests: with an assembler that can also write invalid modules, and with
+// a generator of random contracts.
 package wasmgen

@@ -1,6 +1,6 @@
 package wasmgen
 
-// HostImport is a host function as a module imports it. Result 0 is none.
+// HostImport is an import of a host function. Result 0 means none.
 type HostImport struct {
 	Name   string
 	Params []byte
@@ -22,8 +22,8 @@ func allOf(t byte, n int) (types []byte) {
 	return types
 }
 
-// Forger makes a contract that exports each host function under its own name. The export copies the call's arguments to
-// address 0 and calls the host function with the 8-byte little-endian numbers there. It returns the result in 8 bytes.
+// Forger returns a contract that exports each host function under its own name. An export copies the call's arguments
+// to address 0, calls the host function with the 8-byte little-endian numbers there, and returns the result in 8 bytes.
 func Forger(functions []HostImport) *Module {
 	m := Contract(1, 4)
 	procedure := m.AddType(nil, 0)
@@ -58,18 +58,18 @@ func loadOf(t byte) byte {
 	return I64Load
 }
 
-const namesAt = 1024 // where the hostile contract has the names of the functions that it calls
+const namesAt = 1024 // address of the names of the functions that the hostile contract calls
 
-// Hostile makes a contract whose functions each take all of something that a call may have:
+// Hostile returns a contract whose functions each exhaust a resource of a call:
 //
-//   - loop, recurse, mutual, indirect, wide: time, and stack in four ways
-//   - grow: memory, a page at a time, each touched; growAll: more pages than there can be
-//   - storage, bigStorage, events, bigEvents, output: what the host keeps
-//   - relay, fork, growRelay: call the contract of the first 32 bytes of the arguments under the same name, with the
-//     next 32 bytes in front. They do it once, twice, or after growing, and return the code of the last call
-//   - arguments: calls function sink of the contract in the arguments with 64 KiB over and over
+//   - loop, recurse, mutual, indirect, wide: time, and the stack in four ways
+//   - grow: memory, a page at a time, each touched; growAll: more pages than possible
+//   - storage, bigStorage, events, bigEvents, output: data kept by the host
+//   - relay, fork, growRelay: call the same function of the contract in the first 32 bytes of the arguments, with the
+//     next 32 bytes moved to the front. They do so once, twice, or after growing, and return the code of the last call
+//   - arguments: calls function sink of the contract in the arguments with 64 KiB repeatedly
 //
-// A reentrant one may be entered while it is active.
+// If reentrant, it may be entered while it is active.
 func Hostile(reentrant bool) *Module {
 	h := &hostile{Module: Contract(2, 16)}
 	procedure := h.AddType(nil, 0)
@@ -134,14 +134,14 @@ func Hostile(reentrant bool) *Module {
 	return h.Module
 }
 
-// hostile is the contract in the making.
+// hostile is the contract under construction.
 type hostile struct {
 	*Module
 	read, give, call uint32
 	names            int32 // bytes of names so far
 }
 
-// name puts a name into the memory and gives its pointer and length.
+// name adds a name to the memory and returns its pointer and length.
 func (h *hostile) name(name string) []byte {
 	at := namesAt + h.names
 	h.Data = append(h.Data, Data(at, name))
@@ -151,7 +151,7 @@ func (h *hostile) name(name string) []byte {
 
 func (h *hostile) relay(function string, times int) []byte {
 	body := Concat(Const(I32, 0), Call(h.read))
-	for at := int64(0); at < 32; at += 8 { // what comes first goes behind what comes second
+	for at := int64(0); at < 32; at += 8 { // swaps the first 32 bytes behind the second
 		body = Concat(body, Const(I32, at), Const(I32, at), Op(I64Load, 0, 0), Op(I64Store, 0, 64))
 	}
 	name := h.name(function)
@@ -176,7 +176,7 @@ func forever(body []byte) []byte {
 	return Concat([]byte{LoopOp, Empty}, body, Op(BrOp, 0), []byte{End})
 }
 
-// countingAt0 repeats instructions with another number at address 0 each time. Local 0 counts.
+// countingAt0 repeats instructions with an increasing number at address 0. Local 0 is the counter.
 func countingAt0(body []byte) []byte {
 	return forever(Concat(
 		Const(I32, 0), Op(LocalGet, 0), Const(I32, 1), Op(I32Add), Op(LocalTee, 0), Op(I32Store, 0, 0), body))

@@ -8,21 +8,21 @@ import (
 	"math/rand/v2"
 )
 
-// What a function under pressure has: more live values than any processor has registers, and statements in which they
-// are used.
+// Sizes of a function under register pressure: it has more live values than any processor has registers, and statements
+// that use them.
 const (
 	leastLive        = 24
 	mostLive         = 60
-	pressureAt       = 256 // where in memory the values begin, 8 bytes each
-	pressureSegment  = 100 // bytes
+	pressureAt       = 256 // memory address of the values, 8 bytes each
+	pressureSegment  = 100 // in bytes
 	pressureSegments = 2 * 8 * mostLive / pressureSegment
-	pressureNodes    = 12 // of a statement, about
+	pressureNodes    = 12 // per statement, approximately
 )
 
-// Pressure makes a contract as [Random] does, by a seed, and gas to run it with. Its functions keep 24 to 60 values of
-// both widths alive from beginning to end. Between them are all instructions of integers, with operands for which they
-// trap and others. There are branches, growth of memory, nested calls, and values on the operand stack over any of
-// these. It is hard on whoever gives values to registers. What was in the wrong one is in memory at the end, mostly.
+// Pressure returns a random contract, as [Random] does, for a seed, and the gas to run it with. Its functions keep 24
+// to 60 values of both widths live throughout. In between are all integer instructions, with trapping and other
+// operands, branches, growth of memory, nested calls, and operands live across any of these. This is hard on register
+// allocation. At the end, values from wrong registers are usually visible in memory.
 func Pressure(seed uint64) (m *Module, gas uint64) {
 	r := rand.New(rand.NewPCG(seed, 3))
 	m = pressure(r)
@@ -41,8 +41,8 @@ func pressure(r *rand.Rand) *Module {
 	return m
 }
 
-// pressed gives declared locals and instructions of a function under pressure. It calls those before it alone, or
-// nearly all calls would end in recursion.
+// pressed returns the declared locals and instructions of a function under pressure. It calls only earlier functions,
+// as otherwise nearly all calls would end in recursion.
 func (g *generator) pressed(index uint32) (locals, instructions []byte) {
 	t := signatures[g.functions[index]]
 	g.callable, g.calm = int(index), 40
@@ -54,7 +54,7 @@ func (g *generator) pressed(index uint32) (locals, instructions []byte) {
 	for i := len(t.params); i < len(g.locals); i++ {
 		b = Concat(b, Const(I32, int64(pressureAt+8*i)), g.loadLive(uint32(i)), Op(LocalSet, uint32(i)))
 	}
-	for range 1 + g.IntN(4) { // what branches out goes on behind the block, mostly
+	for range 1 + g.IntN(4) { // most branches out continue behind the block
 		g.labels = append(g.labels, 0)
 		b = append(b, BlockOp, Empty)
 		for range 4 + g.IntN(10) {
@@ -80,11 +80,11 @@ func (g *generator) loadLive(local uint32) []byte {
 	return Op(I32Load, 2, 0)
 }
 
-// pressedStatement assigns to a local, mostly, and goes on unless it traps or takes a branch.
+// pressedStatement usually assigns to a local, and continues unless it traps or branches.
 func (g *generator) pressedStatement() []byte {
 	g.nodes, g.depth = pressureNodes, 0
 	switch g.IntN(12) {
-	case 0: // a branch, behind which nothing may come, is in a block of its own
+	case 0: // a branch, after which nothing may follow, has its own block
 		return Concat(g.anyLocal(I32), Const(I32, 3), []byte{I32And}, g.inside(IfOp, 0))
 	case 1:
 		return g.loop()
@@ -100,7 +100,7 @@ func (g *generator) pressedStatement() []byte {
 	return Concat(g.division(t), g.setLocal(t))
 }
 
-// overOperands holds values on the operand stack over a statement.
+// overOperands holds operands on the stack across a statement.
 func (g *generator) overOperands() (b []byte) {
 	t, n := g.valueType(), 1+g.IntN(20)
 	for range n {
@@ -120,7 +120,7 @@ func (g *generator) overOperands() (b []byte) {
 	return Concat(b, g.setLocal(t))
 }
 
-// division is arithmetic of two locals, and a division or remainder half the time, also of what overflows.
+// division writes arithmetic on two locals, in half of all cases a division or remainder, which may overflow.
 func (g *generator) division(t byte) []byte {
 	left, right := g.anyLocal(t), g.anyLocal(t)
 	if g.IntN(2) == 0 {
@@ -144,7 +144,7 @@ func (g *generator) division(t byte) []byte {
 	return g.instruction(t, left, right, number)
 }
 
-// anyLocal reads a local of a type, of which there may be none.
+// anyLocal reads a local of a type, if there is one.
 func (g *generator) anyLocal(t byte) []byte {
 	if i, ok := g.local(t); ok {
 		return Op(LocalGet, i)
@@ -159,23 +159,24 @@ func (g *generator) setLocal(t byte) []byte {
 	return Op(Drop)
 }
 
-// Outcomes sums up what the function run of contracts under pressure came to, by their seeds from 0 on. A host function
-// answers 7 to args_len, the gas that is left to gas_left, and takes 50 gas for either.
+// Outcomes accumulates the outcomes of the function run of contracts under pressure, by ascending seed from 0. The host
+// function args_len must return 7 and gas_left the remaining gas, each for 50 gas.
 type Outcomes struct{ hash hash.Hash }
 
-// NewOutcomes begins with none.
+// NewOutcomes returns an empty sum.
 func NewOutcomes() *Outcomes { return &Outcomes{sha256.New()} }
 
-// Add adds how a call ended, with what gas, and what was in the memory. Out of gas nobody sees the memory: it is nil.
+// Add adds the outcome of a call: its exit, the remaining gas and the memory. After out of gas the memory is not
+// observable, and must be nil.
 func (o *Outcomes) Add(exit byte, left uint64, memory []byte) {
 	sum := sha256.Sum256(memory)
 	o.hash.Write(append(binary.LittleEndian.AppendUint64([]byte{exit}, left), sum[:]...))
 }
 
-// Digest is the same on every platform.
+// Digest returns the digest, which is the same on every platform.
 func (o *Outcomes) Digest() string { return hex.EncodeToString(o.hash.Sum(nil)) }
 
-// PressureDigests has the digests for so many contracts.
+// PressureDigests holds the expected digests by number of contracts.
 var PressureDigests = map[int]string{
 	40:    "ea8e08f1b36649b974c57a74bec6d1ad273929ad461847c20358ec39f2c48d20",
 	1_000: "5653a2e4bd40c44f96ea7b83fb22fe2af558fc0451e0ba96cde9aedf43cc3b8a",

@@ -2,7 +2,7 @@ package wasmgen
 
 import "math/rand/v2"
 
-// signatures are the types of a random contract, by their index.
+// signatures lists the types of a random contract by index.
 var signatures = []struct {
 	params []byte
 	result byte
@@ -15,23 +15,23 @@ var signatures = []struct {
 	{[]byte{I64, I32, I32}, 0},
 }
 
-// globalTypes are the mutable globals of a random contract; a constant i64 follows.
+// globalTypes lists the mutable globals of a random contract. A constant i64 follows.
 var globalTypes = []byte{I32, I32, I64}
 
 const (
 	tableSize    = 8 // the last element is empty
 	globalsStart = 128
-	mostNodes    = 300 // instructions of a function, about
+	mostNodes    = 300 // instructions per function, approximately
 	mostDepth    = 6
 )
 
-// Random makes a contract from the numbers of r: calls, recursion, loops, branches of each kind, dead code, memory, a
-// table and globals. Its function `run` may trap, run out of gas or overflow the stack, and otherwise leaves in memory
-// what the globals held. It imports args_len and gas_left of module `cairn` as functions 0 and 1.
+// Random returns a contract generated from r: calls, recursion, loops, branches of each kind, dead code, memory, a
+// table and globals. Its function `run` may trap, run out of gas or overflow the stack; otherwise it leaves the values
+// of the globals in memory. It imports args_len and gas_left of module `cairn` as functions 0 and 1.
 func Random(r *rand.Rand) *Module { return randomWith(r, (*generator).function) }
 
-// randomWith makes a random contract whose functions are made by function, which gives declared locals and
-// instructions of the one with an index.
+// randomWith returns a random contract. function returns the declared locals and the instructions of the function with
+// an index.
 func randomWith(r *rand.Rand, function func(g *generator, index uint32) (locals, instructions []byte)) *Module {
 	m := Contract(1, 3)
 	for _, t := range signatures {
@@ -76,29 +76,29 @@ func storeOp(t byte) []byte {
 	return Op(I64Store, 3, 0)
 }
 
-// unnamed is a label that no branch names, of a loop that is to end.
+// unnamed is the label of a loop that must terminate: no branch targets it.
 const unnamed = 1
 
 // generator writes the instructions of one function.
 type generator struct {
 	*rand.Rand
-	functions []uint32 // types by index
-	callable  int      // how many of them, the first ones, are called directly
-	locals    []byte   // with the params
-	labels    []byte   // what a branch to each takes, the innermost last; 0: nothing; or unnamed
+	functions []uint32 // types by function index
+	callable  int      // number of functions, from the first on, that are called directly
+	locals    []byte   // including the params
+	labels    []byte   // type of the operand of a branch to each label, innermost last; 0: none; or unnamed
 	nodes     int
 	depth     int
-	calm      int // if above 1, what mostly traps or never ends is written one time in so many
+	calm      int // if above 1, constructs that mostly trap or never end are written once in this many times
 }
 
-// spared reports whether what mostly traps or never ends is not to be written.
+// spared reports whether to omit a construct that mostly traps or never ends.
 func (g *generator) spared() bool { return g.calm > 1 && g.IntN(g.calm) > 0 }
 
 func (g *generator) begin(locals []byte, result byte) {
 	g.locals, g.labels, g.nodes, g.depth = locals, []byte{result}, mostNodes, 0
 }
 
-// function gives declared locals and instructions of a function.
+// function returns the declared locals and instructions of a function.
 func (g *generator) function(index uint32) (locals, instructions []byte) {
 	t := signatures[g.functions[index]]
 	for range g.IntN(4) {
@@ -110,7 +110,7 @@ func (g *generator) function(index uint32) (locals, instructions []byte) {
 
 func (g *generator) valueType() byte { return []byte{I32, I64}[g.IntN(2)] }
 
-// body is some statements and, if there is a result, an expression.
+// body writes some statements and, if there is a result, an expression.
 func (g *generator) body(result byte) (b []byte) {
 	for range 1 + g.IntN(4) {
 		b = append(b, g.statement()...)
@@ -143,7 +143,7 @@ func blockType(result byte) byte {
 	return result
 }
 
-// spent reports whether what comes must be short.
+// spent reports whether the rest must be short.
 func (g *generator) spent() bool {
 	g.nodes--
 	return g.nodes < 0 || g.depth > mostDepth
@@ -195,7 +195,7 @@ func (g *generator) statement() []byte {
 	return b
 }
 
-// loop runs a few times, or for as long as an expression wants.
+// loop writes a loop of a few turns, or one whose number of turns an expression determines.
 func (g *generator) loop() []byte {
 	label := byte(0)
 	if g.spared() {
@@ -219,7 +219,7 @@ func (g *generator) loop() []byte {
 	return Concat([]byte{LoopOp, Empty}, b, condition, Op(BrIfOp, 0), []byte{End})
 }
 
-// branch is one of the branches. What a label takes is given to it, and dropped where the code goes on.
+// branch writes a branch of any kind. It pushes the label's operand, and drops it if execution continues.
 func (g *generator) branch() []byte {
 	label := g.IntN(len(g.labels))
 	taken := g.labels[len(g.labels)-1-label]
@@ -275,7 +275,7 @@ func (g *generator) arguments(params []byte) (b []byte) {
 	return b
 }
 
-// address is mostly inside of the memory.
+// address writes an address, mostly within the memory.
 func (g *generator) address() []byte {
 	if g.IntN(8) == 0 && !g.spared() {
 		return g.expression(I32)
@@ -283,12 +283,12 @@ func (g *generator) address() []byte {
 	return Concat(g.expression(I32), Const(I32, 1023), []byte{0x71 /* i32.and */})
 }
 
-// index is small.
+// index writes a small index.
 func (g *generator) index() []byte {
 	return Concat(g.expression(I32), Const(I32, tableSize-1), []byte{0x71 /* i32.and */})
 }
 
-// local picks a local of a type.
+// local selects a local of a type.
 func (g *generator) local(t byte) (uint32, bool) {
 	var fit []uint32
 	for i, have := range g.locals {
