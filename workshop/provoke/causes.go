@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cairn-chain/cairn/crypto"
+	"github.com/cairn-chain/cairn/internal/storage/sealed"
 	"github.com/cairn-chain/cairn/kit/loadgen"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -40,12 +41,17 @@ func quarantine(ctx context.Context, st *stage) error {
 	if err := st.stop(os.Kill); err != nil {
 		return err
 	}
-	book := fmt.Sprintf(
-		`{"quarantined":{"0x%064d":{"function":"f","error":"provoked","height":1,"time":"2026-01-01T00:00:00Z"}},`+
-			`"senders":{},"codes":{}}`,
-		1,
-	)
-	if err := os.WriteFile(filepath.Join(st.data, "aside.json"), []byte(book), 0o600); err != nil {
+	none := map[string]any{}
+	book, err := sealed.JSON(map[string]any{
+		"quarantined": map[string]any{fmt.Sprintf("0x%064d", 1): map[string]any{
+			"function": "f", "error": "provoked", "height": 1, "time": "2026-01-01T00:00:00Z",
+		}},
+		"senders": none, "codes": none,
+	})
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(st.data, "aside.json"), book, 0o600); err != nil {
 		return err
 	}
 	if err := st.start(ctx); err != nil {
