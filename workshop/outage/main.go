@@ -42,12 +42,21 @@ func main() {
 	flag.DurationVar(&s.faultTime, "fault-time", time.Hour, "how long there are faults")
 	flag.Uint64Var(&s.seed, "seed", 1, "of the faults")
 	flag.StringVar(&s.counter, "counter", "../contracts/wasm/counter.wasm", "the compiled counter")
+	flag.StringVar(&s.others, "send-to", "", "no parts: send to these nodes until an interrupt, and say what was lost; URLs, with commas")
+	accounts := flag.Bool("accounts", false, "no parts: print the arguments by which `cairn init` funds who sends with -send-to")
 	flag.Parse()
-	program.Main("outage", s.run)
+	switch {
+	case *accounts:
+		s.accounts()
+	case s.others != "":
+		program.Main("outage", s.sendToOthers)
+	default:
+		program.Main("outage", s.run)
+	}
 }
 
 type settings struct {
-	binary, directory, parts, blockTime, counter string
+	binary, directory, parts, blockTime, counter, others string
 
 	rate, batch, killCount, ackRate, costRate, behind int
 	killTime, ackTime, faultTime                      time.Duration
