@@ -219,7 +219,7 @@ var rows = map[string][]string{
 
 	"deploy":           {}, // files for operators; its test runs a node
 	"workshop/balance": {"api", "client", "crypto", "types", "workshop/internal/program"},
-	"workshop/provoke": {"api", "client", "crypto", "types", "internal/p2p", "kit/loadgen",
+	"workshop/provoke": {"api", "client", "crypto", "types", "internal/p2p", "internal/storage/sealed", "kit/loadgen",
 		"workshop/internal/badmemory", "workshop/internal/program"},
 
 	"contracts":                {}, // the sources of the SDKs for new projects and the reference token, embedded
