@@ -51,7 +51,7 @@ var (
 	mention = regexp.MustCompile(`((?:docs|workshop)/[\w./-]*\w\.md|\b[A-Z]{4,}\.md)(?:, "([^"]+)")?`)
 )
 
-// page reads a page, nil if there is none at that path.
+// page returns the page at a path, or nil if there is none.
 func (c *pageCheck) page(name string) (*page, error) {
 	if p, known := c.pages[name]; known {
 		return p, nil
@@ -80,7 +80,7 @@ func (c *pageCheck) page(name string) (*page, error) {
 	return p, nil
 }
 
-// anchorOf is the anchor that GitHub gives a heading.
+// anchorOf returns the anchor that GitHub generates for a heading.
 func anchorOf(heading string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`).ReplaceAllString(heading, "$1")) {

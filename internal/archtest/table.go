@@ -365,7 +365,7 @@ var bannedNames = []string{"util", "utils", "common", "helper", "helpers", "misc
 // importing package.
 var sharedModules = map[string][]string{
 	"github.com/coder/websocket": {"client", "internal/server/push"},                            // the two ends
-	"golang.org/x/sync/errgroup": {"internal/engine/replica", "internal/node", "internal/role"}, // goroutines that end together
+	"golang.org/x/sync/errgroup": {"internal/engine/replica", "internal/node", "internal/role"}, // groups of goroutines
 	// The log of a cluster, what keeps it, and what carries and simulates its messages.
 	"go.etcd.io/raft/v3": {"internal/engine/cluster", "internal/storage/raftlog"},
 	"go.etcd.io/raft/v3/raftpb": {"workshop/provoke", "internal/engine/cluster", "internal/p2p", "internal/role",

@@ -77,7 +77,7 @@ type world struct {
 type agenda struct {
 	now      time.Duration // since the start
 	queue    queue
-	sequence uint64 // of queue entries
+	sequence uint64 // of the queue entries
 }
 
 // phase is the phase of the surroundings of the cluster.

@@ -19,7 +19,7 @@ const (
 	slowTime = 20 * time.Second
 	// slowPause is the pause between bytes.
 	slowPause = 500 * time.Millisecond
-	// slowFactor is how many times as many connections waiting attacks have as others.
+	// slowFactor is the ratio of the number of connections of waiting attacks to that of others.
 	slowFactor = 16
 )
 

@@ -70,13 +70,13 @@ func readRecords(file string) (*records, error) {
 	return r, nil
 }
 
-// What the lines of a results file begin with that say of which schedule it is, and add up the searches on that.
+// Beginnings of the lines in a results file for the digest of its schedule and for the total time of its searches.
 const (
 	scheduleLine = "Schedule digest: "
 	hoursLine    = "Hours of the processor, all searches on this schedule: "
 )
 
-// of is the genes of an objective's records.
+// of returns the genes of an objective's records.
 func (r *records) of(objective string) (all []hunt.Genes) {
 	for _, f := range r.worst[objective] {
 		all = append(all, f.genes)
@@ -87,7 +87,7 @@ func (r *records) of(objective string) (all []hunt.Genes) {
 	return all
 }
 
-// keep makes what was found a record if it is one: at most two of a shape.
+// keep adds a candidate to the records if it is bad enough, with at most two records of a shape.
 func (r *records) keep(o hunt.Objective, f found) {
 	if f.fault != "" {
 		text := fmt.Sprintf("%s: %s: `%s`", o.Name, f.fault, f.genes)
@@ -123,7 +123,7 @@ func (r *records) keep(o hunt.Objective, f found) {
 	}
 }
 
-// write writes the results file, of a search that used so much of the processor.
+// write writes the results file after a search that used the given processor time.
 func (r *records) write(file string, unit float64, measured int, used time.Duration) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# The worst that was found\n\n"+

@@ -45,7 +45,7 @@ type cluster struct {
 	mounted []string
 }
 
-// member is a node of the cluster. Its number, which is also that of its namespace, is never reused.
+// member is a node of the cluster. Its number, which its namespace shares, is never reused.
 type member struct {
 	number  int
 	name    string

@@ -212,7 +212,7 @@ var causes = []cause{
 			if err := st.transfers(ctx, 25, 100, 0); err != nil {
 				return err
 			}
-			return startWithout(ctx, st) // a machine that has other work is late without transfers, too
+			return startWithout(ctx, st) // a machine with other load is late without transfers, too
 		}},
 	{alert: "CairnWriteStalls",
 		text:  "ten blocks a second for a database that makes a file of each and may have two unmerged",

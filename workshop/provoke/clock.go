@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// ahead is how far the stand-in's clock is ahead.
+// ahead is the error of the stand-in's clock.
 const ahead = 2 * time.Second
 
 // standIn answers for a stopped member, with that member's key and a wrong clock. Its other methods are never used.

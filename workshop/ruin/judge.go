@@ -159,7 +159,7 @@ func (w *world) judge(ctx context.Context, t *trial, random *rand.Rand, place ta
 	defer cancel()
 	served := w.serves(starting, r)
 	if served && t.fault.running {
-		if err := t.fault.make(random, place.dir); err != nil && !errors.Is(err, os.ErrNotExist) { // the node may have removed it
+		if err := t.fault.make(random, place.dir); err != nil && !errors.Is(err, os.ErrNotExist) { // it may be gone
 			return err
 		}
 	}
@@ -167,7 +167,7 @@ func (w *world) judge(ctx context.Context, t *trial, random *rand.Rand, place ta
 		known := &w.alone
 		if place.flags != nil {
 			known = &w.cluster
-			_, _ = r.client.WaitReceipt(starting, known.pending[0]) // if it serves these at all, it is as far as the others
+			_, _ = r.client.WaitReceipt(starting, known.pending[0]) // let it catch up with the others, if it can
 		}
 		w.ask(ctx, t, r, known)
 	}

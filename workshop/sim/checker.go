@@ -286,7 +286,7 @@ func (w *world) checkIncluded(p *process) error {
 	return nil
 }
 
-// endOf returns the height at which a node must end: that of the primary's head or, if the primary signed a wrong root,
+// endOf returns the height at which a node must end: the head of the primary or, if the primary signed a wrong root,
 // the last height before.
 func (w *world) endOf(p *process) types.Height {
 	w.mu.Lock()

@@ -169,7 +169,7 @@ func withStore(dir string, f func(*chain.Store) error) (err error) {
 }
 
 // grow makes a chain in a data directory with a number of state keys, bypassing the execution, and returns its genesis
-// hash. Only what a snapshot is checked for is valid: state, tree, supply and signatures.
+// hash. Only the parts that a snapshot checks are valid: state, tree, supply and signatures.
 func grow(dir string, accounts, entries int) (types.BlockHash, error) {
 	key, err := crypto.NewPrivateKey(sha256.Sum256([]byte("snapshot")))
 	if err != nil {

@@ -101,7 +101,7 @@ func (f *Failure) Lines() []string {
 	return lines
 }
 
-// GoTest is a Go test that plays the moves in the world of a function setup.
+// GoTest returns the source of a Go test that replays the moves in the world of a function setup.
 func (f *Failure) GoTest() string {
 	var b strings.Builder
 	b.WriteString("func TestFailure(t *testing.T) {\n\tfuzz.Replay(t, setup, `\n")
