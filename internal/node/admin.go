@@ -22,7 +22,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/telemetry"
 )
 
-// adminConfig is what the admin address serves.
+// adminConfig returns the configuration of the admin address.
 func (n *Node) adminConfig() admin.Config {
 	config := admin.Config{
 		Ready:   n.ready,
@@ -35,7 +35,7 @@ func (n *Node) adminConfig() admin.Config {
 	return config
 }
 
-// openAdmin serves the admin address, unless that is served already.
+// openAdmin serves the admin address, unless the configuration has one that is already served.
 func (n *Node) openAdmin() (err error) {
 	if n.admin = n.config.Admin; n.admin == nil {
 		n.admin, err = ListenAdmin(n.config.AdminAddr, nil, n.config.Build, n.config.Log)
@@ -46,7 +46,8 @@ func (n *Node) openAdmin() (err error) {
 	return err
 }
 
-// openToken reads the admin token, and makes one where none is named.
+// openToken loads the admin token. If the configuration names no file, it uses the data directory's, which is made if
+// there is none.
 func (n *Node) openToken() (err error) {
 	if n.config.AdminTokenFile == "" {
 		if n.config.AdminTokenFile, err = n.dir.AdminToken(); err != nil {
@@ -62,12 +63,12 @@ func (n *Node) openToken() (err error) {
 	return nil
 }
 
-// Admin is how this machine asks the node's admin address.
+// Admin returns a client of the node's admin address for processes on this machine.
 func (n *Node) Admin() admin.Client {
 	return admin.Client{URL: n.admin.URL(), TokenFile: n.config.AdminTokenFile}
 }
 
-// Admin serves the admin address of a process, from before there is anything to be ready on.
+// Admin is the server of a process's admin address. It serves from the start of the process, before there is a node.
 type Admin struct {
 	listener net.Listener
 	server   *http.Server
@@ -78,8 +79,8 @@ type Admin struct {
 	ended    chan error
 }
 
-// ListenAdmin serves an address: that the process lives, its own metrics, and that it is not ready as it starts. hosts
-// are names that the address answers to beside local ones. The caller closes it.
+// ListenAdmin serves the health, metrics and unready state of a process that starts. hosts are names that the address
+// accepts in addition to local ones. The caller must close the Admin.
 func ListenAdmin(address string, hosts []string, info build.Info, log *slog.Logger) (*Admin, error) {
 	listener, err := accept.Listen(address, "--admin-addr", log)
 	if err != nil {
@@ -105,7 +106,7 @@ func ListenAdmin(address string, hosts []string, info build.Info, log *slog.Logg
 		ConnState:         admin.NewConnections(machine.AdminConnections).Note,
 		ErrorLog:          logs.Of(log, "a connection of the admin address came to nothing"),
 	}
-	a.server.RegisterOnShutdown(cancel) // requests that wait for something end with the server
+	a.server.RegisterOnShutdown(cancel) // waiting requests end with the server
 	go func() {
 		defer cancel()
 		a.ended <- a.server.Serve(listener)
@@ -113,20 +114,20 @@ func ListenAdmin(address string, hosts []string, info build.Info, log *slog.Logg
 	return a, nil
 }
 
-// URL is where the address is.
+// URL returns the base URL of the address.
 func (a *Admin) URL() string { return "http://" + a.listener.Addr().String() }
 
-// Say sets why the process is not ready while it starts.
+// Say sets the reason why the process is not ready during its start.
 func (a *Admin) Say(stage string) { a.stage.Store(&stage) }
 
-// Serve serves what is configured from now on. The names that the address answers to stay.
+// Serve replaces the served configuration. The accepted host names stay the same.
 func (a *Admin) Serve(config admin.Config) {
 	config.AllowHost = a.allow
 	handler := admin.New(config)
 	a.handler.Store(&handler)
 }
 
-// Wait returns when the server has failed, or nil when ctx ends.
+// Wait waits for the server to fail, and returns nil if ctx ends first.
 func (a *Admin) Wait(ctx context.Context) error {
 	select {
 	case err := <-a.ended:
@@ -139,18 +140,18 @@ func (a *Admin) Wait(ctx context.Context) error {
 	}
 }
 
-// Shutdown lets requests end until ctx ends, and closes the address.
+// Shutdown closes the address after running requests have ended. When ctx ends, it cuts them.
 func (a *Admin) Shutdown(ctx context.Context) {
 	if err := a.server.Shutdown(ctx); err != nil {
 		a.log.Warn("connections of the admin address were cut", "error", err)
-		_ = a.server.Close() // they were given their time
+		_ = a.server.Close() // their time is over
 	}
 }
 
 // Close closes the address at once.
-func (a *Admin) Close() { _ = a.server.Close() } // nobody waits for an answer any more
+func (a *Admin) Close() { _ = a.server.Close() }
 
-// ready tells whether the node may be sent traffic, or else why not.
+// ready reports whether the node may receive traffic, or the reason why not.
 func (n *Node) ready() (bool, string) {
 	c := n.role.Condition()
 	return c.Ready, c.Reason

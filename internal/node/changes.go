@@ -11,17 +11,17 @@ import (
 	"github.com/cairn-chain/cairn/internal/role"
 )
 
-// proofsLag is how many blocks the proofs may be behind before the log tells of it, as CairnProofsBehind does.
+// proofsLag is the number of unproven blocks at which a warning is logged, the same as for the alert CairnProofsBehind.
 const proofsLag = 120
 
-// changes tells the log, once each, of changes in what the node's status and metrics show.
+// changes logs each change in the node's status and metrics once.
 type changes struct {
 	log   *slog.Logger
-	told  map[string]string // how it was when the log was told last, by what it is of
-	since map[string]news   // what is not told yet, as it must stay first
+	told  map[string]string // last state seen or logged, by subject
+	since map[string]news   // new states that have not lasted long enough, by subject
 }
 
-// news is how something was seen to be from a time on.
+// news is a new state and the time when it was first seen.
 type news struct {
 	is string
 	at time.Time
@@ -31,7 +31,7 @@ func newChanges(log *slog.Logger) *changes {
 	return &changes{log: log, told: make(map[string]string), since: make(map[string]news)}
 }
 
-// look is told how something is at a time, and tells the log if that is new.
+// look compares a fact with its last state, and logs a change that has lasted long enough.
 func (c *changes) look(f role.Fact, now time.Time) {
 	plain := f.Is
 	if plain == "" {
@@ -61,7 +61,7 @@ func (c *changes) look(f role.Fact, now time.Time) {
 	}
 }
 
-// tellChanges tells the log of changes until ctx ends.
+// tellChanges logs changes until ctx ends.
 func (n *Node) tellChanges(ctx context.Context) error {
 	c := newChanges(n.config.Log)
 	ticker := time.NewTicker(role.LookInterval)
@@ -85,7 +85,7 @@ func (n *Node) tellChanges(ctx context.Context) error {
 	}
 }
 
-// facts are how things are that an operator wants to know of when they change.
+// facts returns the facts whose changes an operator should know.
 func (n *Node) facts() []role.Fact {
 	pressed := role.Fact{Of: "pressure", Text: "the mempool has room again", Usual: true, Stays: role.SettleTime}
 	if n.role.Pool().Stats().BackPressure {
@@ -106,7 +106,7 @@ func plural(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// proofsFact tells whether proofs keep up with the blocks.
+// proofsFact returns whether proofs keep up with the blocks.
 func (n *Node) proofsFact() role.Fact {
 	f := role.Fact{Of: "proofs", Text: "proofs keep up with the blocks", Usual: true, Stays: role.SettleTime}
 	lag, err := n.queue.Lag()
@@ -116,7 +116,7 @@ func (n *Node) proofsFact() role.Fact {
 	return f
 }
 
-// prunedFact tells whether the retention has deleted blocks.
+// prunedFact returns whether the retention has deleted blocks.
 func (n *Node) prunedFact() role.Fact {
 	if oldest := n.store.OldestHeight(); oldest > 0 && n.dir.Options().Chain.Retention > 0 {
 		return role.Fact{Of: "pruned", Text: fmt.Sprintf("blocks before %d are deleted by the retention, from now on with each block",

@@ -7,11 +7,11 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// viewMemory is what compiled code and idle instances of calls that are not sent take, in bytes, about.
+// viewMemory is the approximate limit in bytes for the compiled code and idle instances of simulated calls.
 const viewMemory = 64 << 20
 
-// openEngines opens what runs the chain's contracts in blocks, what runs them otherwise, and what runs those of
-// simulated deploys. A call that is not sent costs nothing, so it must not take from blocks what they keep in memory.
+// openEngines opens the engines for contracts in blocks, for simulated calls, and for simulated deploys. Simulated
+// calls cost nothing, so they must not evict the code that blocks keep in memory.
 func (n *Node) openEngines() (err error) {
 	const name = "what runs contracts"
 	if n.engine, err = n.dir.Engine(); err != nil {
@@ -29,8 +29,8 @@ func (n *Node) openEngines() (err error) {
 	return nil
 }
 
-// noting makes an engine for one trace. It compiles what it runs in a form that blocks do not run. So it keeps nothing,
-// not on disk either, and says nothing of machine stacks, which that form may need more of.
+// noting makes an engine for one trace. It compiles code in another form than for blocks. So it caches nothing, on disk
+// neither, and does not report the use of machine stack, which may be larger in that form.
 func (n *Node) noting(
 	stopped func(types.CodeHash, []vm.Place),
 ) (engine vm.Engine, shut func() error, err error) {
@@ -41,7 +41,7 @@ func (n *Node) noting(
 	return n.book.DenyOnly(e), e.Close, nil
 }
 
-// engineStats are those of blocks; stacks of all engines count.
+// engineStats returns the statistics of the engine for blocks. The count of exceeded stacks includes all engines.
 func (n *Node) engineStats() wasm.Stats {
 	s := n.engine.Stats()
 	s.Deeper += n.views.Stats().Deeper + n.trials.Stats().Deeper

@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// drainTime is how long calls that run may take once the node is to end.
+	// drainTime bounds running calls after the node has begun to stop.
 	drainTime = 7 * time.Second
-	// endTime is when the node has ended, whatever a part still waits for: a disk that fails or hangs, a signer, a
-	// collector of traces. What was acknowledged is on the disk before it is acknowledged.
+	// endTime bounds the whole shutdown, even if a part still waits for a broken disk, a signer or a trace collector.
+	// Acknowledged data was on disk before its acknowledgement.
 	endTime = 9 * time.Second
 )
 
-// ErrAbandoned is the error of a node that did not end in order.
+// ErrAbandoned is returned for a node that did not stop in time.
 var ErrAbandoned = errors.New("the node did not end in time")
 
-// stage is what an ending node waits for.
+// stage is the task that a stopping node waits for.
 type stage struct{ name atomic.Pointer[string] }
 
 func (s *stage) enter(name string) { s.name.Store(&name) }
@@ -33,8 +33,8 @@ func (s *stage) String() string {
 	return "its parts"
 }
 
-// Await returns the error that comes from ended, or, once running has ended and over has come after it, what ended it
-// with [ErrAbandoned]. at says what was waited for then.
+// Await returns the error received from ended. After running ends and then the time given by over has passed, it
+// returns [ErrAbandoned] with the cause of running's end instead. at names the task waited for at that time.
 func Await(running context.Context, ended <-chan error, over func() <-chan time.Time, at fmt.Stringer) error {
 	select {
 	case err := <-ended:
@@ -48,7 +48,7 @@ func Await(running context.Context, ended <-chan error, over func() <-chan time.
 	}
 	cause := context.Cause(running)
 	if errors.Is(cause, context.Canceled) {
-		cause = nil // it was told to end
+		cause = nil // the node was asked to stop
 	}
 	return errors.Join(cause, emergency.Abandoned(at.String(), ErrAbandoned))
 }

@@ -28,60 +28,62 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Config is what a node is made of, beside its data directory.
+// Config is the configuration of a node, except its data directory.
 type Config struct {
 	Build build.Info
-	Chain datadir.Chain // that the directory must be of
-	Role  role.Config   // what the node is to its chain
+	Chain datadir.Chain // required chain of the directory
+	Role  role.Config   // the node's role in its chain
 	Serving
 	Proofs      Proofs
-	SyncJournal bool // answer a sent transaction only once it is synced
+	SyncJournal bool // answer a sent transaction only after its sync to disk
 
-	Snapshots struct { // that the node makes of its state
-		Interval uint64 // in blocks; 0: it makes none
-		Count    int    // kept, the newest; at least 1
+	Snapshots struct { // snapshots of the state that the node makes
+		Interval uint64 // in blocks; 0 disables snapshots
+		Count    int    // number of newest snapshots to keep, at least 1
 	}
-	Traces struct { // that are sent to an OpenTelemetry collector
-		Endpoint string // its URL; empty for no traces
-		Every    uint64 // one of how many calls is traced
+	Traces struct { // traces sent to an OpenTelemetry collector
+		Endpoint string // URL of the collector; empty disables traces
+		Every    uint64 // one in this many calls is traced
 	}
 
-	Files *reload.Set // of the process, which are read again; nil: a set of the node's own
+	Files *reload.Set // files that the process loads again; nil: a set of the node's own
 	Log   *slog.Logger
-	// OnBlock, unless nil, is told of each block from the start on, with the number of its transactions.
+	// OnBlock, unless nil, is called for each block after the start with the number of its transactions.
 	OnBlock func(header types.SignedHeader, txs int)
 }
 
-// Serving is what a node serves, and where.
+// Serving configures the servers of a node.
 type Serving struct {
 	RPCAddr    string
-	HTTP       front.Config  // limits and protection of the public server; the node sets what it serves
-	SlowReader time.Duration // that a subscriber may take to read a message, 0 for the default
-	Explorer   bool          // whether the public address serves the block explorer
-	ViewGas    types.Gas     // execution gas of a call that is not sent, 0 for the default
-	FileReads  int           // files that are read for clients at a time, 0 for any number
-	// Admin is the admin address where it is served already, which the node closes; nil: the node serves AdminAddr.
+	HTTP       front.Config  // limits and protection of the public server; the node sets the handlers
+	SlowReader time.Duration // time for a subscriber to read a message, 0 for the default
+	Explorer   bool          // serve the block explorer on the public address
+	ViewGas    types.Gas     // execution gas of a simulated call, 0 for the default
+	FileReads  int           // limit of files read for clients at a time, 0 for none
+	// Admin is an admin address that is already served, and that the node closes. If it is nil, the node serves
+	// AdminAddr.
 	Admin     *Admin
 	AdminAddr string
-	// AdminTokenFile has the token that the admin address asks for before it changes something; empty: the directory's.
+	// AdminTokenFile has the token that the admin address requires for changes. If it is empty, the directory's is
+	// used.
 	AdminTokenFile string
 }
 
-// Node is a running node, or one about to run.
+// Node is a running node, or one ready to run.
 type Node struct {
 	config Config
 	dir    *datadir.Dir
-	store  *chain.Store // the directory's
+	store  *chain.Store // store of the directory
 	book   *quarantine.List
 	ledger tipLedger
 	queue  *proving.Queue
 	role   role.Role
-	parts  []part // that are open
+	parts  []part // open parts
 	stage  stage
 
-	engine *wasm.Engine // of blocks
-	views  *wasm.Engine // of calls that are not sent, and traces
-	trials *wasm.Engine // of simulated deploys
+	engine *wasm.Engine // for blocks
+	views  *wasm.Engine // for simulated calls and traces
+	trials *wasm.Engine // for simulated deploys
 
 	rpc        *rpc.Server
 	front      *front.Server
@@ -90,22 +92,22 @@ type Node struct {
 	telemetry  *telemetry.Telemetry
 	snapshots  *snapshot.Directory // nil in memory
 	sources    *sources.Directory
-	admission  *admission.Scheduler // of what nobody pays for
-	listener   net.Listener         // of the public address
+	admission  *admission.Scheduler // schedules work that nobody pays for
+	listener   net.Listener         // listener of the public address
 	admin      *Admin
 	adminToken func() admin.Token
 }
 
-// part is what must be closed.
+// part is an open part to close.
 type part struct {
-	name  string // for an operator whose node waits for it; empty: the part says it
+	name  string // name for an operator whose node waits for the close; empty: the part reports it itself
 	close func() error
 }
 
-// opened has a part closed with the node.
+// opened registers a part to close with the node.
 func (n *Node) opened(name string, close func() error) { n.parts = append(n.parts, part{name, close}) }
 
-// RPCURL is where JSON-RPC is served.
+// RPCURL returns the base URL of JSON-RPC.
 func (n *Node) RPCURL() string {
 	scheme := "http://"
 	if n.front.TLS() {
@@ -114,7 +116,7 @@ func (n *Node) RPCURL() string {
 	return scheme + n.listener.Addr().String()
 }
 
-// Close closes what New opened, what was opened last first; Run calls it.
+// Close closes the parts that New opened in reverse order. Run calls it.
 func (n *Node) Close() error {
 	var errs []error
 	for _, p := range slices.Backward(n.parts) {
@@ -126,7 +128,7 @@ func (n *Node) Close() error {
 	return errors.Join(errs...)
 }
 
-// SyncStatus tells how far the node is, and whether it follows another.
+// SyncStatus returns the sync status, and reports whether the node follows another.
 func (n *Node) SyncStatus() (status api.SyncStatus, follows bool) {
 	return n.rpc.Feed().SyncStatus(), n.role.Following() != nil
 }

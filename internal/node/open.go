@@ -17,8 +17,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/sources"
 )
 
-// New makes a node of a data directory, which it closes from now on, and opens the listeners. [Node.Run] does the rest;
-// a node that is not run must be closed.
+// New makes a node on a data directory and opens the listeners. The node owns the directory from then on. A node whose
+// [Node.Run] is not called must be closed.
 func New(dir *datadir.Dir, config Config) (_ *Node, err error) {
 	if config.Files == nil {
 		config.Files = reload.NewSet(config.Log)
@@ -30,7 +30,7 @@ func New(dir *datadir.Dir, config Config) (_ *Node, err error) {
 			err = errors.Join(err, n.Close())
 		}
 	}()
-	// Each needs what those before it opened.
+	// The order matters: each step uses the results of those before it.
 	for _, open := range []func() error{
 		n.openAdmin, n.openChain, n.openToken, n.openEngines, n.openRole, n.openServers,
 	} {
@@ -41,7 +41,7 @@ func New(dir *datadir.Dir, config Config) (_ *Node, err error) {
 	return n, nil
 }
 
-// openChain opens what is in the data directory beside the state.
+// openChain opens the chain's store and the other files of the data directory, but not the state.
 func (n *Node) openChain() (err error) {
 	if n.store, err = n.dir.Store(); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (n *Node) openChain() (err error) {
 	return err
 }
 
-// openRole opens the role, after what it works with: the chain's state, and what observes the node.
+// openRole opens the role, after the state and the telemetry that it uses.
 func (n *Node) openRole() (err error) {
 	parts := role.Parts{
 		Dir:      n.dir,
@@ -84,7 +84,7 @@ func (n *Node) openRole() (err error) {
 	return nil
 }
 
-// openLedger opens the chain with its state or without, and puts it among the parts.
+// openLedger opens the chain, with or without its state, and adds it to the parts.
 func (n *Node) openLedger(parts *role.Parts) error {
 	if n.dir.Options().Chain.Stateless {
 		l, err := n.dir.Stateless(n.config.Chain, n.book, n.engine, n.config.Proofs.Bits)
@@ -104,7 +104,7 @@ func (n *Node) openLedger(parts *role.Parts) error {
 	return nil
 }
 
-// openServers makes what others reach, and listens.
+// openServers makes the public servers and opens the listener.
 func (n *Node) openServers() (err error) {
 	if n.rpc, err = n.newRPCServer(); err != nil {
 		return err
@@ -118,13 +118,13 @@ func (n *Node) openServers() (err error) {
 		return err
 	}
 	n.opened("connections", func() error {
-		_ = n.listener.Close() // Serve has closed it already where the node ran
+		_ = n.listener.Close() // Serve has already closed it if the node ran
 		return nil
 	})
 	return nil
 }
 
-// tipLedger is the chain's tip, with its state or without.
+// tipLedger is the ledger's interface to the chain's tip, with or without the state.
 type tipLedger interface {
 	rpc.Ledger
 	mempool.Chain

@@ -43,7 +43,7 @@ func poolMetrics() []telemetry.Metric[mempool.Stats] {
 	}
 }
 
-// byClass reads a number of each class of pending transactions.
+// byClass returns a function that reads a number of each class of pending transactions.
 func byClass(number func(mempool.ClassStats) uint64) func(mempool.Stats) map[string]uint64 {
 	return func(s mempool.Stats) map[string]uint64 {
 		numbers := make(map[string]uint64, len(s.Classes))

@@ -8,15 +8,15 @@ import (
 	"github.com/cairn-chain/cairn/internal/signer"
 )
 
-// The metrics of the processes that work for a node on other machines. They are here, where those of a node are put
-// together, so that one test holds alerts and dashboard to all of them (deploy).
+// The metrics of the processes that work for a node on other machines. They are beside the node's, so that one test
+// checks the alerts and the dashboard against all metrics (deploy).
 
-// SignerDurations has what a signer's answers take counted.
+// SignerDurations returns a function that records the duration of a signer's answer.
 func SignerDurations(t *telemetry.Telemetry) func(time.Duration) {
 	return t.Histogram("signer_request_duration_seconds", "Time from a request to its answer.")
 }
 
-// RegisterSigner has the metrics of a signer read whenever they are asked for.
+// RegisterSigner registers a signer's metrics, which call read.
 func RegisterSigner(t *telemetry.Telemetry, read func() signer.Stats) {
 	type stats = signer.Stats
 	telemetry.Register(t, read,
@@ -31,7 +31,7 @@ func RegisterSigner(t *telemetry.Telemetry, read func() signer.Stats) {
 	)
 }
 
-// RegisterProver has the metrics of a prover with an address of its own read whenever they are asked for.
+// RegisterProver registers the metrics of a prover with an address of its own, which call read.
 func RegisterProver(t *telemetry.Telemetry, read func() provers.Stats) {
 	type stats = provers.Stats
 	telemetry.Register(t, read,

@@ -12,27 +12,27 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 )
 
-// Proofs is what a node does for the proofs of its blocks; how many it keeps is its directory's option.
+// Proofs configures the proofs of a node's blocks. The number of proofs to keep is an option of the directory.
 type Proofs struct {
-	Bits int // that a proof has at least
+	Bits int // least proven bits of a proof
 
-	// Lengths are the binary logarithms of the lengths of ranges that get a proof together, ascending. Without one a
-	// replica without state takes each block by its own proof.
+	// Lengths are the binary logarithms of the lengths of proven ranges, in ascending order. Without ranges, a replica
+	// without state needs the proof of each block.
 	Lengths []int
 
-	// Relay has a node take the proofs of its blocks from those that it follows, while it does.
+	// Relay makes a node take the proofs of its blocks from its upstreams while it follows them.
 	Relay bool
 
-	// Prove, unless nil, runs a prover for the queue that the node serves, until ctx ends. With Relay it
-	// runs while the node makes the blocks.
+	// Prove, unless nil, runs a prover for the node's queue until ctx ends. With Relay it runs only while the node
+	// makes the blocks.
 	Prove func(ctx context.Context, node admin.Client) error
 
-	// Off says that the node's blocks are to have no proofs.
+	// Off disables the proofs of the node's blocks.
 	Off bool
 }
 
-// restartProver is how long a node waits before it starts a prover again that has ended, proverPause the time between
-// two looks whether the node makes the blocks now.
+// restartProver is the pause before a failed prover is started again. proverPause is the time between two checks
+// whether the node makes the blocks.
 const (
 	restartProver = 5 * time.Second
 	proverPause   = time.Second
@@ -45,9 +45,9 @@ func (n *Node) prove(ctx context.Context) error {
 		return nil
 	}
 	for ctx.Err() == nil {
-		over := func() bool { return proofs.Relay && n.role.Follows() } // others prove while it follows
+		over := func() bool { return proofs.Relay && n.role.Follows() } // the upstreams prove while the node follows
 		if over() {
-			_ = pause.For(ctx, proverPause) // the loop looks at the context
+			_ = pause.For(ctx, proverPause) // the loop checks the context
 			continue
 		}
 		err := role.RunUntil(ctx, func(ctx context.Context) error { return proofs.Prove(ctx, n.Admin()) }, over)
@@ -60,7 +60,7 @@ func (n *Node) prove(ctx context.Context) error {
 	return nil
 }
 
-// proofMetrics are of what waits for a proof. A store that cannot be read shows in other metrics.
+// proofMetrics returns the metrics of proofs. If the store cannot be read, other metrics show it.
 func proofMetrics() []telemetry.Metric[*Node] {
 	return []telemetry.Metric[*Node]{
 		telemetry.Counter("proofs_total", "Proofs of blocks that were verified and stored.",

@@ -13,10 +13,11 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/sources"
 )
 
-// socketPercent is how many of all connections may be WebSockets. They make way only for each other, so some are kept from them.
+// socketPercent is the WebSockets' share of all connections. Evictions for a new WebSocket affect only WebSockets, so
+// the rest is kept free of them.
 const socketPercent = 75
 
-// newPush makes the server of /ws. Front has checked the origin of what it hands over.
+// newPush makes the server of /ws. The front server has already checked the origin.
 func (n *Node) newPush() *push.Server {
 	return push.New(push.Config{
 		Chain:          n.store,
@@ -31,7 +32,7 @@ func (n *Node) newPush() *push.Server {
 	})
 }
 
-// public is what the public address serves beside POST /.
+// public returns the handler of the public address for everything except POST /.
 func (n *Node) public() (http.Handler, error) {
 	files := make(fileReads, n.config.FileReads)
 	mux := http.NewServeMux()
@@ -52,10 +53,10 @@ func (n *Node) public() (http.Handler, error) {
 	return mux, nil
 }
 
-// fileReads has a place for each file that is read for a client: it is open for as long as the client takes it.
+// fileReads is a semaphore for files read for clients. A client holds its place until it has received the file.
 type fileReads chan struct{}
 
-// bound has a handler that serves a file from disk wait for none: without a place the answer is 503.
+// bound limits a handler that serves files from disk. It does not wait: without a free place the answer is 503.
 func (f fileReads) bound(h http.Handler) http.Handler {
 	if cap(f) == 0 {
 		return h

@@ -50,7 +50,7 @@ func (n *Node) newRPCServer() (*rpc.Server, error) {
 	return rpc.New(config)
 }
 
-// newFront makes the public server: JSON-RPC, and what else is reachable on its address.
+// newFront makes the public server for JSON-RPC and the other paths of its address.
 func (n *Node) newFront() (*front.Server, error) {
 	public, err := n.public()
 	if err != nil {
@@ -62,7 +62,8 @@ func (n *Node) newFront() (*front.Server, error) {
 	return front.New(config)
 }
 
-// byClient tells whether an error is of what clients do: they come when there is no time, or go before the answer.
+// byClient reports whether an error is due to a client and not to the node: the call's time ran out, or the client left
+// before the answer.
 func byClient(err error) bool {
 	for _, one := range []error{
 		context.DeadlineExceeded, context.Canceled, os.ErrDeadlineExceeded, net.ErrClosed, syscall.EPIPE, syscall.ECONNRESET,
@@ -74,8 +75,8 @@ func byClient(err error) bool {
 	return false
 }
 
-// logIncidents logs an error that no client may see under an id that the client is told. What clients cause is none: it
-// is told at debug level.
+// logIncidents returns a function that logs an internal error under an id for the client, which must not see the error.
+// It logs errors that clients cause at debug level.
 func logIncidents(log *slog.Logger) func(context.Context, string, error) string {
 	return func(_ context.Context, method string, err error) string {
 		var id [8]byte
@@ -95,7 +96,7 @@ func logIncidents(log *slog.Logger) func(context.Context, string, error) string 
 	}
 }
 
-// told is an error as a client is told it that sent a transaction to another member of the cluster.
+// told converts an error for the client of another member that handed on the transaction.
 func (n *Node) told(ctx context.Context, err error) *jsonrpc.Error {
 	var told *jsonrpc.Error
 	if !errors.As(n.rpc.Public(err), &told) {
@@ -105,13 +106,13 @@ func (n *Node) told(ctx context.Context, err error) *jsonrpc.Error {
 	return told
 }
 
-// offers are the node's snapshots, of which a development chain makes one when it is asked for.
+// offers are the node's snapshots. A development chain makes one on demand.
 type offers struct {
 	*snapshot.Directory
 	node *Node
 }
 
-// Demand implements [rpc.Snapshots]. If files cannot be made, for lack of room for instance, the answer goes without.
+// Demand implements [rpc.Snapshots]. If no snapshot can be made, for lack of space for example, it reports none.
 func (o offers) Demand(ctx context.Context) (m snapshot.Manifest, ok bool, err error) {
 	if o.node.role.Developer() == nil {
 		return m, false, nil

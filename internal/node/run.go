@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 )
 
-// Run serves and makes blocks until ctx ends or a part fails, and closes the node. It returns within endTime of that.
+// Run serves and makes blocks until ctx ends or a part fails, and then closes the node within endTime.
 func (n *Node) Run(ctx context.Context) error {
 	group, running := errgroup.WithContext(ctx)
 	group.Go(func() error { return n.front.Serve(n.listener) })
@@ -34,7 +34,8 @@ func (n *Node) Run(ctx context.Context) error {
 	return Await(running, ended, func() <-chan time.Time { return time.After(endTime) }, &n.stage)
 }
 
-// watchDisk returns why the database cannot be written, if that comes before ctx ends. Whoever wrote may wait for ever.
+// watchDisk returns the reason when the database stops to accept writes, or nil when ctx ends. Writers may then wait
+// for ever.
 func (n *Node) watchDisk(ctx context.Context) error {
 	select {
 	case <-n.dir.Failing():
@@ -44,7 +45,7 @@ func (n *Node) watchDisk(ctx context.Context) error {
 	}
 }
 
-// prune deletes what the retention does not keep, after each block.
+// prune deletes the blocks beyond the retention after each new block.
 func (n *Node) prune(ctx context.Context) error {
 	if n.dir.Options().Chain.Retention == 0 {
 		return nil
@@ -72,11 +73,11 @@ func (n *Node) keepSnapshots(ctx context.Context) error {
 	return n.snapshots.Keep(ctx, n.store, keep.Interval, n.keptSnapshots(), n.config.Log)
 }
 
-// keptSnapshots is how many snapshots are kept, the newest.
+// keptSnapshots returns the number of newest snapshots to keep.
 func (n *Node) keptSnapshots() int { return max(1, n.config.Snapshots.Count) }
 
-// stop refuses new calls, lets the running ones end, and then stops making blocks, so that a caller who waits for a
-// receipt may still get it.
+// stop refuses new calls, waits for the running ones, and then stops the making of blocks, so that a caller who waits
+// for a receipt may still get it.
 func (n *Node) stop(stopProducing func()) error {
 	defer stopProducing()
 	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
@@ -95,7 +96,7 @@ func (n *Node) stop(stopProducing func()) error {
 	return nil
 }
 
-// announce tells of each new block until ctx ends.
+// announce calls OnBlock for each new block until ctx ends.
 func (n *Node) announce(ctx context.Context) error {
 	if n.config.OnBlock == nil {
 		return nil
@@ -106,7 +107,7 @@ func (n *Node) announce(ctx context.Context) error {
 		}
 		block, err := n.store.Block(height)
 		if errors.Is(err, chain.ErrNotFound) || errors.Is(err, chain.ErrAboveHead) {
-			continue // a development chain was taken back just now
+			continue // a development chain was just reset to an earlier block
 		}
 		if err != nil {
 			return err

@@ -17,7 +17,7 @@ import (
 	"github.com/cairn-chain/cairn/jsonrpc"
 )
 
-// openTelemetry makes what observes the node of a chain that is open.
+// openTelemetry makes the telemetry of the node. The chain must be open.
 func (n *Node) openTelemetry() (err error) {
 	config := telemetry.Config{
 		Build: n.config.Build,
@@ -43,7 +43,7 @@ func (n *Node) openTelemetry() (err error) {
 	return nil
 }
 
-// registerMetrics has the metrics of the node's parts read whenever they are asked for. The role has registered its own.
+// registerMetrics registers the metrics of the node's parts. The role registers its own.
 func (n *Node) registerMetrics() {
 	t := n.telemetry
 	telemetry.Register(t, n.ledger.Tip, tipMetrics()...)
@@ -62,7 +62,7 @@ func (n *Node) registerMetrics() {
 	}
 }
 
-// closeTelemetry sends the last traces. A collector that is away is no reason to fail.
+// closeTelemetry sends the last traces. A failure of the collector is only logged.
 func (n *Node) closeTelemetry() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
@@ -135,7 +135,7 @@ func storeMetrics() []telemetry.Metric[kv.Metrics] {
 	}
 }
 
-// diskSpace is the file system of the data directory.
+// diskSpace is the size and the free space of the data directory's file system.
 type diskSpace struct {
 	size, free uint64
 	known      bool
