@@ -9,27 +9,27 @@ import (
 	"github.com/cairn-chain/cairn/internal/engine/cluster"
 )
 
-// LookInterval is the time between two looks at the facts.
+// LookInterval is the time between two checks of the facts.
 const LookInterval = 250 * time.Millisecond
 
-// SettleTime is how long what goes up and down by itself must stay before the log tells of it: an election, or a
-// signer's round trip.
+// SettleTime is the time that a state which varies by itself must last before it is logged. It is longer than an
+// election or a signer's round trip.
 const SettleTime = time.Second
 
-// Fact is how something is.
+// Fact is the state of one subject that an operator should know.
 type Fact struct {
-	Of    string // what it is of
-	Is    string // in a word; empty: what its text says, without numbers, which change all the time
-	Text  string // what the log is told once it is so; empty: nothing
+	Of    string // subject
+	Is    string // state in a word; empty: Text without its digits, which change all the time
+	Text  string // log message for the change to this state; empty: none
 	Level slog.Level
-	Stays time.Duration // how long it must stay so first
-	Usual bool          // whether it is so at a start: it is not told then
+	Stays time.Duration // minimum duration of the state before it is logged
+	Usual bool          // not logged if it is the state at the start
 }
 
-// told is the state with its reason, as clients are told it.
+// told returns the state and its reason in the terms of the API.
 func (c Condition) told() (api.SyncState, string) { return c.State, c.Reason }
 
-// facts tell of the condition.
+// facts returns the facts about the condition.
 func (c Condition) facts() []Fact {
 	state := Fact{Of: "state", Text: "this node is " + string(c.State), Stays: SettleTime}
 	if c.State == api.StateProducing {
@@ -48,7 +48,7 @@ func (c Condition) facts() []Fact {
 	return []Fact{state, ready}
 }
 
-// upstreamFact tells where the blocks come from.
+// upstreamFact returns the source of the blocks.
 func (f *follow) upstreamFact() Fact {
 	fact := Fact{Of: "upstream", Text: "no upstream is in use", Level: slog.LevelWarn, Stays: SettleTime}
 	for _, u := range f.replica.Status().Upstreams {
@@ -59,7 +59,7 @@ func (f *follow) upstreamFact() Fact {
 	return fact
 }
 
-// Facts implements [Role]. Other members have names here.
+// Facts implements [Role]. Its texts use the members' names.
 func (m *member) Facts() []Fact {
 	status, peers := m.service.Status(), m.link.Peers()
 	facts := []Fact{m.leaderFact(status), goneFact(status)}
@@ -95,7 +95,7 @@ func (m *member) Facts() []Fact {
 	return append(append(facts, unfit), m.Condition().facts()...)
 }
 
-// goneFact tells who was removed last.
+// goneFact returns the member that was removed last.
 func goneFact(s cluster.Status) Fact {
 	if len(s.Gone) == 0 {
 		return Fact{Of: "gone", Usual: true}
@@ -106,7 +106,7 @@ func goneFact(s cluster.Status) Fact {
 	}
 }
 
-// votesFact tells whether a member has a vote.
+// votesFact returns whether a member has a vote.
 func votesFact(p cluster.Peer) Fact {
 	if p.Voter {
 		return Fact{Of: "vote " + p.Name, Text: p.Name + " has a vote", Usual: true}
@@ -114,7 +114,7 @@ func votesFact(p cluster.Peer) Fact {
 	return Fact{Of: "vote " + p.Name, Text: p.Name + " was added, and learns what the others know"}
 }
 
-// leaderFact tells who leads, and how that came about. That there is no leader for a moment is part of an election.
+// leaderFact returns the leader and the reason of its election. A short time without a leader is part of an election.
 func (m *member) leaderFact(s cluster.Status) Fact {
 	if s.Leader == 0 {
 		return Fact{Of: "leader", Text: "no leader is heard of", Stays: 2 * SettleTime}
@@ -127,7 +127,7 @@ func (m *member) leaderFact(s cluster.Status) Fact {
 		f.Text += fmt.Sprintf(": %s handed leadership on", from)
 	case s.Change.From == s.ID && s.Leader != s.ID:
 		f.Text += ": the others had not heard this member"
-	case s.Change.Silent >= cluster.ElectionTime/2: // its ticks, which it counts, may be a little early
+	case s.Change.Silent >= cluster.ElectionTime/2: // the member counts ticks, which may be a little early
 		f.Text += fmt.Sprintf(": no word of %s for %.1f s", from, s.Change.Silent.Seconds())
 	}
 	return f

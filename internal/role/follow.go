@@ -18,14 +18,14 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Following is how a node follows another.
+// Following configures how a node follows others.
 type Following struct {
 	datadir.Upstreams
-	Refuse bool   // refuse transactions; else they are handed on
+	Refuse bool   // refuse transactions instead of handing them on
 	MaxLag uint64 // blocks behind beyond which the node is not ready
 }
 
-// Follow is a node that follows another and makes no blocks.
+// Follow is the configuration of a node that follows another and makes no blocks.
 type Follow struct {
 	Following
 	Mode api.Mode // [api.ModeReplica] or [api.ModeArchive]
@@ -34,7 +34,7 @@ type Follow struct {
 // Open implements [Config].
 func (c Follow) Open(parts Parts) (Role, error) {
 	f := &follow{base: &base{Parts: parts}, config: c.Following, mode: c.Mode, elsewhere: func() string { return "" }}
-	if !f.config.Refuse && !parts.Dir.Options().Chain.Stateless { // without a state it cannot keep what it hands on
+	if !f.config.Refuse && !parts.Dir.Options().Chain.Stateless { // without a state it cannot keep the transactions that it hands on
 		f.Mempool.Journal = parts.Dir.Journal()
 	}
 	err := f.openPool()
@@ -44,21 +44,21 @@ func (c Follow) Open(parts Parts) (Role, error) {
 	return opened(f, err)
 }
 
-// maxSilence is how long a node may hear nothing from its upstreams until it is not ready.
+// maxSilence is the time without an answer from its upstreams after which a node is not ready.
 const maxSilence = 30 * time.Second
 
-// follow is a [Follow] that is open, or what follows in a [Turns].
+// follow is an open [Follow], or the following part of [Turns].
 type follow struct {
 	*base
 	rpc.Sender // hands transactions on, or refuses them
 	config     Following
 	mode       api.Mode
-	elsewhere  func() string // why it makes no blocks though it has the producer's key; else empty
+	elsewhere  func() string // reason to make no blocks despite the producer's key, or ""
 	replica    *replica.Replica
 	forwarder  *replica.Forwarder
 }
 
-// open makes what follows the chain. onProducer is as for [replica.Config].
+// open opens the replica and the forwarder. onProducer is documented at [replica.Config].
 func (f *follow) open(onProducer func(types.PublicKey, types.Height) error) error {
 	sources, err := f.config.Sources()
 	if err != nil {
@@ -84,7 +84,7 @@ func (f *follow) open(onProducer func(types.PublicKey, types.Height) error) erro
 	return nil
 }
 
-// imported tells the pool, and what observes the node, of blocks that were imported.
+// imported returns a function that updates the pool and the telemetry after the import of blocks.
 func (f *follow) imported() func([]ledger.Block) error {
 	observe := observeBlocks(f.Telemetry, func() time.Duration { return 0 })
 	return func(blocks []ledger.Block) error {
@@ -99,8 +99,8 @@ func (f *follow) imported() func([]ledger.Block) error {
 	}
 }
 
-// Run imports blocks, with their proofs if they are relayed, and sends what waits for a block to the node that makes
-// them.
+// Run imports blocks, with their proofs if they are relayed, and sends pending transactions again to the node that
+// makes the blocks.
 func (f *follow) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return f.replica.Run(ctx) })
@@ -111,7 +111,7 @@ func (f *follow) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// relay takes proofs from upstreams until ctx ends.
+// relay fetches proofs from upstreams until ctx ends.
 func (f *follow) relay(ctx context.Context) error {
 	defer f.Proofs.Await(nil)
 	group, relaying := errgroup.WithContext(ctx)
@@ -120,7 +120,7 @@ func (f *follow) relay(ctx context.Context) error {
 	if err := group.Wait(); ctx.Err() == nil {
 		return err
 	}
-	return nil // it was told to end
+	return nil // it was asked to end
 }
 
 // Close implements [Role].
@@ -142,7 +142,7 @@ func (f *follow) Condition() Condition           { return f.condition(f.replica.
 func (f *follow) Facts() []Fact                  { return append(f.Condition().facts(), f.upstreamFact()) }
 func (f *follow) Primary() string                { return f.replica.Primary() }
 
-// Mode implements [rpc.Node]: who was a primary and handed over is a replica.
+// Mode implements [rpc.Node]. A former primary that has handed over is a replica.
 func (f *follow) Mode() api.Mode {
 	if f.mode == api.ModePrimary {
 		return api.ModeReplica
@@ -150,7 +150,7 @@ func (f *follow) Mode() api.Mode {
 	return f.mode
 }
 
-// PeerCount is the number of upstreams in use.
+// PeerCount returns the number of upstreams in use.
 func (f *follow) PeerCount() (count uint64) {
 	for _, u := range f.replica.Status().Upstreams {
 		if u.InUse {
@@ -160,7 +160,7 @@ func (f *follow) PeerCount() (count uint64) {
 	return count
 }
 
-// condition is what the node does about new blocks. It is ready while it is near enough to its upstreams.
+// condition returns the condition for a replica's status. The node is ready while it is close enough to its upstreams.
 func (f *follow) condition(status replica.Status) Condition {
 	behind := status.InContact && status.Behind() > f.config.MaxLag
 	halted := status.State == replica.StateHalted
@@ -174,7 +174,7 @@ func (f *follow) condition(status replica.Status) Condition {
 	return c
 }
 
-// syncStates are a replica's states in the words of the RPC interface.
+// syncStates maps a replica's states to those of the API.
 var syncStates = map[replica.State]api.SyncState{
 	replica.StateSyncing:   api.StateSyncing,
 	replica.StateFollowing: api.StateFollowing,
@@ -182,7 +182,7 @@ var syncStates = map[replica.State]api.SyncState{
 	replica.StateHalted:    api.StateHalted,
 }
 
-// Halted is the cause of a halt.
+// Halted returns the reason of a halt, or "".
 func (f *follow) Halted() string {
 	if h := f.replica.Halt(); h != nil {
 		return h.Reason

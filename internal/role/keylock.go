@@ -9,8 +9,8 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// openLock opens the sign state of the producer's key, and holds the chain to it. A development chain has none: it is
-// taken back at will. mayLack is as for [solo.open].
+// openLock opens the sign state of the producer's key and checks the chain against it. A development chain has no sign
+// state, because it may be reset to an earlier block. mayLack is documented at [solo.open].
 func (s *solo) openLock(mayLack bool) (err error) {
 	if s.Dir.Path() == "" || s.config.Development != nil {
 		return nil
@@ -34,7 +34,7 @@ func (s *solo) openLock(mayLack bool) (err error) {
 	return nil
 }
 
-// raise lets the sign state hold the head, before this node makes blocks after it.
+// raise records the head in the sign state before this node makes blocks after it.
 func (s *solo) raise() error {
 	if s.lock == nil {
 		return nil
@@ -42,8 +42,8 @@ func (s *solo) raise() error {
 	return s.lock.Raise()
 }
 
-// watched is an importer that has the sign state look at each block before it is imported: a crash does not take away
-// that this node did not make it.
+// watched is an importer that records a conflict in the sign state before it imports a block signed elsewhere. So a
+// crash does not lose the fact that another node made the block.
 type watched struct {
 	replica.Importer
 	by *solo
@@ -63,7 +63,7 @@ func (w watched) Import(ctx context.Context, from replica.Source, blocks []*ledg
 	return w.Importer.Import(ctx, from, blocks)
 }
 
-// heardOfProducer is told of the key that an upstream makes blocks with.
+// heardOfProducer records a conflict if key, with which an upstream makes blocks, is this node's.
 func (s *solo) heardOfProducer(key types.PublicKey, head types.Height) error {
 	if s.lock == nil || key != s.config.Key.PublicKey() || s.lock.Conflict() != 0 {
 		return nil
@@ -75,7 +75,7 @@ func (s *solo) heardOfProducer(key types.PublicKey, head types.Height) error {
 	return nil
 }
 
-// elsewhere is why the node makes no blocks though it has the producer's key, empty where no other node used that.
+// elsewhere returns the reason to make no blocks if another node has used this node's key, or "".
 func (s *solo) elsewhere() string {
 	if s.lock == nil || s.lock.Conflict() == 0 {
 		return ""
@@ -83,7 +83,7 @@ func (s *solo) elsewhere() string {
 	return emergency.SignedElsewhere(s.lock.Conflict()).Error()
 }
 
-// tellOfElsewhere logs that another node used this one's key, where that is known.
+// tellOfElsewhere logs that another node has used this node's key, if it has.
 func (s *solo) tellOfElsewhere() {
 	if reason := s.elsewhere(); reason != "" {
 		s.Log.Error("this node holds", "reason", reason, "lock", s.lock.Path())

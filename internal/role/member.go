@@ -28,13 +28,13 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// Member is a node that is one of the machines of a cluster.
+// Member is the configuration of a node that is a member of a cluster.
 type Member struct {
-	Production                   // without a key it votes, and hands leadership on
-	NextKey    sequencer.Signer  // of the next producer, nil where none is coming
-	Addr       string            // where the other members reach this one
+	Production                   // a member without a key votes and hands leadership on
+	NextKey    sequencer.Signer  // key of the next producer, or nil
+	Addr       string            // address of this member for the others
 	MaxLag     uint64            // blocks behind beyond which the node is not ready
-	HandOn     datadir.Upstreams // who gets what is pending once the chain names another producer; may have no URL
+	HandOn     datadir.Upstreams // get the pending transactions once the chain names another producer; may have no URL
 }
 
 // Open implements [Config].
@@ -45,7 +45,7 @@ func (c Member) Open(parts Parts) (Role, error) {
 	return opened(m, m.open())
 }
 
-// member is a [Member] that is open. Other members ask it as a [p2p.Handler], an operator as a [members.Cluster].
+// member is an open [Member]. It serves other members as a [p2p.Handler] and the operator as a [members.Cluster].
 type member struct {
 	*base
 	config    Member
@@ -53,24 +53,24 @@ type member struct {
 	boot      uint64
 	log       *raftlog.Log
 	clock     *cluster.Clock
-	keys      []memberKey // the producer's, and the next one's; none of a member that only votes
+	keys      []memberKey // the producer's and the next one's; none for a member that only votes
 	service   *cluster.Service
 	link      *p2p.Link
 	listener  net.Listener
-	diverged  atomic.Pointer[cluster.Diverged] // why it takes no further part
+	diverged  atomic.Pointer[cluster.Diverged] // reason to take no further part
 	elections elections
 	leases    *leases
-	met       map[uint64]bool // who was reached, as the log was told
-	refused   chan error      // has a value once another member has refused this one for good
+	met       map[uint64]bool // members that were reached before, for the log
+	refused   chan error      // receives an error once another member has refused this one for good
 }
 
-// memberKey is a key to make blocks with, and the lock that holds what it signed.
+// memberKey is a key to make blocks with, and its sign state.
 type memberKey struct {
 	sequencer.Signer
 	lock *datadir.KeyLock
 }
 
-// open opens the log before the pool, which goes by the log's time.
+// open opens the log before the pool, which uses the log's clock.
 func (m *member) open() error {
 	if err := m.openLog(); err != nil {
 		return err
@@ -104,7 +104,8 @@ func (m *member) openLog() (err error) {
 	return err
 }
 
-// openKeys opens the keys' locks. Other members sign with the keys, too: the cluster decides what the locks hold.
+// openKeys opens the sign states of the keys. Other members sign with the same keys: the cluster decides on the signed
+// blocks.
 func (m *member) openKeys() error {
 	for _, key := range []sequencer.Signer{m.config.Key, m.config.NextKey} {
 		if key == nil {
@@ -123,7 +124,7 @@ func (m *member) openKeys() error {
 	return m.signs(m.config.Key)
 }
 
-// openService makes what runs the member, and listens.
+// openService makes the cluster service and the link, and opens the listener.
 func (m *member) openService() (err error) {
 	config := cluster.Config{
 		Log:       m.log,
@@ -162,8 +163,8 @@ func (m *member) openService() (err error) {
 	return err
 }
 
-// sign signs a header that the cluster has decided. The key's lock holds it before anyone is told: a second wall
-// against two blocks of a height, behind the log.
+// sign signs a header that the cluster has decided. It records the header in the key's sign state before anyone
+// receives the signature. After the log, this is a second protection against a double-sign.
 func (m *member) sign(h types.Header) (types.Signature, error) {
 	i := slices.IndexFunc(m.keys, func(k memberKey) bool { return k.PublicKey() == h.Producer })
 	if i < 0 {
@@ -180,15 +181,16 @@ func (m *member) sign(h types.Header) (types.Signature, error) {
 	return signature, key.lock.Record(h)
 }
 
-// leastFree is the space on the disk below which a member leaves the making of blocks to others, before it ends.
+// leastFree is the free disk space in bytes below which a member leaves the making of blocks to others. A full disk
+// would end it.
 const leastFree = 16 << 20
 
-// unable is why this machine cannot make blocks, empty if it can.
+// unable returns the reason why this machine cannot make blocks, or "".
 func (m *member) unable() string {
 	if reason := m.unsigned(); reason != "" {
 		return reason
 	}
-	if m.pool.Failing() != nil { // the log says why
+	if m.pool.Failing() != nil { // the log has the reason
 		return "the mempool's journal cannot be written"
 	}
 	if size, free, err := machine.Disk(m.Dir.Path()); err == nil && size > 0 && free < leastFree {
@@ -197,7 +199,7 @@ func (m *member) unable() string {
 	return ""
 }
 
-// interval is the time between the blocks that this node makes, 0 while another one does.
+// interval returns the time between the blocks that this node makes, or 0 while another one makes them.
 func (m *member) interval() time.Duration {
 	if !m.service.Status().Leads {
 		return 0
@@ -205,7 +207,7 @@ func (m *member) interval() time.Duration {
 	return m.config.BlockTime
 }
 
-// hello is what the member says of itself when it connects.
+// hello returns the greeting that the member sends when it connects.
 func (m *member) hello() p2p.Hello {
 	facts, tip := m.service.Facts(), m.Ledger.Tip()
 	return p2p.Hello{
@@ -222,15 +224,15 @@ func (m *member) hello() p2p.Hello {
 	}
 }
 
-// membersInterval is the time between two looks at whether the members are others.
+// membersInterval is the time between two checks for changed members.
 const membersInterval = 50 * time.Millisecond
 
-// Run takes part in the cluster until ctx ends. A member that came to something else than the others goes on serving
-// what it has, and takes no further part.
+// Run takes part in the cluster until ctx ends. A member whose result differs from the others' continues to serve, and
+// takes no further part in the cluster.
 func (m *member) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	ended := make(chan struct{})
-	m.link.SetPeers(peersOf(m.service.Status())) // before one of them comes
+	m.link.SetPeers(peersOf(m.service.Status())) // before one of them connects
 	group.Go(func() error { return m.link.Serve(m.listener) })
 	group.Go(func() error {
 		defer close(ended)
@@ -276,7 +278,8 @@ func (m *member) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// end is the error with which a member ends that is refused for good. Where its disk must not run again, that is kept.
+// end returns the error for a member that is refused for good. It also records in the directory if it must not run
+// again.
 func (m *member) end(r *p2p.Refusal) error {
 	if r.Cause != p2p.CauseRemoved && r.Cause != p2p.CauseRecovered {
 		return r
@@ -284,7 +287,7 @@ func (m *member) end(r *p2p.Refusal) error {
 	return errors.Join(r, m.Dir.EndMember(r.Error()))
 }
 
-// keepEvidence keeps what an operator may compare with the other members.
+// keepEvidence writes the evidence for a comparison with the other members.
 func (m *member) keepEvidence(d *cluster.Diverged) error {
 	path := m.Dir.HaltFile()
 	if path == "" {
@@ -305,7 +308,7 @@ func peersOf(s cluster.Status) []p2p.Peer {
 	return peers
 }
 
-// HandOver has another member lead before this one stops, if it leads: a planned stop is to be noticed by nobody.
+// HandOver transfers leadership before a leader stops, so that clients do not notice a planned stop.
 func (m *member) HandOver(ctx context.Context) {
 	m.Enter("another member to lead")
 	if status := m.service.Status(); !status.Leads || len(status.Peers) < 2 {
@@ -316,10 +319,11 @@ func (m *member) HandOver(ctx context.Context) {
 	}
 }
 
-// transferTime is how long another member has to begin to lead. One that is asked does so within two round trips.
+// transferTime bounds the wait for another member to lead. It normally takes two round trips.
 const transferTime = 2 * time.Second
 
-// transfer has another member lead, 0 for the one that has most of the log, and waits until one does.
+// transfer transfers leadership to a member and waits until another member leads. If to is 0, it chooses the member
+// with the longest log.
 func (m *member) transfer(ctx context.Context, to uint64) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, transferTime, errNotTransferred)
 	defer cancel()
@@ -347,7 +351,7 @@ func (m *member) Close() error {
 		m.link.Close()
 	}
 	if m.listener != nil {
-		_ = m.listener.Close() // Serve has closed it already if the member ran
+		_ = m.listener.Close() // Serve has already closed it if the member ran
 	}
 	for _, key := range m.keys {
 		errs = append(errs, key.lock.Close())
@@ -369,11 +373,11 @@ func (m *member) Administer(config *admin.Config) {
 	config.Parts = append(config.Parts, members.Routes(m)...)
 }
 
-// handOn hands what is pending on to the producer after this cluster, which the upstreams are or lead to. Once the
-// chain names another key, no block of the cluster's will have it. Each member does so, as but one may be left.
+// handOn hands pending transactions to the next producer, which the upstreams are or lead to. Once the chain names
+// another key, the cluster's blocks cannot include them. Every member does so, because it may be the last one left.
 func (m *member) handOn(ctx context.Context) error {
 	if len(m.config.HandOn.URLs) == 0 || m.config.Key == nil {
-		return nil // who has no key cannot tell whose turn it is
+		return nil // a member without a key cannot detect the change of the producer
 	}
 	sources, err := m.config.HandOn.Sources()
 	if err != nil {
@@ -387,10 +391,10 @@ func (m *member) handOn(ctx context.Context) error {
 	return nil
 }
 
-// probeInterval is the time between two attempts to reach a signer that failed when this member led.
+// probeInterval is the time between two attempts to reach a signer that failed while this member led.
 const probeInterval = 5 * time.Second
 
-// probeSigner has a member that does not lead notice that the signer is back, until ctx ends.
+// probeSigner detects until ctx ends that the signer is back while this member does not lead.
 func (m *member) probeSigner(ctx context.Context) error {
 	if m.signer == nil {
 		return nil

@@ -22,7 +22,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// memberLink is the link as the engine asks it: a cluster.Link.
+// memberLink implements cluster.Link.
 type memberLink struct{ *p2p.Link }
 
 func (l memberLink) Send(messages []*raftpb.Message) {
@@ -31,15 +31,15 @@ func (l memberLink) Send(messages []*raftpb.Message) {
 	}
 }
 
-// The numbers under which the link carries why no transaction of a batch was looked at.
+// The codes on the link for a batch of transactions that was refused as a whole.
 const (
 	notLeader = 1
 	busy      = 2
 	holding   = 3
 )
 
-// Forward has a member take transactions, as many at a time as the link carries. A later part is not sent once one was
-// not looked at: what the sender is told is that of the whole.
+// Forward sends transactions to a member in batches that the link can carry. If the member refuses a batch as a whole,
+// Forward stops and returns that refusal for all transactions.
 func (l memberLink) Forward(ctx context.Context, to uint64, encoded [][]byte) (all cluster.Answer, err error) {
 	for len(encoded) > 0 {
 		n, size := 0, 0
@@ -69,8 +69,8 @@ func (l memberLink) Forward(ctx context.Context, to uint64, encoded [][]byte) (a
 	return all, nil
 }
 
-// refusalOf is the error of a transaction that another member refused, which a client is told as that member would.
-// What the engine acts on stays recognisable.
+// refusalOf converts another member's refusal of a transaction into an error with the same text for the client. Errors
+// that the engine handles stay recognizable.
 func refusalOf(r p2p.Result) error {
 	if r.Code == 0 {
 		return nil
@@ -79,7 +79,7 @@ func refusalOf(r p2p.Result) error {
 	decoder := json.NewDecoder(bytes.NewReader(r.Data))
 	decoder.UseNumber()
 	if err := decoder.Decode(&told.Data); err != nil {
-		told.Data = nil // there is none
+		told.Data = nil // no data
 	}
 	switch {
 	case errors.Is(told, api.ErrAlreadyKnown):
@@ -100,12 +100,12 @@ func (l memberLink) Unfit() map[uint64]string {
 	return unfit
 }
 
-// What follows makes the member a [p2p.Handler].
+// The following methods implement [p2p.Handler].
 
 func (m *member) Deliver(message *raftpb.Message) { m.service.Deliver(message) }
 func (m *member) Unreachable(id uint64)           { m.service.Unreachable(id) }
 
-// Refused has the member end, once.
+// Refused makes the member end. Only the first call has an effect.
 func (m *member) Refused(by p2p.Peer, r *p2p.Refusal) {
 	select {
 	case m.refused <- fmt.Errorf("%s refuses this member: %w", by.Name, m.end(r)):
@@ -130,7 +130,7 @@ func (m *member) Take(ctx context.Context, from uint64, encoded [][]byte) p2p.Ta
 	return taken
 }
 
-// resultOf is an error as a client is told it.
+// resultOf converts an error into the result for a client of another member.
 func (m *member) resultOf(ctx context.Context, err error) p2p.Result {
 	if err == nil {
 		return p2p.Result{}
@@ -138,7 +138,7 @@ func (m *member) resultOf(ctx context.Context, err error) p2p.Result {
 	told := m.Public(ctx, err)
 	data, err := json.Marshal(told.Data)
 	if err != nil {
-		data = nil // numbers and strings; there is no such error
+		data = nil // numbers and strings always encode
 	}
 	return p2p.Result{Code: int32(told.Code), Message: told.Message, Data: data}
 }
@@ -166,7 +166,7 @@ func (m *member) Proof(of []types.Height) (types.Height, []byte, error) {
 	return 0, nil, nil
 }
 
-// Members are the members' records, as a place of the log without a block.
+// Members returns the members' records, encoded as a place of the log without a block.
 func (m *member) Members() []byte {
 	var place cluster.Place
 	for _, p := range m.service.Status().Peers {

@@ -11,11 +11,11 @@ import (
 
 // elections counts the leaders that a member has heard of.
 type elections struct {
-	term  uint64 // of the last
+	term  uint64 // term of the last leader
 	count atomic.Uint64
 }
 
-// look is told what the member knows now. It is for one goroutine.
+// look counts a new leader in the status. It is not safe for concurrent use.
 func (e *elections) look(s cluster.Status) {
 	if s.Leader != 0 && s.Term > e.term {
 		e.term = s.Term
@@ -23,23 +23,24 @@ func (e *elections) look(s cluster.Status) {
 	}
 }
 
-// spare is how many voters that are reached, this member among them, could be lost before there is no majority;
-// negative: there is none.
+// spare returns the number of reached voters, including this member, that could fail without the loss of the majority.
+// It is negative without a majority.
 func (m *member) spare() int {
 	q := m.quorum()
 	return q.reached - q.needed
 }
 
-// hauntTime is how long a member of what the cluster was before it was recovered counts as one that runs, after it came.
+// hauntTime is the time after its last connection for which a former member, from before the cluster's recovery, counts
+// as running.
 const hauntTime = 10 * time.Minute
 
-// usedElsewhere tells whether the disk of a former member runs, with the producer's key.
+// usedElsewhere reports whether the disk of a former member runs, with the producer's key.
 func (m *member) usedElsewhere() bool {
 	last := m.link.LastRefused(p2p.CauseRecovered)
 	return !last.IsZero() && time.Since(last) < hauntTime
 }
 
-// each reads something of each other member that is reached, by its name; of this one it is 0.
+// each returns a value for each reached member by its name. The value for this member is 0.
 func each[N telemetry.Number](m *member, read func(cluster.Status, cluster.Peer) (N, bool)) map[string]N {
 	values := make(map[string]N)
 	status := m.service.Status()
@@ -53,7 +54,7 @@ func each[N telemetry.Number](m *member, read func(cluster.Status, cluster.Peer)
 	return values
 }
 
-// clusterMetrics are of a member of a cluster.
+// clusterMetrics returns the metrics of a cluster member.
 func clusterMetrics() []telemetry.Metric[*member] {
 	status := func(read func(cluster.Status) uint64) func(*member) uint64 {
 		return func(m *member) uint64 { return read(m.service.Status()) }

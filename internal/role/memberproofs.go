@@ -15,10 +15,10 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// The members of a cluster share the work of proving: the leader says which member proves which block, and each takes
-// from the others the proofs that they made.
+// The members of a cluster share the work of proving. The leader assigns blocks to members, and each member takes the
+// others' proofs.
 
-// mayProve asks the leader whether this member may prove a block, or a span of several: a proving.Permit.
+// mayProve asks the leader for permission to prove a block or a span of blocks. It is a proving.Permit.
 func (m *member) mayProve(ctx context.Context, span blockproof.Span) (bool, error) {
 	switch status := m.service.Status(); {
 	case status.Leads:
@@ -30,16 +30,16 @@ func (m *member) mayProve(ctx context.Context, span blockproof.Span) (bool, erro
 	}
 }
 
-// grantProof tells whether a member may prove a block, or a span of several, as this one leads. One whose proof is here
-// already is not proven again: that member has it soon, too.
+// grantProof decides as the leader whether a member may prove a block or a span of blocks. It refuses if the proof is
+// already here, because the member will receive it soon.
 func (m *member) grantProof(to uint64, span blockproof.Span) bool {
 	_, err := m.proofOf(span)
 	head, keep := m.Store.Head().Header.Height, m.Store.ProofRetention()
-	old := keep > 0 && span.Last()+keep*span.Blocks() <= head // others do without it
+	old := keep > 0 && span.Last()+keep*span.Blocks() <= head // the others do not need its proof
 	return err != nil && m.leases.grant(to, types.Height(span), old, time.Now())
 }
 
-// proofOf is the proof of a block, or of a span of several.
+// proofOf returns the proof of a block or of a span of blocks.
 func (m *member) proofOf(span blockproof.Span) ([]byte, error) {
 	if span.Log() > 0 {
 		return m.Store.RangeProof(span)
@@ -47,7 +47,7 @@ func (m *member) proofOf(span blockproof.Span) ([]byte, error) {
 	return m.Store.Proof(span.Last())
 }
 
-// alive tells whether a member can be reached, and as which start of it.
+// alive reports whether a member is connected, and the number of its node's start.
 func (m *member) alive(id uint64) (boot uint64, is bool) {
 	if id == m.identity.Pin().Member() {
 		return m.boot, true
@@ -68,14 +68,14 @@ func (m *member) gatherProofs(ctx context.Context) error {
 	return nil
 }
 
-// proofSources are the members that can be asked for proofs.
+// proofSources returns the connected members as sources of proofs.
 func (m *member) proofSources() (sources []proving.Source) {
 	for id, peer := range m.link.Peers() {
 		if peer.Connected {
 			sources = append(sources, func(ctx context.Context, of []blockproof.Span) (blockproof.Span, []byte, error) {
 				ctx, cancel := context.WithTimeout(ctx, proofTime)
 				defer cancel()
-				numbers := make([]types.Height, len(of)) // a block's is its height
+				numbers := make([]types.Height, len(of)) // the number of a single block's span is its height
 				for i, span := range of {
 					numbers[i] = types.Height(span)
 				}
@@ -87,33 +87,33 @@ func (m *member) proofSources() (sources []proving.Source) {
 	return sources
 }
 
-// A question for proofs fits into the link's frame.
+// A request for proofs fits into a frame of the link.
 const _ = uint(p2p.MaxProofs - proving.MostAsked)
 
 const (
-	// proofTime is how long a proof may take to come from another member.
+	// proofTime bounds the transfer of a proof from another member.
 	proofTime = time.Minute
 
-	// leaseTime is how long a block's proof is left to the member that asked for it.
+	// leaseTime is the duration of a lease for the proof of a block.
 	leaseTime = 10 * time.Minute
 
-	// awayTime is how long a member may not be reached before others make its proofs.
+	// awayTime is the time after which others may make the proofs of an unreachable member.
 	awayTime = 10 * time.Second
 
-	// maxLeases bounds what is remembered: blocks that were given away lately, most of which are proven by now.
+	// maxLeases limits the leases in memory. Most of their blocks are already proven.
 	maxLeases = 1 << 16
 )
 
-// leases says which member makes the proof of which block. They are the leader's, in memory: a proof that is being
-// made while another member begins to lead may be made twice.
+// leases records which member proves which block. They are in the leader's memory only: after a change of the leader a
+// proof may be made twice.
 type leases struct {
 	self  uint64
-	alive func(member uint64) (boot uint64, is bool) // whether a member is reached, and as which start of it
+	alive func(member uint64) (boot uint64, is bool) // reports whether a member is reached, and the number of its node's start
 
 	mu       sync.Mutex
-	given    map[types.Height]lease // by number of a span; a block's is its height
-	followed map[uint64]time.Time   // when other members asked last for a block whose proof the cluster lacks
-	away     map[uint64]time.Time   // since when members are not reached, as far as it was looked at
+	given    map[types.Height]lease // by span number; a single block's is its height
+	followed map[uint64]time.Time   // last request of each other member for a proof that the cluster lacks
+	away     map[uint64]time.Time   // first time that each member was found unreachable
 }
 
 type lease struct {
@@ -131,9 +131,9 @@ func newLeases(self uint64, alive func(uint64) (uint64, bool)) *leases {
 	}
 }
 
-// grant tells whether a member may make a proof, and leaves the proof to that member then. It does so until the time is
-// over, or the member has been away for awayTime or was started anew. The leader itself is given none while others ask
-// for some. A block is old if its proof would serve only the member that asks.
+// grant reports whether a member may make a proof, and then leases the proof to that member. The lease ends after
+// leaseTime, or once the member has been away for awayTime or was restarted. The leader itself gets no lease while
+// others ask for some. A block is old if only the asking member would use its proof.
 func (l *leases) grant(to uint64, h types.Height, old bool, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -160,7 +160,7 @@ func (l *leases) holds(given lease, now time.Time) bool {
 	return is && boot == given.boot && now.Before(given.until)
 }
 
-// reached is alive, also of a member that has not been away for long: one that is busy answers late.
+// reached is like alive, but tolerates a member's absence for awayTime, because a busy one answers late.
 func (l *leases) reached(member uint64, now time.Time) (boot uint64, is bool) {
 	if boot, is = l.alive(member); is {
 		delete(l.away, member)
@@ -172,7 +172,7 @@ func (l *leases) reached(member uint64, now time.Time) (boot uint64, is bool) {
 	return boot, now.Sub(l.away[member]) < awayTime
 }
 
-// othersProve tells whether a member that is reached asked for a block a short time ago.
+// othersProve reports whether a reached member has asked for a block within leaseTime.
 func (l *leases) othersProve(now time.Time) bool {
 	for member, asked := range l.followed {
 		if _, is := l.reached(member, now); is && now.Sub(asked) < leaseTime {

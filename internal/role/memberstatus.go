@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// behind is how many blocks another member has that this one has not.
+// behind returns the number of blocks by which this member is behind the others.
 func (m *member) behind() uint64 {
 	head := m.Store.Head().Header.Height
 	highest := head
@@ -20,8 +20,8 @@ func (m *member) behind() uint64 {
 	return uint64(highest - head)
 }
 
-// Condition is what the member does about new blocks. It is ready if it leads, or hears a leader and is near enough to
-// it to be asked.
+// Condition implements [Role]. A member is ready if it leads, or if it hears a leader and is close enough to it to
+// serve clients.
 func (m *member) Condition() Condition {
 	status, behind := m.service.Status(), m.behind()
 	diverged := m.diverged.Load()
@@ -37,7 +37,7 @@ func (m *member) Condition() Condition {
 	case behind > m.config.MaxLag:
 		most := m.config.MaxLag
 		return Condition{api.StateSyncing, fmt.Sprintf("%d blocks behind, at most %d are allowed", behind, most), false}
-	case status.Barred != "" && len(m.keys) > 0: // who has no key votes, as others produce
+	case status.Barred != "" && len(m.keys) > 0: // a member without a key votes on the blocks of others
 		return Condition{api.StateFollowing, status.Barred, false}
 	case behind > 1:
 		return Condition{api.StateSyncing, "", true}
@@ -47,7 +47,7 @@ func (m *member) Condition() Condition {
 	return Condition{api.StateFollowing, "", true}
 }
 
-// quorum is how many voters there are, are reached with this member, and are needed.
+// quorum is the number of voters, of reached voters including this member, and of voters needed.
 type quorum struct{ voters, reached, needed int }
 
 func (m *member) quorum() (q quorum) {
@@ -64,7 +64,7 @@ func (m *member) quorum() (q quorum) {
 	return q
 }
 
-// verdict is what follows for the making of blocks.
+// verdict returns the voters' counts, and whether they prevent new blocks.
 func (q quorum) verdict() string {
 	counted := fmt.Sprintf("%d of %d voters reached, %d needed", q.reached, q.voters, q.needed)
 	if q.reached < q.needed {
@@ -73,7 +73,7 @@ func (q quorum) verdict() string {
 	return counted
 }
 
-// leads tells whether this member leads, for who asks for the leader alone.
+// leads reports whether this member leads, or the reason why not, for health checks that look for the leader.
 func (m *member) leads() (bool, string) {
 	status := m.service.Status()
 	if !status.Leads || m.diverged.Load() != nil {
@@ -82,7 +82,7 @@ func (m *member) leads() (bool, string) {
 	return true, ""
 }
 
-// nameOf is the name of a member, empty of none.
+// nameOf returns the name of a member, or "" if there is none.
 func nameOf(s cluster.Status, id uint64) string {
 	for _, p := range s.Peers {
 		if p.ID == id {
@@ -92,7 +92,7 @@ func nameOf(s cluster.Status, id uint64) string {
 	return ""
 }
 
-// Mode is that of a primary for the leader, which makes the blocks, and that of a replica for the others.
+// Mode implements [rpc.Node]. The leader makes the blocks, so it is a primary, and the others are replicas.
 func (m *member) Mode() api.Mode {
 	if m.service.Status().Leads {
 		return api.ModePrimary
@@ -100,10 +100,10 @@ func (m *member) Mode() api.Mode {
 	return api.ModeReplica
 }
 
-// State is what the member does about new blocks, and why not.
+// State implements [rpc.Node].
 func (m *member) State() (api.SyncState, string) { return m.Condition().told() }
 
-// PeerCount is the number of members that are reached.
+// PeerCount returns the number of reached members.
 func (m *member) PeerCount() (count uint64) {
 	for _, p := range m.link.Peers() {
 		if p.Connected {
@@ -113,7 +113,7 @@ func (m *member) PeerCount() (count uint64) {
 	return count
 }
 
-// SyncStatus is how far a member is that does not lead.
+// SyncStatus returns the sync status of a member that does not lead.
 func (m *member) SyncStatus() api.SyncStatus {
 	state, reason := m.State()
 	head, behind := m.Store.Head().Header.Height, m.behind()
@@ -123,7 +123,7 @@ func (m *member) SyncStatus() api.SyncStatus {
 		State:       state,
 		Upstreams:   []api.Upstream{},
 	}
-	if status.Synced || behind > 0 { // else nobody says what there is
+	if status.Synced || behind > 0 { // otherwise the newest height is unknown
 		status.PrimaryHeight, status.BlocksBehind = new(head+types.Height(behind)), &behind
 	}
 	if reason != "" {
@@ -148,7 +148,7 @@ func (m *member) ProducerKey() (types.PublicKey, bool) {
 	return m.config.Key.PublicKey(), true
 }
 
-// Primary is where the leader's JSON-RPC is, if its record says so, or its name.
+// Primary returns the URL of the leader's JSON-RPC if its record has one, or else its name.
 func (m *member) Primary() string {
 	status := m.service.Status()
 	for _, p := range status.Peers {
@@ -159,7 +159,7 @@ func (m *member) Primary() string {
 	return nameOf(status, status.Leader)
 }
 
-// Halted is the cause for which the member takes no more blocks.
+// Halted returns the reason why the member takes no more blocks, or "".
 func (m *member) Halted() string {
 	if m.diverged.Load() != nil {
 		return "diverged"
@@ -167,7 +167,7 @@ func (m *member) Halted() string {
 	return ""
 }
 
-// Cluster is what clients are told of the cluster.
+// Cluster returns the cluster's state for clients.
 func (m *member) Cluster() *api.Cluster {
 	status := m.service.Status()
 	c := &api.Cluster{

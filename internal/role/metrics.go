@@ -17,10 +17,10 @@ const (
 	phaseAppend  = "append"
 )
 
-// Phases are the phases of making a block, in their order.
+// Phases returns the phases of making a block in their order.
 func Phases() []string { return []string{phaseExecute, phaseTree, phaseSeal, phaseAppend} }
 
-// observeBlocks is a sequencer.Solo's OnBlock.
+// observeBlocks returns a sequencer.Solo's OnBlock that records metrics and traces.
 func observeBlocks(t *telemetry.Telemetry, blockTime func() time.Duration) func(ledger.Block) {
 	var last time.Time
 	return func(b ledger.Block) {
@@ -41,21 +41,21 @@ func observeBlocks(t *telemetry.Telemetry, blockTime func() time.Duration) func(
 	}
 }
 
-// measured is what the metrics of every role read beside its state.
+// measured has the inputs of the metrics of every role, in addition to its state.
 type measured interface {
 	usedElsewhere() bool     // whether another node signed blocks with this node's key
-	interval() time.Duration // between the blocks that this node makes; 0 while it makes none
+	interval() time.Duration // time between the blocks that this node makes; 0 while it makes none
 	unsigned() string
 	stopped() map[string]uint64
 	telemetry() *telemetry.Telemetry
 }
 
-// stopped counts the transactions that were stopped while a block was made with them, by what became of them.
+// stopped returns the number of transactions that were stopped during the making of a block, by their fate.
 func (b *base) stopped() map[string]uint64 {
 	return map[string]uint64{"dropped": b.overdue.dropped.Load(), "deferred": b.overdue.deferred.Load()}
 }
 
-// registerMetrics registers what every role has.
+// registerMetrics registers the metrics of every role.
 func registerMetrics(role Role) {
 	telemetry.Register(role.telemetry(), func() Role { return role },
 		telemetry.Gauges("node_state", "1 for what the node is doing about new blocks, 0 for what it is not.", "state", func(
@@ -82,7 +82,7 @@ func registerMetrics(role Role) {
 	)
 }
 
-// followMetrics are those of a node that follows another.
+// followMetrics returns the metrics of a node that follows another.
 func followMetrics() []telemetry.Metric[replica.Status] {
 	type status = replica.Status
 	return []telemetry.Metric[status]{

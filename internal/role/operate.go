@@ -12,9 +12,9 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// What follows makes the member a [members.Cluster].
+// The following methods implement [members.Cluster].
 
-// Status is what the member knows of its cluster.
+// Status returns the member's view of its cluster.
 func (m *member) Status() members.Status {
 	status, peers := m.service.Status(), m.link.Peers()
 	state, reason := m.State()
@@ -63,10 +63,10 @@ func (m *member) Status() members.Status {
 	return s
 }
 
-// startsOf is how often a member's node was started: the first of its boots made the directory a member's.
+// startsOf returns the number of starts of a member's node. The first boot only made the directory a member's.
 func startsOf(boot uint64) uint64 { return boot - min(boot, 1) }
 
-// verdict is what there is to say of the cluster first: whether blocks are made, and what keeps them.
+// verdict returns a summary of the cluster: whether blocks are made, and the reason if not.
 func (m *member) verdict() string {
 	status, q := m.service.Status(), m.quorum()
 	verdict := q.verdict()
@@ -103,7 +103,7 @@ func (m *member) Add(ctx context.Context, a members.Addition) error {
 	}))
 }
 
-// checkProducer refuses a member with the key of another producer than the chain's, where it says which it has.
+// checkProducer refuses a new member that names another producer's key than the chain's.
 func (m *member) checkProducer(a members.Addition) error {
 	if a.Producer == "" {
 		return nil
@@ -127,7 +127,7 @@ func (m *member) Remove(ctx context.Context, name string) error {
 	return m.leading(m.service.Remove(ctx, id))
 }
 
-// Transfer makes a member the leader; of no name: the one that has most of the log.
+// Transfer makes a member the leader. For an empty name it chooses the one with the longest log.
 func (m *member) Transfer(ctx context.Context, name string) error {
 	var id uint64
 	if name != "" {
@@ -142,7 +142,7 @@ func (m *member) Transfer(ctx context.Context, name string) error {
 	return m.leading(m.transfer(ctx, id))
 }
 
-// named is the id of a member of a name.
+// named returns the id of the member with the given name.
 func (m *member) named(name string) (uint64, error) {
 	for _, p := range m.service.Status().Peers {
 		if p.Name == name {
@@ -152,7 +152,7 @@ func (m *member) named(name string) (uint64, error) {
 	return 0, fmt.Errorf("%w: %s", cluster.ErrUnknownMember, name)
 }
 
-// leading says of a change that only a leader makes who that is.
+// leading adds the name of the leader to an error of a change that only the leader can make.
 func (m *member) leading(err error) error {
 	if err == nil {
 		return nil

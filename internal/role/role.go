@@ -1,6 +1,6 @@
-// Package role has the four things that a node can be to its chain: it makes all blocks alone ([Solo]), follows another
-// node ([Follow]), does one or the other by turns ([Turns]), or is one of several machines that make them ([Member]). A
-// node serves whichever it is through one interface.
+// Package role has the four roles of a node in its chain: it makes all blocks alone ([Solo]), follows another node
+// ([Follow]), alternates between the two ([Turns]), or is one of several machines that make the blocks ([Member]). A
+// node uses them through one interface.
 package role
 
 import (
@@ -30,66 +30,66 @@ import (
 
 // Config is the configuration of a role: a [Solo], [Follow], [Turns] or [Member].
 type Config interface {
-	// Open opens what the role needs beside the node's parts, the pool of pending transactions among it.
+	// Open opens the role with the node's parts, including the pool of pending transactions.
 	Open(Parts) (Role, error)
 }
 
-// Role is where a node's blocks come from and its transactions go.
+// Role provides a node's blocks and takes its transactions.
 type Role interface {
 	rpc.Node
 	rpc.Sender
 	// Run makes or imports blocks until ctx ends.
 	Run(ctx context.Context) error
 	Condition() Condition
-	// Facts are how things are that an operator wants to know of when they change.
+	// Facts returns the facts whose changes an operator should know.
 	Facts() []Fact
-	// Follows tells whether the blocks, and their proofs, come from upstreams at present.
+	// Follows reports whether the blocks and their proofs currently come from upstreams.
 	Follows() bool
-	// Pool has the pending transactions.
+	// Pool returns the pool of pending transactions.
 	Pool() *mempool.Pool
-	// Developer changes a development chain; nil on any other.
+	// Developer returns the interface to change a development chain, or nil for any other chain.
 	Developer() rpc.Developer
-	// Administer adds what an operator can ask of the role.
+	// Administer adds the role's operations to the admin address.
 	Administer(*admin.Config)
-	// HandOver leaves the making of blocks to another machine before this one ends, if there is one.
+	// HandOver leaves the making of blocks to another machine, if there is one, before this one stops.
 	HandOver(ctx context.Context)
-	// Close closes what Open opened. Run has ended.
+	// Close closes the role. It must be called after Run has returned.
 	Close() error
 
 	measured
 }
 
-// Condition is what a node does about new blocks, whether it may be sent traffic, and why it does not or may not. Status
-// and readiness are told by it alone.
+// Condition is a node's state with respect to new blocks, its readiness for traffic, and the reason for a limited
+// state. It is the only source of status and readiness.
 type Condition struct {
 	State  api.SyncState
 	Reason string
 	Ready  bool
 }
 
-// Parts are those of a node that its role works with.
+// Parts has the parts of a node that its role uses.
 type Parts struct {
 	Dir       *datadir.Dir
-	Store     *chain.Store // the directory's
+	Store     *chain.Store // store of the directory
 	Book      *quarantine.List
 	Ledger    mempool.Chain    // with its state or without
-	Maker     *ledger.Ledger   // the same, if it can make blocks; nil without a state
-	Importer  replica.Importer // of blocks into the ledger
+	Maker     *ledger.Ledger   // the same ledger if it can make blocks; nil without a state
+	Importer  replica.Importer // imports blocks into the ledger
 	Proofs    *proving.Queue
-	Relay     bool // have the proofs of blocks from upstreams that the blocks come from
-	Unproven  bool // blocks are to have no proofs
+	Relay     bool // take proofs from the upstreams that provide the blocks
+	Unproven  bool // do not prove blocks
 	Telemetry *telemetry.Telemetry
-	Mempool   mempool.Options // to which the role adds its own
-	Program   string          // version
+	Mempool   mempool.Options // the role adds its own options
+	Program   string          // version of the program
 
-	// Public makes an error one that a client may see.
+	// Public converts an error into one that a client may see.
 	Public func(context.Context, error) *jsonrpc.Error
-	// Enter is told what an ending node waits for.
+	// Enter records the task that a stopping node waits for.
 	Enter func(stage string)
 	Log   *slog.Logger
 }
 
-// opened is a role that is open, with its metrics, or that is closed again.
+// opened registers the metrics of an open role. After an error it closes the role.
 func opened(r Role, err error) (Role, error) {
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
@@ -98,12 +98,12 @@ func opened(r Role, err error) (Role, error) {
 	return r, nil
 }
 
-// base is what every role has, and what it is where a role says nothing else.
+// base has the parts common to the roles and the default methods.
 type base struct {
 	Parts
 	pool    *mempool.Pool
-	note    *sequencer.Note // nil in memory, and where no blocks are made
-	signer  *signer.Client  // that has the producer's key; nil without one
+	note    *sequencer.Note // nil in memory, or if no blocks are made
+	signer  *signer.Client  // client of the signer with the producer's key, or nil
 	overdue struct{ dropped, deferred atomic.Uint64 }
 }
 
@@ -120,8 +120,8 @@ func (b *base) usedElsewhere() bool                  { return false }
 func (b *base) interval() time.Duration              { return 0 }
 func (b *base) telemetry() *telemetry.Telemetry      { return b.Telemetry }
 
-// signs prepares the making of blocks with a key. A signer's client is told which chain its headers are of, and where it
-// tells of others that ask.
+// signs prepares the making of blocks with a key. It gives a signer's client the hash of the chain's genesis block, and
+// the log.
 func (b *base) signs(key sequencer.Signer) (err error) {
 	if client, is := key.(*signer.Client); is {
 		b.signer, client.Log = client, b.Log
@@ -142,7 +142,7 @@ func (b *base) openPool() (err error) {
 	return err
 }
 
-// close closes what signs and openPool opened.
+// close closes the parts opened by signs and openPool.
 func (b *base) close() error {
 	var errs []error
 	if b.pool != nil {
@@ -159,7 +159,7 @@ func (b *base) close() error {
 	return errors.Join(errs...)
 }
 
-// admit is the pool's [mempool.Options].Admit.
+// admit implements [mempool.Options].Admit.
 func (b *base) admit(tx *types.Transaction) error {
 	err := b.Book.Check(tx.Sender, func() (types.CodeHash, error) { return sequencer.CodeOf(b.Ledger, tx.Payload) })
 	if errors.Is(err, quarantine.ErrQuarantined) || errors.As(err, new(*quarantine.WaitError)) {
@@ -168,7 +168,7 @@ func (b *base) admit(tx *types.Transaction) error {
 	return err
 }
 
-// unsigned is why the signer does not sign this node's block, empty where it does, or was not asked.
+// unsigned returns the reason why the signer does not sign this node's block, or "".
 func (b *base) unsigned() string {
 	if b.signer == nil || b.signer.Fault() == nil {
 		return ""
@@ -176,12 +176,12 @@ func (b *base) unsigned() string {
 	return "no block is signed: " + b.signer.Fault().Error()
 }
 
-// observe has a picker tell of what it leaves out, and of what contracts say.
+// observe sets a picker's callbacks for omitted transactions and debug messages, and its note.
 func (b *base) observe(p *sequencer.Picker, onDebug ledger.Debug) {
 	p.OnLeftOut, p.OnDebug, p.Note = b.leftOut, onDebug, b.note
 }
 
-// leftOut is a picker's OnLeftOut.
+// leftOut logs and counts a transaction that a picker omits.
 func (b *base) leftOut(l sequencer.LeftOut) {
 	signed := l.Tx.Signed()
 	log := b.Log.With(

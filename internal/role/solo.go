@@ -20,22 +20,22 @@ import (
 	"github.com/cairn-chain/cairn/types"
 )
 
-// LocalKey is a producer's key that this process has itself.
+// LocalKey returns a signer for a producer's key in this process.
 func LocalKey(key crypto.PrivateKey) sequencer.Signer { return sequencer.Local(key) }
 
-// Production is how a node makes blocks.
+// Production configures the making of blocks.
 type Production struct {
-	Key         sequencer.Signer // [LocalKey], or a *signer.Client; a member may have none, and vote only
-	LockDir     string           // where what Key signed is remembered; empty: the data directory
+	Key         sequencer.Signer // [LocalKey], or a *signer.Client; nil for a member that only votes
+	LockDir     string           // directory of the key's sign state; empty: the data directory
 	BlockTime   time.Duration    // sequencer.Instant, sequencer.Manual, or the interval
 	Development *datadir.Development
 
-	// OnDebug, unless nil, is told what contracts say with the host function debug while this node makes a block. It must
-	// not wait.
+	// OnDebug, unless nil, receives contracts' messages to the host function debug while this node makes a block. It
+	// must not block.
 	OnDebug ledger.Debug
 }
 
-// Solo is a node that makes the blocks of its chain, and has no upstream.
+// Solo is the configuration of a node that makes its chain's blocks and has no upstream.
 type Solo struct{ Production }
 
 // Open implements [Config].
@@ -48,17 +48,17 @@ func (c Solo) Open(parts Parts) (Role, error) {
 	return opened(s, err)
 }
 
-// solo is a [Solo] that is open, or what makes the blocks in a [Turns].
+// solo is an open [Solo], or the producing part of [Turns].
 type solo struct {
 	*base
 	*sequencer.Solo
 	config  Production
-	lock    *datadir.KeyLock // nil of a development chain, which is taken back at will, and in memory
-	funding sync.Mutex       // one transfer of the treasury at a time: each takes the next nonce
+	lock    *datadir.KeyLock // nil in memory, and for a development chain, which may be reset to an earlier block
+	funding sync.Mutex       // serializes the treasury's transfers, because each takes the next nonce
 }
 
-// open opens what makes the blocks. Where the chain lacks blocks that the key signed, mayLack tells whether they may
-// come yet.
+// open opens the parts that make the blocks. mayLack allows the chain to lack blocks that the key signed, because they
+// may still arrive.
 func (s *solo) open(mayLack bool) error {
 	if err := s.openLock(mayLack); err != nil {
 		return err
@@ -108,16 +108,16 @@ func (s *solo) Condition() Condition {
 	case !c.Ready:
 	case unsigned != "":
 		c = Condition{api.StateHolding, unsigned, false}
-	case s.pool.Failing() != nil: // the log says why
+	case s.pool.Failing() != nil: // the log has the reason
 		c.Reason, c.Ready = "transactions are refused: the mempool's journal cannot be written", false
 	}
 	return c
 }
 
-// AddMany takes transactions while the node makes blocks. Where no block can have them it refuses them: what is
-// acknowledged would wait in vain.
+// AddMany adds transactions to the pool while the node makes blocks. Otherwise it refuses them, because no block could
+// include them.
 func (s *solo) AddMany(ctx context.Context, encoded [][]byte, source string) []mempool.Result {
-	err := api.ErrReadOnly // another node produces, and which is not known here
+	err := api.ErrReadOnly // another, unknown node produces
 	switch s.Status().State {
 	case sequencer.Producing:
 		return s.pool.AddMany(ctx, encoded, source)
@@ -140,7 +140,7 @@ func (s *solo) Developer() rpc.Developer {
 	return s
 }
 
-// Fund sends a transfer from the treasury like anyone else's: nothing changes the state behind the protocol's back.
+// Fund sends an ordinary transfer from the treasury, so the state changes only by the protocol's rules.
 func (s *solo) Fund(ctx context.Context, to types.Account, amount types.Amount) (types.TxID, error) {
 	s.funding.Lock()
 	defer s.funding.Unlock()

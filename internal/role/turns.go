@@ -14,24 +14,24 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/rpc"
 )
 
-// Turns is a node that has a producer's key and an upstream: it makes blocks while the chain's parameters name its key,
-// and follows while they name another. The change is a transaction (docs/protocol.md, "Parameters"), and the old
-// producer cannot sign a block after it. So two nodes that both look only at their own chain never make blocks of one
-// height.
+// Turns is the configuration of a node with a producer's key and an upstream. It makes blocks while the chain's
+// parameters name its key, and follows while they name another. The change is a transaction (docs/protocol.md,
+// "Parameters"), and the old producer cannot sign a block after it. So two nodes never make blocks of the same height,
+// even if each checks only its own chain.
 type Turns struct {
 	Production
 	Following
-	Mode api.Mode // a primary makes blocks without its upstreams if these say nothing, and is not ready while it must not
+	Mode api.Mode // a primary makes blocks even if its upstreams are silent, and is not ready while it must not make blocks
 }
 
-// turnInterval is the time between two looks at whether the node's turn is over.
+// turnInterval is the time between two checks for the end of the node's turn.
 const turnInterval = 50 * time.Millisecond
 
-// silence is how long a primary waits for an upstream to tell what there is, before it makes blocks without.
+// silence is the time without an answer from its upstreams after which a primary makes blocks without them.
 const silence = 5 * time.Second
 
-// returning is how long a node follows whose key was in force when it began to. Another one may have made blocks with
-// that key meanwhile, which its upstreams know of once they have found that one.
+// returning is the minimum time that a node follows if its key was in force when it began to follow. Another node may
+// have made blocks with that key meanwhile. The upstreams know of them only after they have found that node.
 const returning = replica.LongestBackoff + 2*time.Second
 
 // Open implements [Config].
@@ -46,14 +46,14 @@ func (c Turns) Open(parts Parts) (Role, error) {
 	return opened(t, err)
 }
 
-// turns is a [Turns] that is open.
+// turns is an open [Turns].
 type turns struct {
 	*solo
 	follow   *follow
-	produces atomic.Bool // whether it is solo's turn; at first it hears from its upstreams what there is
+	produces atomic.Bool // whether it is solo's turn; at the start the node first asks its upstreams
 }
 
-// now is the role whose turn it is.
+// now returns the role whose turn it is.
 func (t *turns) now() Role {
 	if t.produces.Load() {
 		return t.solo
@@ -96,7 +96,7 @@ func (t *turns) Run(ctx context.Context) error {
 	}
 }
 
-// turn is what the node does now, and when it is over.
+// turn returns the function to run now, and the function that reports its end.
 func (t *turns) turn() (run func(context.Context) error, over func() bool) {
 	if t.produces.Load() {
 		return t.Solo.Run, func() bool { return t.Status().State == sequencer.Holding }
@@ -106,14 +106,14 @@ func (t *turns) turn() (run func(context.Context) error, over func() bool) {
 		if t.Status().State != sequencer.Producing || t.follow.replica.Halt() != nil {
 			return false
 		}
-		// While blocks are missing here the parameters are those of an earlier time: this key may have signed the next ones.
+		// While blocks are missing, the parameters are out of date: this key may have signed the missing blocks.
 		status := t.follow.replica.Status()
 		alone := t.follow.mode == api.ModePrimary && min(status.Silence, time.Since(begun)) > silence
 		return status.Synced && !(inForce && time.Since(begun) < returning) || alone
 	}
 }
 
-// RunUntil runs until ctx ends or over tells so.
+// RunUntil calls run with a context that ends when ctx ends or over returns true.
 func RunUntil(ctx context.Context, run func(context.Context) error, over func() bool) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -138,12 +138,12 @@ func RunUntil(ctx context.Context, run func(context.Context) error, over func() 
 	return group.Wait()
 }
 
-// AddMany takes transactions where the node makes blocks, or is about to, and hands on what comes while it follows.
+// AddMany adds transactions to the pool while the node makes blocks or is about to, and hands them on while it follows.
 func (t *turns) AddMany(ctx context.Context, encoded [][]byte, source string) []mempool.Result {
 	switch state := t.Status().State; {
 	case state != sequencer.Producing && !t.produces.Load():
 		return t.follow.AddMany(ctx, encoded, source)
-	case state == sequencer.Holding: // it has handed over just now, and hands on what it takes
+	case state == sequencer.Holding: // it has just handed over, and hands on the transactions in its pool
 		return t.pool.AddMany(ctx, encoded, source)
 	}
 	return t.solo.AddMany(ctx, encoded, source)
