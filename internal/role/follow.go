@@ -34,7 +34,7 @@ type Follow struct {
 // Open implements [Config].
 func (c Follow) Open(parts Parts) (Role, error) {
 	f := &follow{base: &base{Parts: parts}, config: c.Following, mode: c.Mode, elsewhere: func() string { return "" }}
-	if !f.config.Refuse && !parts.Dir.Options().Chain.Stateless { // without a state it cannot keep the transactions that it hands on
+	if !f.config.Refuse && !parts.Dir.Options().Chain.Stateless { // without a state it cannot keep transactions
 		f.Mempool.Journal = parts.Dir.Journal()
 	}
 	err := f.openPool()
@@ -174,7 +174,7 @@ func (f *follow) condition(status replica.Status) Condition {
 	return c
 }
 
-// syncStates maps a replica's states to those of the API.
+// syncStates maps a replica's states to the API's.
 var syncStates = map[replica.State]api.SyncState{
 	replica.StateSyncing:   api.StateSyncing,
 	replica.StateFollowing: api.StateFollowing,

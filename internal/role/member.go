@@ -322,8 +322,8 @@ func (m *member) HandOver(ctx context.Context) {
 // transferTime bounds the wait for another member to lead. It normally takes two round trips.
 const transferTime = 2 * time.Second
 
-// transfer transfers leadership to a member and waits until another member leads. If to is 0, it chooses the member
-// with the longest log.
+// transfer transfers leadership to a member and waits until another member leads. If to is 0, the member with the most
+// up-to-date log is chosen.
 func (m *member) transfer(ctx context.Context, to uint64) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, transferTime, errNotTransferred)
 	defer cancel()

@@ -30,8 +30,8 @@ func (m *member) spare() int {
 	return q.reached - q.needed
 }
 
-// hauntTime is the time after its last connection for which a former member, from before the cluster's recovery, counts
-// as running.
+// hauntTime is the time after its last refused connection for which a former member, from before the cluster's
+// recovery, counts as running.
 const hauntTime = 10 * time.Minute
 
 // usedElsewhere reports whether the disk of a former member runs, with the producer's key.

@@ -108,7 +108,7 @@ const (
 // proof may be made twice.
 type leases struct {
 	self  uint64
-	alive func(member uint64) (boot uint64, is bool) // reports whether a member is reached, and the number of its node's start
+	alive func(member uint64) (boot uint64, is bool) // (*member).alive, replaced in tests
 
 	mu       sync.Mutex
 	given    map[types.Height]lease // by span number; a single block's is its height

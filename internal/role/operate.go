@@ -127,7 +127,7 @@ func (m *member) Remove(ctx context.Context, name string) error {
 	return m.leading(m.service.Remove(ctx, id))
 }
 
-// Transfer makes a member the leader. For an empty name it chooses the one with the longest log.
+// Transfer makes a member the leader. For an empty name it chooses the one with the most up-to-date log.
 func (m *member) Transfer(ctx context.Context, name string) error {
 	var id uint64
 	if name != "" {

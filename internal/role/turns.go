@@ -21,7 +21,7 @@ import (
 type Turns struct {
 	Production
 	Following
-	Mode api.Mode // a primary makes blocks even if its upstreams are silent, and is not ready while it must not make blocks
+	Mode api.Mode // a primary also makes blocks if its upstreams are silent, and is not ready while it may make none
 }
 
 // turnInterval is the time between two checks for the end of the node's turn.

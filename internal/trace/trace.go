@@ -63,7 +63,7 @@ func size(part any) int {
 	return n
 }
 
-// call is a call that has not ended.
+// call is an open call.
 type call struct {
 	api.TraceCall
 	reserved int // bytes reserved for the call without its lists; 0: the call is omitted
