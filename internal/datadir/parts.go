@@ -63,9 +63,9 @@ func (d *Dir) otherGenesis(c Chain, err error) error {
 	return emergency.OtherGenesis(d.path, stored.String(), given.String(), chain.ErrOtherGenesis)
 }
 
-// opinions returns the engines that check existing blocks in turn: the one that runs contracts, the same one with new
-// instances, and the interpreter, which always runs quarantined code. Code that an engine executed wrongly goes into
-// quarantine.
+// opinions returns the engines that execute existing blocks: the engine that runs contracts, the same one with new
+// instances, and the interpreter. In all three, code that is already in quarantine runs in the interpreter. Code that
+// an engine executed wrongly goes into quarantine.
 func opinions(book *quarantine.List, engine *wasm.Engine) ledger.Opinions {
 	opinion := func(name string, e vm.Engine) ledger.Opinion {
 		return ledger.Opinion{Name: name, Get: func() (vm.Engine, error) { return book.Divert(e, engine.Interpreter) }}

@@ -13,8 +13,8 @@ import (
 	"github.com/cairn-chain/cairn/internal/server/sources"
 )
 
-// socketPercent is the WebSockets' share of all connections. Evictions for a new WebSocket affect only WebSockets, so
-// the rest is kept free of them.
+// socketPercent is the WebSockets' share of all connections. A WebSocket makes way only for another WebSocket, so the
+// rest is reserved for other connections.
 const socketPercent = 75
 
 // newPush makes the server of /ws. The front server has already checked the origin.

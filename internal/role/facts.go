@@ -12,8 +12,8 @@ import (
 // LookInterval is the time between two checks of the facts.
 const LookInterval = 250 * time.Millisecond
 
-// SettleTime is the time that a state which varies by itself must last before it is logged. It is longer than an
-// election or a signer's round trip.
+// SettleTime is the time that a state which varies by itself must last before it is logged: during an election, or a
+// signer's round trip.
 const SettleTime = time.Second
 
 // Fact is the state of one subject that an operator should know.
