@@ -35,7 +35,7 @@ func Explain(path string, err error) error {
 	case errors.Is(err, journal.ErrFormat):
 		return emergency.OtherJournal(path, filepath.Join(path, journalFile), err)
 	case errors.Is(err, kv.ErrDamaged), errors.Is(err, chain.ErrCorrupt):
-		member, _ := IsMember(path) // what cannot be told is none
+		member, _ := IsMember(path) // an error counts as no member
 		return emergency.DamagedDatabase(path, member, err)
 	case errors.Is(err, syscall.EIO), errors.Is(err, syscall.EROFS):
 		return emergency.DiskFails(path, err)

@@ -106,7 +106,7 @@ func (d *Dir) readPlace() (p place, err error) {
 		return p, err
 	}
 	file, record, err := slots.Open(kv.FS{}, path, placeSize, laterPlace)
-	member, _ := IsMember(d.path) // what cannot be told is none
+	member, _ := IsMember(d.path) // an error counts as no member
 	switch {
 	case errors.Is(err, slots.ErrDamaged), errors.Is(err, fs.ErrNotExist) && member:
 		return p, emergency.DamagedPlace(path, err)
