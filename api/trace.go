@@ -27,7 +27,8 @@ type TraceParams struct {
 	Places bool       `json:"places" jsonrpc:"optional" doc:"whether to say where in their code calls failed, for which the codes are compiled anew; false by default"`
 }
 
-// Trace lists the calls that a transaction made, or would make. It is the result of [TraceTransaction] and [TraceUnsent].
+// Trace lists the calls that a transaction made or would make. It is the result of [TraceTransaction] and
+// [TraceUnsent].
 type Trace struct {
 	GasUsed Quantity `json:"gasUsed" doc:"the gas that the transaction used"`
 	Status  Status   `json:"status" doc:"success or failed"`

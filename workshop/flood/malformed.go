@@ -96,7 +96,7 @@ func malformedHTTP() []request {
 		head("POST / HTTP/1.1\n"+fields+length+"\r\n"+call, "HTTP 400"), // a bare line feed
 		head("POST  / HTTP/1.1\r\n"+fields+length+"\r\n"+call, "HTTP 400"),
 		head("POST / HTTP/1.1\r\n"+fields+length+length+"\r\n"+call, "HTTP 400"),                            // two lengths
-		head("POST / HTTP/1.1\r\n"+fields+length+"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "HTTP 400"), // request smuggling
+		head("POST / HTTP/1.1\r\n"+fields+length+"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "HTTP 400"), // smuggling
 		// a space before the colon
 		head("POST / HTTP/1.1\r\n"+fields+"Content-Length : 2\r\n\r\n{}", "HTTP 400"),
 		head("POST / HTTP/1.1\r\n"+fields+"X: 1\r\n folded\r\n"+length+"\r\n"+call, "HTTP 400"), // a folded line
