@@ -51,7 +51,7 @@ func (c *Client) bundle(ctx context.Context, height types.Height, limit int64) (
 }
 
 // RangeProof downloads the proof of a range of blocks, of at most limit bytes, for verification by package proof. It
-// returns api.ErrProofNotStored if the node has none (rangeProofs of svc_getNodeInfo lists the available ranges),
+// returns api.ErrProofNotStored if the node has none (range_proofs of svc_getNodeInfo lists the available ranges),
 // [ErrTooLarge] or an error of [Client.Download].
 func (c *Client) RangeProof(ctx context.Context, from, to types.Height, limit int64) ([]byte, error) {
 	encoded, err := c.file(ctx, fmt.Sprintf("/proof/%d-%d", from, to), limit)

@@ -81,7 +81,7 @@ func (c *Client) SubscribeSyncStatus(ctx context.Context) iter.Seq2[api.SyncStat
 	return subscribe(ctx, c, fixed(api.TopicSyncStatus), func(api.SyncStatus) {})
 }
 
-// SubscribeRangeProofs yields the ranges of blocks that the node has proofs of, as in rangeProofs of its info: the
+// SubscribeRangeProofs yields the ranges of blocks that the node has proofs of, as in range_proofs of its info: the
 // current ranges, then each change, at most once a second, and the ranges again after each reconnection.
 func (c *Client) SubscribeRangeProofs(ctx context.Context) iter.Seq2[[]api.RangeProofs, error] {
 	return subscribe(ctx, c, fixed(api.TopicRanges), func([]api.RangeProofs) {})
