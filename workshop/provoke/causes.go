@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -251,9 +252,13 @@ var causes = []cause{
 				return errors.Join(st.stop(os.Interrupt), st.start(ctx))
 			}))
 		}},
-	{alert: "CairnFilesNearLimit", text: "a limit of 128 files, and 80 connections that say nothing",
-		runner: []string{"prlimit", "--nofile=128:128"},
-		bring:  func(ctx context.Context, st *stage) error { return st.idle(ctx, 80) }},
+	{alert: "CairnFilesNearLimit", text: "a limit of 128 files, set under the node, and 80 connections that say nothing",
+		bring: func(ctx context.Context, st *stage) error { // a node does not start with so few
+			if err := execute(ctx, "prlimit", "--pid", strconv.Itoa(st.Pid()), "--nofile=128:128"); err != nil {
+				return err
+			}
+			return st.idle(ctx, 80)
+		}},
 	{alert: "CairnRefusedSurge", text: "a client behind a proxy that sends ten times its --rate-limit",
 		args:  []string{"--trusted-proxy", "127.0.0.1", "--rate-limit", "20"},
 		bring: func(ctx context.Context, st *stage) error { return st.badCalls(ctx, 2*time.Millisecond) }},

@@ -78,6 +78,9 @@ func Start(c Command) (*Process, error) {
 	return p, nil
 }
 
+// Pid is the number by which the system knows the process.
+func (p *Process) Pid() int { return p.command.Process.Pid }
+
 // Ended returns a channel that is closed when the process has ended.
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 
