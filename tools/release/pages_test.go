@@ -12,7 +12,7 @@ import (
 
 // named matches the path of a file or directory of the repository, as pages name them: in a command, in code or a link.
 var named = regexp.MustCompile(
-	"(?:^|[\\s`(\\[=\"])(?:\\./|\\.\\./)*((?:deploy|contracts|scripts|bench|sdk|web|tools|internal)/[A-Za-z0-9_./-]+)",
+	"(?:^|[\\s`(\\[=\"])(?:\\./|\\.\\./)*((?:deploy|contracts|scripts|sdk|web|tools|internal)/[A-Za-z0-9_./-]+|workshop\\b[A-Za-z0-9_./-]*)",
 )
 
 var comments = regexp.MustCompile(`<!--.*?-->`)
