@@ -226,7 +226,7 @@ func (s *signing) forgets() {
 	if err := os.Remove(locks[0]); err != nil {
 		s.t.Fatal(err)
 	}
-	u.fails(exitFailed, "signer", "run", "--data-dir", s.signer, "--listen", s.address, "--client", s.client)
+	u.fails(exitUsage, "signer", "run", "--data-dir", s.signer, "--listen", s.address, "--client", s.client)
 	u.succeeds(nil, "signer", "unlock", "--data-dir", s.signer)
 	if err := s.startSigner().Stop(); err != nil {
 		s.t.Fatal(err)
