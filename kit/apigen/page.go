@@ -40,7 +40,7 @@ A transaction in the pool has ` + "`status`" + ` pending in svc_getTransactionBy
 - svc_getTransactionReceipt is null. svc_getTransactionCount counts it for the block ` + "`pending`" + `, if it can be included next.
 - It is in no list of included ones: svc_getTransactionsByAddress, svc_listRecentTransactions, svc_getTransactionByNonce.
 
-A transaction that another one replaced, or that waited too long, is unknown to all of them, as if it had never been.
+svc_getTransactionStatus says ` + "`dropped`" + ` of one that has left the pool without a block, as long as the node remembers it. The others do not know it.
 
 ## Errors
 
