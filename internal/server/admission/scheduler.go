@@ -14,8 +14,9 @@ const (
 	// shortPerCore is the number of short turns per core: one that computes, and one that runs while the first waits
 	// for the disk.
 	shortPerCore = 2
-	// largePieces is how many pieces of work that hold much memory run concurrently: each holds at most a whole block.
-	largePieces = 2
+	// maxLarge bounds the pieces of work that hold much memory, at most a whole block each. More of them than long turns
+	// would only hold memory while they wait.
+	maxLarge = 2
 	// look is the interval at which a waiting turn checks whether its client has gone.
 	look = 50 * time.Millisecond
 )
@@ -37,7 +38,7 @@ func New(cores int) *Scheduler {
 	s.short = s.newQueue(shortSlice, shortPerCore*s.cores)
 	s.long = s.newQueue(longSlice, max(1, s.cores-1))
 	s.long.metered = true
-	s.large = s.newQueue(longSlice, largePieces)
+	s.large = s.newQueue(longSlice, min(maxLarge, s.long.limit))
 	s.large.perClient = 1
 	return s
 }
