@@ -196,7 +196,7 @@ func TestDepositsAreSeenOnce(t *testing.T) {
 	c, payer := fundedSigner(t, e.node, 3, 1000)
 	_, shop := fundedSigner(t, e.node, 4, 1000)
 	payerSender, shopSender := openSender(t, c, payer), openSender(t, c, shop)
-	bank := deployBank(t, shopSender)
+	bank := deployExample(t, shopSender, "bank")
 	e.deposits = append(e.deposits, shop.Account()) // it was funded in a block before: that is seen as well
 	funding := e.firstDeposits(c, shop.Account())
 	e.startWatcher()
@@ -228,31 +228,46 @@ func TestDepositsAreSeenOnce(t *testing.T) {
 		send(shopSender, bankCall("deposit", amount), bankGas, deposit{})
 		send(shopSender, bankCall("withdraw", 0), bankGas,
 			deposit{kind: api.PaymentContract, to: shop.Account(), amount: api.Quantity(amount)})
-		if e.random.IntN(2) == 0 {
-			e.killWatcher(e.random.IntN(6))
-			e.startWatcher()
-			continue
-		}
-		if _, err := sent[e.random.IntN(len(sent))].Accepted(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		e.node.Kill()
-		e.startNode()
+		e.killOne(sent)
 	}
 	var top types.Height
-	for i := range sent {
-		receipt, err := sent[i].Receipt(t.Context())
+	for i, receipt := range succeeded(t, sent) {
+		expected[i].tx, top = receipt.TransactionHash, max(top, receipt.BlockHeight)
+	}
+	e.watchTo(top)
+	expected = slices.DeleteFunc(expected, func(d deposit) bool { return d.kind == "" })
+	e.holdTo(append(funding, expected...))
+}
+
+// killOne kills the watcher or the node, and starts it again. The node has acknowledged one of the sends by then.
+func (e *depositWalk) killOne(sent []*txsender.Sent) {
+	e.t.Helper()
+	if e.random.IntN(2) == 0 {
+		e.killWatcher(e.random.IntN(6))
+		e.startWatcher()
+		return
+	}
+	if _, err := sent[e.random.IntN(len(sent))].Accepted(e.t.Context()); err != nil {
+		e.t.Fatal(err)
+	}
+	e.node.Kill()
+	e.startNode()
+}
+
+// succeeded waits for the receipts of sends, which must all succeed.
+func succeeded(t *testing.T, sent []*txsender.Sent) (receipts []api.Receipt) {
+	t.Helper()
+	for i, s := range sent {
+		receipt, err := s.Receipt(t.Context())
 		if err == nil {
 			err = client.Failure(receipt)
 		}
 		if err != nil {
 			t.Fatalf("send %d: %v", i, err)
 		}
-		expected[i].tx, top = receipt.TransactionHash, max(top, receipt.BlockHeight)
+		receipts = append(receipts, receipt)
 	}
-	e.watchTo(top)
-	expected = slices.DeleteFunc(expected, func(d deposit) bool { return d.kind == "" })
-	e.holdTo(append(funding, expected...))
+	return receipts
 }
 
 // firstDeposits are what an account was paid before the watcher began.
@@ -311,14 +326,14 @@ func openSender(t *testing.T, c *client.Client, signer client.Signer) *txsender.
 	return s
 }
 
-// deployBank deploys a contract that takes coins, and pays them back.
-func deployBank(t *testing.T, s *txsender.Sender) types.ContractID {
+// deployExample deploys an example contract.
+func deployExample(t *testing.T, s *txsender.Sender, name string) types.ContractID {
 	t.Helper()
-	code, err := os.ReadFile("../../contracts/wasm/bank.wasm")
+	code, err := os.ReadFile("../../contracts/wasm/" + name + ".wasm")
 	if err != nil {
 		t.Fatal(err)
 	}
-	payload, err := client.Deploy("Bank", code, nil, 0)
+	payload, err := client.Deploy(name, code, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +343,7 @@ func deployBank(t *testing.T, s *txsender.Sender) types.ContractID {
 	}
 	receipt, err := sent.Receipt(t.Context())
 	if err != nil || client.Failure(receipt) != nil || receipt.ContractAddress == nil {
-		t.Fatalf("the bank: %+v, %v", receipt, err)
+		t.Fatalf("%s: %+v, %v", name, receipt, err)
 	}
 	return *receipt.ContractAddress
 }

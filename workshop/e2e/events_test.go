@@ -111,23 +111,7 @@ func TestEventsAreSeenOnce(t *testing.T) {
 	e.startNode()
 	c, signer := fundedSigner(t, e.node, 3, 1000)
 	s := openSender(t, c, signer)
-	code, err := os.ReadFile("../../contracts/wasm/counter.wasm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	payload, err := client.Deploy("counter", code, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	deployed, err := s.Send(t.Context(), payload, txsender.Job{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	receipt, err := deployed.Receipt(t.Context())
-	if err != nil || receipt.ContractAddress == nil {
-		t.Fatalf("the counter: %+v, %v", receipt, err)
-	}
-	counter := *receipt.ContractAddress
+	counter := deployExample(t, s, "counter")
 	e.deposits = []types.Account{types.Account(counter)} // what the program is told to watch
 	add, err := client.Call(counter, "add", map[string]any{"amount": 1}, 0)
 	if err != nil {
@@ -143,26 +127,9 @@ func TestEventsAreSeenOnce(t *testing.T) {
 			}
 			sent = append(sent, job)
 		}
-		if e.random.IntN(2) == 0 {
-			e.killWatcher(e.random.IntN(6))
-			e.startWatcher()
-			continue
-		}
-		if _, err := sent[e.random.IntN(len(sent))].Accepted(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		e.node.Kill()
-		e.startNode()
+		e.killOne(sent)
 	}
-	for i := range sent {
-		receipt, err := sent[i].Receipt(t.Context())
-		if err == nil {
-			err = client.Failure(receipt)
-		}
-		if err != nil {
-			t.Fatalf("send %d: %v", i, err)
-		}
-	}
+	succeeded(t, sent)
 	last := hex.EncodeToString(fmt.Appendf(nil, `"count":%d}`, len(sent)))
 	for scanner := bufio.NewScanner(e.lines); !bytes.Contains(e.text(), []byte(last)); {
 		if !scanner.Scan() {
