@@ -25,15 +25,15 @@ boot() {
 	local m r n pid
 	m=$DAY/$1
 	if [ ! -d "$m" ]; then
-		mkdir "$m" "$m/disk" "$m/root"
-		mount -t tmpfs tmpfs "$m/root"
-		mkdir "$m/root/upper" "$m/root/work" "$m/root/merged"
+		mkdir "$m" "$m/disk" "$m/layers"
+		mount -t tmpfs tmpfs "$m/layers"
+		mkdir "$m/layers/upper" "$m/layers/work" "$m/layers/merged"
 		truncate --size 600M "$m/disk.img"
 		mkfs.ext4 -q -m 0 "$m/disk.img"
 		mount -o loop "$m/disk.img" "$m/disk"
 		cp -a /var/lib/dpkg "$m/disk/"
-		mount -t overlay overlay -o "lowerdir=/,upperdir=$m/root/upper,workdir=$m/root/work" "$m/root/merged"
-		r=$m/root/merged
+		mount -t overlay overlay -o "lowerdir=/,upperdir=$m/layers/upper,workdir=$m/layers/work" "$m/layers/merged"
+		r=$m/layers/merged
 		# Nothing of this machine's own is started, and its services wait for no network.
 		rm -rf "$r"/etc/systemd/system/*.wants "$r"/etc/systemd/system/*.service "$r"/var/lib/systemd "$r"/etc/cairn
 		for unit in getty.target getty@.service systemd-logind.service systemd-networkd.service systemd-resolved.service \
@@ -44,7 +44,7 @@ boot() {
 	fi
 	unshare --mount --pid --uts --ipc --cgroup --fork --kill-child --propagation private \
 		env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin container=other sh -euc '
-		cd "$1/root/merged"
+		cd "$1/layers/merged"
 		mount --bind "$1/disk" var/lib
 		mount -t proc proc proc
 		mount -t sysfs -o ro sysfs sys
@@ -92,7 +92,7 @@ end() {
 	trap - EXIT
 	for m in a b c; do
 		[ ! -e "$DAY/$m/unshare" ] || crash $m
-		[ ! -d "$DAY/$m" ] || { umount -l "$DAY/$m/root/merged" "$DAY/$m/root" "$DAY/$m/disk" || :; }
+		[ ! -d "$DAY/$m" ] || { umount -l "$DAY/$m/layers/merged" "$DAY/$m/layers" "$DAY/$m/disk" || :; }
 	done
 	[ -z "${load:-}" ] || kill "$load" 2>/dev/null || :
 	[ -n "${KEEP:-}" ] || rm -rf "$DAY"
@@ -273,7 +273,7 @@ again b
 step "rotation of the producer's key"
 openssl rand -hex 32 >"$DAY/next.key"
 echo password >"$DAY/password"
-NEXT=$("$DAY/a/root/merged/usr/bin/cairn" keys import next --home "$DAY/home" --private-key-file "$DAY/next.key" \
+NEXT=$("$DAY/a/layers/merged/usr/bin/cairn" keys import next --home "$DAY/home" --private-key-file "$DAY/next.key" \
 	--password-file "$DAY/password" --json | jq -r .result.address)
 # rolling restarts the members one after the other, the leader last.
 rolling() {
@@ -290,13 +290,13 @@ restart() {
 	await "that $m is ready" ready "$m"
 }
 give_next() {
-	install -m 600 "$DAY/next.key" "$DAY/$1/root/merged/etc/cairn/next.key"
+	install -m 600 "$DAY/next.key" "$DAY/$1/layers/merged/etc/cairn/next.key"
 	echo 'next-protocol-key = "/etc/cairn/next.key"' >>"$(dir "$1")/cairn.toml"
 	echo 'protocol-key = "/etc/cairn/protocol.key"' >>"$(dir "$1")/cairn.toml"
-	install -m 600 "$(dir "$1")/protocol.key" "$DAY/$1/root/merged/etc/cairn/protocol.key"
+	install -m 600 "$(dir "$1")/protocol.key" "$DAY/$1/layers/merged/etc/cairn/protocol.key"
 }
 take_next() {
-	mv "$DAY/$1/root/merged/etc/cairn/next.key" "$DAY/$1/root/merged/etc/cairn/protocol.key"
+	mv "$DAY/$1/layers/merged/etc/cairn/next.key" "$DAY/$1/layers/merged/etc/cairn/protocol.key"
 	on "$1" sed -i /next-protocol-key/d /var/lib/cairn/cairn.toml
 }
 rolling give_next
