@@ -145,7 +145,7 @@ func (s *session) traceText(trace readTrace) string {
 	return b.String()
 }
 
-// traceWriter formats a trace. It replaces only accounts by names: those of the call itself, and those typed by the
+// traceWriter formats a trace. It replaces only accounts by names: in the call itself, and in values typed by the
 // ABI.
 type traceWriter struct {
 	*strings.Builder

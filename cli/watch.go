@@ -165,7 +165,7 @@ func firstHeight(from int64) *types.Height {
 	return new(types.Height(from))
 }
 
-// watchAll prints results until it has printed count of them or ctx ends, which is how a user stops it.
+// watchAll prints results until it has printed count of them, or until the user's interrupt ends ctx.
 func watchAll[R any](
 	ctx context.Context, s *session, results iter.Seq2[R, error], count uint64, people func(*output.Text, R),
 ) error {

@@ -105,7 +105,7 @@ func (c *Client) FeeHistory(ctx context.Context, blocks uint64, percentiles ...f
 	return Invoke(ctx, c, api.GetFeeHistory, api.GetFeeHistoryParams{Blocks: &blocks, Percentiles: percentiles})
 }
 
-// PendingTransactions lists the transactions in the node's mempool: those of one sender by ascending nonce, otherwise
+// PendingTransactions lists the transactions in the node's mempool: of one sender by ascending nonce, otherwise
 // newest first.
 func (c *Client) PendingTransactions(ctx context.Context, filter api.PendingFilter) ([]api.PendingTransaction, error) {
 	return Invoke(ctx, c, api.GetPendingTransactions, api.PendingTransactionsParams{Filter: filter})
