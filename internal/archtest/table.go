@@ -15,16 +15,18 @@ var rows = map[string][]string{
 	"crypto":  {"crypto/bip340"},
 	"wallet":  {"crypto", "crypto/bip340"}, // addresses of an account's public key: their tweak
 	"jsonrpc": {},
-	"types":   {"codec", "crypto/bech32m", "crypto/bip340"},
+	"types":   {"codec", "crypto/bech32m", "crypto/bip322", "crypto/bip340", "crypto/p256"},
 	"api":     {"abi", "jsonrpc", "types"},
 	"client":  {"abi", "api", "jsonrpc", "types", "crypto", "codec"},
 	"abi":     {"types", "codec"},
 	"proof":   {"types", "internal/protocol/blockproof", "internal/protocol/state"}, // the key of the parameters
 
 	// The parts of crypto without secrets.
+	"crypto/bip322":  {"crypto/bip340"},
 	"crypto/bip340":  {"crypto/internal/lanes"},
 	"crypto/bech32m": {},
 	"crypto/foreign": {},
+	"crypto/p256":    {},
 
 	// Repeats view calls on proven state, with an engine, which the verifier of blocks does not need.
 	"proof/view": {"api", "types", "internal/engine/wasm", "internal/protocol/..."},
@@ -271,6 +273,7 @@ var testRows = map[string][]string{
 	"cli":                     {"jsonrpc"},
 	"kit/loadgen":             {"jsonrpc"},
 	"crypto":                  {"crypto/bech32m", "internal/testkit/bip"},
+	"crypto/bip322":           {"crypto/bech32m"},
 	"crypto/bip340":           {"internal/testkit/bip"},
 	"crypto/bech32m":          {"internal/testkit/bip"},
 	"wallet":                  {"crypto/bech32m", "internal/testkit/bip"},
@@ -323,7 +326,7 @@ var testRows = map[string][]string{
 // consensus, or determine the verdict on a block, signature or proof.
 var deterministic = []string{
 	"codec", "types", "proof", "internal/protocol/...",
-	"crypto/bech32m", "crypto/bip340", "crypto/foreign", "crypto/internal/lanes",
+	"crypto/bech32m", "crypto/bip322", "crypto/bip340", "crypto/foreign", "crypto/internal/lanes", "crypto/p256",
 	"internal/proof/air", "internal/proof/field", "internal/proof/fri", "internal/proof/merkle", "internal/proof/poseidon",
 	"internal/proof/sha", "internal/proof/stark", "internal/proof/transcript", "internal/proof/verifier",
 }
