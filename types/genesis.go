@@ -9,13 +9,13 @@ import (
 	"github.com/cairn-chain/cairn/crypto/bip340"
 )
 
-var genesisTag = bip340.NewTag("cairn/genesis/v1")
+var genesisTag = bip340.NewTag("cairn/genesis/v2")
 
 // Genesis is the initial state of a chain. Its validity rules are in internal/protocol/exec.
 type Genesis struct {
 	ChainID     uint64       `json:"chain_id"`
 	Network     Network      `json:"network"`
-	Time        uint64       `json:"time"` // Unix seconds
+	Time        uint64       `json:"time"` // milliseconds since 1970
 	BaseFee     Amount       `json:"base_fee"`
 	Parameters  Parameters   `json:"parameters"`
 	Allocations []Allocation `json:"allocations"` // strictly ascending by account
@@ -30,8 +30,11 @@ type Allocation struct {
 const (
 	allocationBytes = 32 + 8
 	maxAllocations  = 1 << 24
-	maxNetworkBytes = 16
+	maxNetworkBytes = 7
 )
+
+// MaxGenesisBytes is the length of the longest encoded genesis.
+const MaxGenesisBytes = 8 + 8 + maxNetworkBytes + 8 + 8 + parametersBytes + 8 + allocationBytes*maxAllocations
 
 // Encode returns bincode(Genesis), the authoritative form.
 func (g Genesis) Encode() []byte {
@@ -51,6 +54,9 @@ func (g Genesis) Encode() []byte {
 
 // DecodeGenesis decodes the output of [Genesis.Encode]. It does not check whether the genesis is valid.
 func DecodeGenesis(b []byte) (Genesis, error) {
+	if len(b) > MaxGenesisBytes {
+		return Genesis{}, fmt.Errorf("%w: a genesis of %d bytes, at most %d", codec.ErrTooLong, len(b), MaxGenesisBytes)
+	}
 	d := codec.NewDecoder(b)
 	g := Genesis{
 		ChainID: d.U64(), Network: Network(d.String(maxNetworkBytes)), Time: d.U64(), BaseFee: Amount(d.U64()),
@@ -65,7 +71,7 @@ func DecodeGenesis(b []byte) (Genesis, error) {
 	return g, d.Finish()
 }
 
-// Digest returns the parent of header 0, tagged("cairn/genesis/v1", bincode(Genesis)), which binds the chain to this
+// Digest returns the parent of header 0, tagged("cairn/genesis/v2", bincode(Genesis)), which binds the chain to this
 // genesis.
 func (g Genesis) Digest() BlockHash { return BlockHash(genesisTag.Hash(g.Encode())) }
 
@@ -122,11 +128,18 @@ func ParseParametersJSON(b []byte, network Network) (Parameters, error) {
 type jsonParams struct {
 	Version      uint32     `json:"version"`
 	GasLimit     jsonAmount `json:"gas_limit"`
+	BlockBytes   uint32     `json:"block_bytes"`
 	TargetBPS    uint16     `json:"target_bps"`
 	MinBaseFee   jsonAmount `json:"min_base_fee"`
 	MaxBaseFee   jsonAmount `json:"max_base_fee"`
 	Producer     string     `json:"producer"`
 	FeeRecipient string     `json:"fee_recipient"`
+	Admin        string     `json:"admin"`
+	Notice       jsonAmount `json:"notice"`
+	Upgrade      *struct {
+		Version uint32     `json:"version"`
+		From    jsonAmount `json:"from"`
+	} `json:"upgrade"`
 }
 
 func (j jsonParams) parameters(network Network) (Parameters, error) {
@@ -138,14 +151,26 @@ func (j jsonParams) parameters(network Network) (Parameters, error) {
 	if err != nil {
 		return Parameters{}, fmt.Errorf("fee_recipient: %w", err)
 	}
+	admin, err := network.ParseAccount(j.Admin)
+	if err != nil {
+		return Parameters{}, fmt.Errorf("admin: %w", err)
+	}
+	var upgrade *Upgrade
+	if j.Upgrade != nil {
+		upgrade = &Upgrade{Version: j.Upgrade.Version, From: uint64(j.Upgrade.From)}
+	}
 	return Parameters{
 		Version:      j.Version,
 		GasLimit:     Gas(j.GasLimit),
+		BlockBytes:   j.BlockBytes,
 		TargetBPS:    j.TargetBPS,
 		MinBaseFee:   Amount(j.MinBaseFee),
 		MaxBaseFee:   Amount(j.MaxBaseFee),
 		Producer:     PublicKey(producer),
 		FeeRecipient: recipient,
+		Admin:        admin,
+		Notice:       uint64(j.Notice),
+		Upgrade:      upgrade,
 	}, nil
 }
 
