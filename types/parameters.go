@@ -1,10 +1,15 @@
 package types
 
-import "github.com/cairn-chain/cairn/codec"
+import (
+	"bytes"
+
+	"github.com/cairn-chain/cairn/codec"
+)
 
 // Parameters are the rules of the chain that its admin may change. They are part of the state, so every state root
 // commits to them.
 type Parameters struct {
+	_            [0]func() // not comparable by ==, which would compare pointers: see [Parameters.Equal]
 	Version      uint32    // determines protocol rules and gas schedule; see [Parameters.VersionAt]
 	GasLimit     Gas       // limit of a block
 	BlockBytes   uint32    // limit on the encoded transactions of a block
@@ -90,7 +95,5 @@ func (p Parameters) VersionAt(timestamp uint64) uint32 {
 
 // Equal reports whether two parameters are the same.
 func (p Parameters) Equal(other Parameters) bool {
-	mine, others := p.Upgrade, other.Upgrade
-	p.Upgrade, other.Upgrade = nil, nil
-	return p == other && (mine == others || mine != nil && others != nil && *mine == *others)
+	return bytes.Equal(p.Encode(), other.Encode())
 }
