@@ -49,7 +49,7 @@ func transactionLeaves(leaves []poseidon.Digest, txs []*types.Tx) {
 		if key, ok := signed.Witness.(types.WitnessKey); ok && signed.Payer == nil && signed.PayerWitness == nil {
 			room = poseidon.Pair(room, key.Signature[:])
 		} else {
-			digest := signed.WitnessDigest()
+			digest := tx.WitnessDigest()
 			room = poseidon.Pair(room, digest[:])
 		}
 		elements := room[start:]
