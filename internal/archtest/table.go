@@ -73,12 +73,13 @@ var rows = map[string][]string{
 	"internal/protocol/fees":   {"types", "internal/protocol/params"},
 	"internal/protocol/state":  {"types", "codec"},
 	"internal/protocol/tree":   {"types", "codec", "internal/proof/poseidon"},
+	"internal/protocol/lists":  {"types", "internal/proof/poseidon"},
 	"internal/protocol/vm":     {"types", "internal/protocol/params"},
 	"internal/protocol/blockproof": {"types", "codec", "internal/proof/air", "internal/proof/field",
 		"internal/proof/poseidon", "internal/proof/stark", "internal/proof/transcript", "internal/proof/verifier",
 		"internal/protocol/params", "internal/protocol/tree"},
 	"internal/protocol/exec": {"types", "crypto/bip340", "crypto/foreign", "internal/protocol/params",
-		"internal/protocol/fees", "internal/protocol/state", "internal/protocol/vm"},
+		"internal/protocol/fees", "internal/protocol/lists", "internal/protocol/state", "internal/protocol/vm"},
 
 	// Storage.
 	"internal/storage/kv": {"internal/emergency"}, // messages to operators about damage found by a read

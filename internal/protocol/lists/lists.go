@@ -46,7 +46,9 @@ func TransactionsRootBy(txs []*types.Tx, parallel Parallel) types.MerkleRoot {
 }
 
 // ReceiptsRoot returns a header's receipts_root.
-func ReceiptsRoot(receipts []types.Receipt) types.MerkleRoot { return ReceiptsRootBy(receipts, InOrder) }
+func ReceiptsRoot(receipts []types.Receipt) types.MerkleRoot {
+	return ReceiptsRootBy(receipts, InOrder)
+}
 
 // ReceiptsRootBy is [ReceiptsRoot], hashing runs of receipts in parallel.
 func ReceiptsRootBy(receipts []types.Receipt, parallel Parallel) types.MerkleRoot {
