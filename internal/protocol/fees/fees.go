@@ -90,7 +90,7 @@ func WitnessGas(witness types.Witness) types.Gas {
 	case types.WitnessText:
 		return s.WitnessText
 	case types.WitnessPolicy:
-		gas := s.WitnessPolicy + s.WitnessPolicyByte*types.Gas(len(types.EncodeWitness(w)))
+		gas := s.WitnessPolicy + s.WitnessPolicyByte*types.Gas(types.WitnessBytes(w))
 		for _, proof := range w.Proofs {
 			switch proof.Evidence.(type) {
 			case types.EvidenceKey:
