@@ -33,10 +33,13 @@ type Statement struct {
 }
 
 // NewStatement returns the statement about the block of header, which follows parent, and its accesses. It returns an
-// error that wraps ErrStatement if header does not follow parent.
+// error that wraps ErrStatement if header does not follow parent, or if the writes among accesses do not match header.
 func NewStatement(parent, header *types.Header, accesses []types.Access) (Statement, error) {
-	if !follows(parent, header) {
+	switch {
+	case !follows(parent, header):
 		return Statement{}, fmt.Errorf("%w: the header does not follow its parent", ErrStatement)
+	case types.DigestWrites(accesses) != header.WritesDigest:
+		return Statement{}, fmt.Errorf("%w: the writes among the accesses are not the header's", ErrStatement)
 	}
 	return Statement{
 		ChainID:        header.ChainID,
