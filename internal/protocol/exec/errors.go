@@ -108,6 +108,8 @@ const (
 	ModuleRefused  Reason = "module_refused"
 	NoSuchContract Reason = "no_such_contract"
 	NoSuchFunction Reason = "no_such_function"
+	// LoadExceeded occurs only in a batch, whose earlier steps have loaded other codes.
+	LoadExceeded Reason = "load_exceeded"
 	// InsufficientBalance occurs only in simulations: the sender of an included transaction can pay its value.
 	InsufficientBalance Reason = "insufficient_balance"
 	// ViewWroteState is a trap because a call in view context tried to change the state. It occurs in simulations, and
