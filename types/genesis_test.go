@@ -78,7 +78,7 @@ func TestGenesisJSONRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p, err := types.ParseParametersJSON(parameters, genesis.Network); err != nil || p != genesis.Parameters {
+		if p, err := types.ParseParametersJSON(parameters, genesis.Network); err != nil || !p.Equal(genesis.Parameters) {
 			t.Fatalf("%s reads as %+v, %v", parameters, p, err)
 		}
 	})
