@@ -69,20 +69,34 @@ const SourcesPath = "/sources/"
 type Block struct {
 	Height           types.Height      `json:"height" doc:"the block's height"`
 	Hash             types.BlockHash   `json:"hash" doc:"the block's hash"`
-	Timestamp        uint64            `json:"timestamp" doc:"Unix seconds"`
+	Timestamp        uint64            `json:"timestamp" doc:"the block's time, in seconds of Unix time, rounded down"`
 	TxCount          uint64            `json:"txCount" doc:"the number of transactions"`
 	StateRoot        types.StateRoot   `json:"stateRoot" doc:"the state's root after the block"`
 	Transactions     BlockTransactions `json:"transactions" doc:"the transactions' hashes, or the transactions"`
 	ParentHash       types.BlockHash   `json:"parentHash" doc:"the hash of the block before; of block 0 a digest of genesis"`
-	TransactionsRoot types.MerkleRoot  `json:"transactionsRoot" doc:"the RFC 6962 root over the transactions' hashes"`
-	ReceiptsRoot     types.MerkleRoot  `json:"receiptsRoot" doc:"the RFC 6962 root over the encoded receipts"`
+	TransactionsRoot types.MerkleRoot  `json:"transactionsRoot" doc:"the root over the leaves of the transactions"`
+	ReceiptsRoot     types.MerkleRoot  `json:"receiptsRoot" doc:"the root over the leaves of the receipts"`
 	GasUsed          Quantity          `json:"gasUsed" doc:"the gas that the transactions used"`
 	GasLimit         Quantity          `json:"gasLimit" doc:"the gas that they could use"`
 	BaseFee          Quantity          `json:"baseFee" doc:"the price per gas that was burned"`
-	Producer         types.PublicKey   `json:"producer" doc:"the key that signed the block"`
-	Signature        Data              `json:"signature" doc:"its BIP-340 signature over the hash"`
+	Producer         types.PublicKey   `json:"producer" doc:"the key whose seal the block carries"`
+	Seal             Seal              `json:"seal" doc:"what shows that the producer made the block"`
+	Version          uint32            `json:"version" doc:"the version of the protocol by which it was made"`
+	TimestampMs      uint64            `json:"timestampMs" doc:"the block's time, in milliseconds of Unix time"`
 	Size             uint64            `json:"size" doc:"the length of bincode(Block) in bytes"`
 }
+
+// Seal is what binds a block's producer to it.
+type Seal struct {
+	Type      SealType `json:"type" doc:"signature"`
+	Signature Data     `json:"signature" doc:"the producer's BIP-340 signature over the block's hash; 64 zero bytes of block 0"`
+}
+
+// SealType is the kind of a seal.
+type SealType string
+
+// SealSignature is the only kind of a seal.
+const SealSignature SealType = "signature"
 
 // BlockTransactions holds a block's transactions: the transactions themselves if Full is not nil, otherwise their
 // hashes.

@@ -66,6 +66,8 @@ var encoded = map[reflect.Type]encoding{
 	reflect.TypeFor[abi.Kind]():         choice(abi.Record, abi.Enum),
 	reflect.TypeFor[abi.Type]():         {"", Schema{"type": "string"}},
 	reflect.TypeFor[ProofEndType]():     choice(EndLeaf, EndEmpty, EndOther),
+	reflect.TypeFor[SealType]():         choice(SealSignature),
+	reflect.TypeFor[Role]():             choice(RoleSender, RolePayer),
 	reflect.TypeFor[Topic]():            choice(Topics()...),
 	reflect.TypeFor[PaymentKind]():      choice(PaymentKinds()...),
 	reflect.TypeFor[Direction]():        choice(DirectionIn, DirectionOut, DirectionBoth),
@@ -128,6 +130,10 @@ func (s schemas) of(t reflect.Type) Schema {
 		}
 		s.named[e.name] = e.schema
 		return refTo(e.name)
+	}
+	if name, ok := formOf[t]; ok {
+		s.addForms()
+		return refTo(name)
 	}
 	if t == reflect.TypeFor[BlockTransactions]() {
 		item := []Schema{s.of(reflect.TypeFor[types.TxID]()), s.of(reflect.TypeFor[Transaction]())}

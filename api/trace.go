@@ -16,7 +16,7 @@ var (
 
 // TraceUnsentParams are the parameters of [TraceUnsent].
 type TraceUnsentParams struct {
-	Transaction LooseData `json:"transaction" doc:"bincode(SignedTransaction); without the signature's 64 bytes if none is needed"`
+	Transaction LooseData `json:"transaction" doc:"bincode(SignedTransaction), or its unsigned form, without the witnesses"`
 	View        bool      `json:"view" jsonrpc:"optional" doc:"whether to make its call in view context, as svc_viewCall does for the zero account; false by default"`
 	Places      bool      `json:"places" jsonrpc:"optional" doc:"whether to say where in their code calls failed, for which the codes are compiled anew; false by default"`
 }
