@@ -111,7 +111,8 @@ func (r *blockReader) block(ctx context.Context, height types.Height, shown cont
 			}
 		}
 		at.index = uint32(i)
-		block.Transactions.Full[i] = included(&executed.block.Transactions[i], receipt, reasons[i], at)
+		tx := executed.block.Transactions[i]
+		block.Transactions.Full[i] = included(&foundTransaction{outline.IDs[i], tx, receipt, reasons[i], at})
 	}
 	return &block, nil
 }
@@ -160,7 +161,7 @@ func newBlock(outline chain.Outline) api.Block {
 	return api.Block{
 		Height:           header.Height,
 		Hash:             header.Hash(),
-		Timestamp:        header.Timestamp,
+		Timestamp:        seconds(header.Timestamp),
 		TxCount:          uint64(outline.Count),
 		StateRoot:        header.StateRoot,
 		Transactions:     api.BlockTransactions{Hashes: hashes},
@@ -171,10 +172,15 @@ func newBlock(outline chain.Outline) api.Block {
 		GasLimit:         api.Quantity(header.GasLimit),
 		BaseFee:          api.Quantity(header.BaseFee),
 		Producer:         header.Producer,
-		Signature:        outline.Header.Signature[:],
+		Seal:             api.Seal{Type: api.SealSignature, Signature: outline.Header.Seal.Signature[:]},
+		Version:          header.Version,
+		TimestampMs:      header.Timestamp,
 		Size:             uint64(outline.Size),
 	}
 }
+
+// seconds converts a time in milliseconds.
+func seconds(ms uint64) uint64 { return ms / 1000 }
 
 // Bounds on the JSON of a block item, in bytes: for its fixed fields, and for each transaction hash.
 const (

@@ -24,12 +24,14 @@ var translations = []struct {
 	to   *jsonrpc.Error
 }{
 	{mempool.ErrMalformed, api.ErrUndecodable},
-	{mempool.ErrBadSignature, api.ErrBadSignature},
+	{exec.ErrBadSignature, api.ErrBadSignature},
+	{exec.ErrWrongPolicy, api.ErrWrongPolicy},
 	{exec.ErrWrongChain, api.ErrWrongChain},
 	{exec.ErrNonceTooLow, api.ErrNonceTooLow},
 	{exec.ErrNonceTooHigh, api.ErrNonceTooHigh},
 	{exec.ErrNonceExhausted, api.ErrNonceTooHigh},
 	{exec.ErrCannotPay, api.ErrCannotPay},
+	{exec.ErrPayerCannotPay, api.ErrPayerCannotPay},
 	{exec.ErrFeeTooLow, api.ErrFeeTooLow},
 	{mempool.ErrReplacementUnderpriced, api.ErrReplacementUnderpriced},
 	{mempool.ErrKnown, api.ErrAlreadyKnown},
@@ -38,9 +40,14 @@ var translations = []struct {
 	{exec.ErrIntrinsicGas, api.ErrIntrinsicGas},
 	{exec.ErrGasOverBlock, api.ErrGasOverBlock},
 	{exec.ErrPriorityOverMax, api.ErrPriorityOverMax},
-	{exec.ErrSenderIsContract, api.ErrSenderIsContract},
-	{exec.ErrBadVersion, api.ErrBadVersion},
-	{exec.ErrNotProducer, api.ErrNotProducer},
+	{exec.ErrExpired, api.ErrExpired},
+	{exec.ErrBadPolicy, api.ErrBadPolicy},
+	{exec.ErrBadPayer, api.ErrBadPayer},
+	{exec.ErrBadValidUntil, api.ErrBadValidUntil},
+	{exec.ErrNotZero, api.ErrNotZero},
+	{exec.ErrOverflow, api.ErrOverflow},
+	{exec.ErrNotAdmin, api.ErrNotAdmin},
+	{exec.ErrTextTooLong, api.ErrTextTooLong},
 	{exec.ErrBadParameters, api.ErrBadParameters},
 	{exec.ErrFieldTooLong, api.ErrFieldTooLong},
 	{exec.ErrCodeTooLong, api.ErrCodeTooLong},
@@ -81,6 +88,10 @@ func (c *clientErrors) public(err error) error {
 			refused = api.ErrHeld
 		}
 		return withData(refused, "limit", ahead.Limit)
+	}
+	var authority *exec.AuthorityError
+	if errors.As(err, &authority) {
+		return withData(api.ErrWrongPolicy, "account", authority.Account, "authority", authority.Authority)
 	}
 	var size *exec.SizeError
 	if errors.As(err, &size) {

@@ -75,10 +75,10 @@ func (f *Feed) TransactionCount(height types.Height) (int, error) {
 // Events returns all events of a block in order. It returns nil if there is no such block, chain.ErrPruned if it is
 // pruned.
 func (f *Feed) Events(height types.Height) ([]api.Event, error) {
-	header, err := f.blocks.chain.Header(height)
+	outline, err := f.blocks.chain.Outline(height, true)
 	var receipts []types.Receipt
 	if err == nil {
-		receipts, err = f.blocks.chain.Receipts(height)
+		receipts, err = f.blocks.receipts(height, len(outline.IDs))
 	}
 	if errors.Is(err, chain.ErrNotFound) {
 		return nil, nil
@@ -87,11 +87,12 @@ func (f *Feed) Events(height types.Height) ([]api.Event, error) {
 		return nil, err
 	}
 	events := []api.Event{}
-	of := chain.Event{Block: header.Header.Hash(), Timestamp: header.Header.Timestamp}
+	header := outline.Header.Header
+	of := chain.Event{Block: header.Hash(), Timestamp: header.Timestamp}
 	for i, receipt := range receipts {
 		for _, log := range receipt.Logs {
 			e := of
-			e.Log, e.Position, e.Transaction = log, chain.Position{Height: height, Index: uint32(i)}, receipt.Transaction
+			e.Log, e.Position, e.Transaction = log, chain.Position{Height: height, Index: uint32(i)}, outline.IDs[i]
 			e.LogIndex = uint32(len(events))
 			events = append(events, newEvent(&e))
 		}
