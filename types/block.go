@@ -111,6 +111,21 @@ func DecodeHeader(b []byte) (Header, error) {
 	return h, d.Finish()
 }
 
+// headerStartBytes is the length of what every header of every version begins with.
+const headerStartBytes = 4 + 8 + 8 + 32 + 8
+
+// DecodeHeaderStart decodes the part of an encoded header that is the same in all versions: version, chain id, height,
+// parent and timestamp. It does not look at what follows, and leaves the other fields zero.
+func DecodeHeaderStart(b []byte) (h Header, err error) {
+	d := codec.NewDecoder(b[:min(len(b), headerStartBytes)])
+	h.Version = d.U32()
+	h.ChainID = d.U64()
+	h.Height = Height(d.U64())
+	d.Fixed(h.Parent[:])
+	h.Timestamp = d.U64()
+	return h, d.Finish()
+}
+
 // Hash returns the block hash: tagged("cairn/block/v2", bincode(Header)).
 func (h Header) Hash() BlockHash { return BlockHash(blockTag.Hash(h.Encode())) }
 

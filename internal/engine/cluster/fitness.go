@@ -67,9 +67,10 @@ func (m *Member) cannotLead() string {
 
 // keyBarred returns the reason why no member with this one's keys would make a block, or "" if it would.
 func (m *Member) keyBarred() string {
-	switch p := m.Ledger.Tip().Parameters; {
-	case !params.Known(p.Version):
-		return emergency.UnknownVersion(p.Version, nil).Error()
+	p := m.Ledger.Tip().Parameters
+	switch version := p.VersionAt(m.nextTime()); {
+	case !params.Known(version):
+		return emergency.UnknownVersion(version, nil).Error()
 	case len(m.Producers) > 0 && !slices.Contains(m.Producers, p.Producer):
 		return emergency.OtherProducer(p.Producer, m.Producers[0], "member").Error()
 	}

@@ -26,7 +26,9 @@ func deploys(h types.Height, accesses []types.Access, put func(key, value []byte
 }
 
 // isContract reports whether a state key is that of a contract's record.
-func isContract(key []byte) bool { return len(key) == 33 && state.Domain(key[0]) == state.DomainContract }
+func isContract(key []byte) bool {
+	return len(key) == 33 && state.Domain(key[0]) == state.DomainContract
+}
 
 // Deployment is a contract with its position: the block that made it, and its number among the contracts that the block
 // made, ascending by ID. Code can make contracts too, so a transaction may make several.
