@@ -83,7 +83,7 @@ func (f *flat) record(key, value []byte) (err error) {
 	case state.DomainChain:
 		return f.chainRecord(key, value)
 	case state.DomainAccount:
-		account, err := state.DecodeAccount(value)
+		account, err := state.DecodeAccount(types.Account(key[1:]), value)
 		if err != nil {
 			return err
 		}
