@@ -148,7 +148,7 @@ var formOf = map[reflect.Type]string{
 
 // data returns the schema of so many bytes.
 func data(bytes int) Schema {
-	return text(fmt.Sprintf("%d bytes in hex", bytes), fmt.Sprintf("^0x[0-9a-fA-F]{%d}$", 2*bytes))
+	return Schema{"type": "string", "pattern": fmt.Sprintf("^0x[0-9a-fA-F]{%d}$", 2*bytes)}
 }
 
 func list(name string) Schema { return Schema{"type": "array", "items": refTo(name)} }
@@ -184,7 +184,8 @@ func (f form) schema() Schema {
 func (v variant) schema() Schema {
 	properties, required := map[string]Schema{}, []string{}
 	if v.kind != "" {
-		properties["type"], required = Schema{"type": "string", "enum": []string{v.kind}}, append(required, "type")
+		properties["type"] = Schema{"type": "string", "enum": []string{v.kind}, "description": "which of these it is"}
+		required = append(required, "type")
 	}
 	for _, m := range v.members {
 		properties[m.name], required = described(m.schema, m.description), append(required, m.name)

@@ -218,7 +218,12 @@ func (w *writer) kind(s schema) string {
 			return "Record<string, " + w.kind(values) + ">"
 		}
 		return "Record<string, unknown>"
-	case "null", "number", "string", "boolean":
+	case "string":
+		if strings.HasPrefix(s.Pattern, "^0x") {
+			return "Hex"
+		}
+		return s.Type
+	case "null", "number", "boolean":
 		return s.Type
 	}
 	panic(fmt.Sprintf("apigen: no TypeScript for the schema %+v", s))

@@ -150,7 +150,8 @@ export interface AccountProof {
 export type Action =
   | {
       /** 32 bytes that go with it; null for none */
-      memo: string | null;
+      memo: Hex | null;
+      /** which of these it is */
       type: "transfer";
     }
   | {
@@ -158,6 +159,7 @@ export type Action =
       args: Hex;
       /** the function's name */
       function: string;
+      /** which of these it is */
       type: "call";
     };
 
@@ -371,29 +373,33 @@ export interface EventFilter {
 /** a signature by a signer of a policy */
 export type Evidence =
   | {
-      /** 64 bytes in hex */
-      signature: string;
+      /** a BIP-340 signature */
+      signature: Hex;
+      /** which of these it is */
       type: "key";
     }
   | {
       /** as which the wallet signed: 0 default, 1 all */
       sighash: number;
-      /** 64 bytes in hex */
-      signature: string;
+      /** a BIP-340 signature, of the text as BIP-322 has it */
+      signature: Hex;
+      /** which of these it is */
       type: "text";
     }
   | {
-      /** 64 bytes in hex */
-      signature: string;
+      /** an ECDSA signature by P-256: r and s */
+      signature: Hex;
+      /** which of these it is */
       type: "p256";
     }
   | {
-      /** 37 bytes in hex */
-      authenticator: string;
+      /** what the authenticator says of itself */
+      authenticator: Hex;
       /** what follows the challenge in clientDataJSON */
       client: Hex;
-      /** 64 bytes in hex */
-      signature: string;
+      /** an ECDSA signature by P-256: r and s */
+      signature: Hex;
+      /** which of these it is */
       type: "passkey";
     };
 
@@ -907,18 +913,21 @@ export interface Seal {
 /** a signer of a policy */
 export type Signer =
   | {
-      /** 32 bytes in hex */
-      key: string;
+      /** an x-only public key of secp256k1 */
+      key: Hex;
+      /** which of these it is */
       type: "key";
     }
   | {
-      /** 64 bytes in hex */
-      point: string;
+      /** a public key of P-256: x and y */
+      point: Hex;
+      /** which of these it is */
       type: "p256";
     }
   | {
-      /** 64 bytes in hex */
-      point: string;
+      /** the passkey's public key of P-256: x and y */
+      point: Hex;
+      /** which of these it is */
       type: "passkey";
       /** whether its user must be verified, as by a fingerprint */
       verified: boolean;
@@ -1281,15 +1290,17 @@ export interface ViewValue {
 /** what shows that an account signed */
 export type Witness =
   | {
-      /** 64 bytes in hex */
-      signature: string;
+      /** the account's BIP-340 signature */
+      signature: Hex;
+      /** which of these it is */
       type: "key";
     }
   | {
       /** as which the wallet signed: 0 default, 1 all */
       sighash: number;
-      /** 64 bytes in hex */
-      signature: string;
+      /** the account's BIP-340 signature, of the text as BIP-322 has it */
+      signature: Hex;
+      /** which of these it is */
       type: "text";
     }
   | {
@@ -1297,6 +1308,7 @@ export type Witness =
       policy: Policy;
       /** of each signer who signed, in the policy's order */
       proofs: (PolicyProof)[];
+      /** which of these it is */
       type: "policy";
     };
 
