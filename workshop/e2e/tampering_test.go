@@ -84,12 +84,11 @@ var tamperings = []tampering{
 	{name: "header transactions_root", method: "svc_getBlocks", change: payment(raw(92)), want: "transactions_root"},
 	{name: "header receipts_root", method: "svc_getBlocks", change: payment(raw(124)), want: "receipts_root"},
 	{name: "header state_root", method: "svc_getBlocks", change: payment(raw(156)), want: "state_root"},
-	{name: "header writes_digest", method: "svc_getBlocks", change: payment(raw(188)), want: "writes_digest"},
-	{name: "header gas_used", method: "svc_getBlocks", change: payment(raw(220)), want: "gas_used"},
-	{name: "header base_fee", method: "svc_getBlocks", change: payment(raw(236)), want: "base_fee"},
-	{name: "block signature", method: "svc_getBlocks", change: payment(raw(244)), want: "producer_signature"},
-	{name: "number of transactions", method: "svc_getBlocks", change: payment(raw(308)), want: "decodes"},
-	{name: "value of a transfer", method: "svc_getBlocks", change: payment(raw(316 + 109)), want: "transactions_root"},
+	{name: "header gas_used", method: "svc_getBlocks", change: payment(raw(188)), want: "gas_used"},
+	{name: "header base_fee", method: "svc_getBlocks", change: payment(raw(204)), want: "base_fee"},
+	{name: "block seal", method: "svc_getBlocks", change: payment(raw(216)), want: "producer_signature"},
+	{name: "number of transactions", method: "svc_getBlocks", change: payment(raw(280)), want: "decodes"},
+	{name: "value of a transfer", method: "svc_getBlocks", change: payment(raw(288 + 1 + 104)), want: "transactions_root"},
 	{name: "byte after a block", method: "svc_getBlocks", want: "decodes", change: payment(func(item any) any {
 		return edit(item, []any{"raw"}, func(text any) any { return text.(string) + "00" })
 	})},
