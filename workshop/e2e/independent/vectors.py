@@ -468,6 +468,13 @@ def chain(report, m):
     derive_chain(report, m)
 
 
+def example(report, m):
+    """The chain of the page, and a proof under the root of its last block."""
+    headers, _ = derive_chain(report, m)
+    report.equal("state_proofs", m["proof"]["state_root"], headers[-1]["state_root"].hex())
+    proofs(report, {"state": [dict(m["proof"], holds=True, name="example")], "lists": []})
+
+
 def changing(report, m):
     global parents
     parents = derive_chain(report, m) + (m["genesis"]["network"],)
@@ -505,4 +512,4 @@ MEMBERS = {
     "changes_of_parameters": changes_of_parameters, "versions": versions, "base_fees": base_fees,
     "contract_ids": contract_ids, "instance_ids": instance_ids, "message": message, "receipts": receipts,
     "lists": lists, "chain": chain, "changing": changing, "blocks_refused": blocks_refused, "geneses": geneses,
-    "proofs": proofs, "gas_schedule": gas_schedule, "metering": metered, "abi": abi_values}
+    "proofs": proofs, "example": example, "gas_schedule": gas_schedule, "metering": metered, "abi": abi_values}
