@@ -1071,11 +1071,13 @@ export interface TokenHolder {
 export interface Trace {
   /** why it failed, a word in snake_case; null otherwise */
   error: string | null;
+  /** the calls of a batch's steps after the first call, in their order */
+  further: (TraceCall)[];
   /** the gas that the transaction used */
   gasUsed: bigint;
-  /** the gas of the transaction itself by parts, those of 0 left out: intrinsic, code, call, instance, new_account, forfeited; with the root's gasUsed they add up to gasUsed */
+  /** the gas of the transaction itself by parts, those of 0 left out: intrinsic, code, new_contract, call, instance, new_account, forfeited; with the gasUsed of root and further they add up to gasUsed */
   parts: Record<string, bigint>;
-  /** the call that it made; null if no contract ran */
+  /** the call that it made, or the first one of a batch; null if no contract ran */
   root: TraceCall | null;
   /** success or failed */
   status: "pending" | "success" | "failed" | "dropped" | "unknown";
@@ -1573,7 +1575,7 @@ export const shapes: Record<string, Record<string, string>> = {
   SyncStatus: { blocks_behind: "n", eta_secs: "n", local_height: "n", primary_height: "n", sync_rate_blocks_per_sec: "f", upstreams: "[Upstream" },
   TokenBalance: { balance: "q", balanceDecimal: "f" },
   TokenHolder: { balance: "q", block_height: "n" },
-  Trace: { gasUsed: "q", parts: "{q", root: "TraceCall" },
+  Trace: { further: "[TraceCall", gasUsed: "q", parts: "{q", root: "TraceCall" },
   TraceCall: { belowGas: "q", calls: "[TraceCall", cause: "TrapCause", gas: "q", gasUsed: "q", hostGas: "{q", parts: "{q", stoppedAt: "[TracePlace", value: "q" },
   TracePlace: { function: "n", offset: "n" },
   Transaction: { blockHeight: "n", fee: "q", gasLimit: "q", gasPrice: "q", gasUsed: "q", input: "Input", maxFeePerGas: "q", maxPriorityFeePerGas: "q", nonce: "q", payerWitness: "Witness", steps: "[Step", transactionIndex: "n", validUntil: "n", value: "q", witness: "Witness" },
