@@ -1,7 +1,8 @@
-// Package proof verifies the STARK proofs of blocks, with no node and no state. It is small: a program that verifies
-// takes nothing of the node in.
+// Package proof verifies what a chain's producer sealed, with no node and no state: headers that follow each other
+// ([Follower]), that a transaction is in a block and what came of it ([VerifyInclusion]), values in the state
+// ([VerifyValue]), and the STARK proofs of blocks. It is small: a program that verifies takes nothing of the node in.
 //
-// A proof is of statement S1 (docs/proofs.md): the block's state root follows from its parent's by exactly the bundle's
+// A STARK proof is of statement S1 (docs/proofs.md): the block's state root follows from its parent's by exactly the bundle's
 // access list. A range's proof is of R1, which says the same of its blocks. That the list is what the transactions do
 // is shown by executing them on it; who skips that trusts the producer's execution. That the header is the chain's is
 // for the caller to know: compare Verdict.BlockHash with a source that you trust.
@@ -36,7 +37,7 @@ type Verdict struct {
 	Height        types.Height    `json:"height"`
 	BlockHash     types.BlockHash `json:"blockHash"`
 	ParentHash    types.BlockHash `json:"parentHash"`
-	Producer      types.PublicKey `json:"producer"` // whose signature the header carries
+	Producer      types.PublicKey `json:"producer"` // who sealed the header
 	PreRoot       types.StateRoot `json:"preRoot"`
 	PostRoot      types.StateRoot `json:"postRoot"`
 	Statement     string          `json:"statement"`

@@ -19,7 +19,8 @@ var rows = map[string][]string{
 	"api":     {"abi", "jsonrpc", "types"},
 	"client":  {"abi", "api", "jsonrpc", "types", "crypto", "codec"},
 	"abi":     {"types", "codec"},
-	"proof":   {"types", "internal/protocol/blockproof", "internal/protocol/state"}, // the key of the parameters
+	"proof": {"types", "internal/protocol/blockproof", "internal/protocol/lists", "internal/protocol/params",
+		"internal/protocol/state", "internal/protocol/tree"},
 
 	// The parts of crypto without secrets.
 	"crypto/bip322":  {"crypto/bip340"},
