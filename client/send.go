@@ -20,13 +20,30 @@ const (
 // Run runs a transaction on the latest state without sending it, and returns its output. Fees and nonce are not
 // checked, and a gas limit of 0 means the most that the node allows.
 func (c *Client) Run(ctx context.Context, tx types.Transaction) ([]byte, error) {
-	return Invoke(ctx, c, api.Call, api.RawTransactionParams{Transaction: tx.Encode()})
+	return Invoke(ctx, c, api.Call, api.RawTransactionParams{Transaction: tx.EncodeUnsigned()})
 }
 
-// EstimateGas returns the gas limit that a transaction needs on the latest state.
-func (c *Client) EstimateGas(ctx context.Context, tx types.Transaction) (types.Gas, error) {
-	gas, err := Invoke(ctx, c, api.EstimateGas, api.RawTransactionParams{Transaction: tx.Encode()})
+// EstimateGas returns the gas limit that a transaction needs on the latest state, with witnesses as large as those of
+// its sender and, unless nil, its payer.
+func (c *Client) EstimateGas(ctx context.Context, tx types.Transaction, sender, payer Party) (types.Gas, error) {
+	gas, err := Invoke(ctx, c, api.EstimateGas, api.RawTransactionParams{Transaction: EncodeForEstimate(tx, sender, payer)})
 	return types.Gas(gas), err
+}
+
+// EncodeForEstimate returns a transaction as svc_estimateGas takes it: with samples of witnesses, or unsigned, which is priced as
+// if keys signed.
+func EncodeForEstimate(tx types.Transaction, sender, payer Party) []byte {
+	signed := types.SignedTransaction{Transaction: tx, Witness: sender.Sample(tx.Payload, AsSender)}
+	_, byKey := signed.Witness.(types.WitnessKey)
+	if payer != nil {
+		signed.PayerWitness = payer.Sample(tx.Payload, AsPayer)
+		_, payerByKey := signed.PayerWitness.(types.WitnessKey)
+		byKey = byKey && payerByKey
+	}
+	if byKey {
+		return tx.EncodeUnsigned()
+	}
+	return signed.Encode()
 }
 
 // Send submits a transaction to the mempool and returns as soon as the node has accepted it.
