@@ -68,13 +68,21 @@ func (m *Member) cannotLead() string {
 // keyBarred returns the reason why no member with this one's keys would make a block, or "" if it would.
 func (m *Member) keyBarred() string {
 	p := m.Ledger.Tip().Parameters
-	switch version := p.VersionAt(m.nextTime()); {
-	case !params.Known(version):
+	switch version := m.outdated(); {
+	case version != 0:
 		return emergency.UnknownVersion(version, nil).Error()
 	case len(m.Producers) > 0 && !slices.Contains(m.Producers, p.Producer):
 		return emergency.OtherProducer(p.Producer, m.Producers[0], "member").Error()
 	}
 	return ""
+}
+
+// outdated returns the version that a block made now would have, if this program does not know it, and else 0.
+func (m *Member) outdated() uint32 {
+	if version := m.Ledger.Tip().Parameters.VersionAt(m.nextTime()); !params.Known(version) {
+		return version
+	}
+	return 0
 }
 
 // defersVote reports whether a message requests votes too early. A member that cannot make blocks lets others stand first.
