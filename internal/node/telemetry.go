@@ -88,7 +88,9 @@ func tipMetrics() []telemetry.Metric[*ledger.Tip] {
 			func(t tip) uint64 { return uint64(t.Env.BaseFee) }),
 		telemetry.Gauge("upgrade_unknown",
 			"1 while the chain announces or has a version of the protocol that this node does not know.",
-			func(t tip) int { return oneIf(t.Parameters.Upgrade != nil && !params.Known(t.Parameters.Upgrade.Version)) }),
+			func(t tip) int {
+				return oneIf(t.Parameters.Upgrade != nil && !params.Known(t.Parameters.Upgrade.Version))
+			}),
 		telemetry.KnownGauge("upgrade_time_seconds",
 			"Time of the upgrade that the chain announces, in Unix seconds; absent while it announces none.",
 			func(t tip) (float64, bool) {
