@@ -230,22 +230,33 @@ func checkRecovery(tx *types.SignedTransaction) error {
 // 17, and the rest of 15. payer is nil if the transaction has none.
 func CheckAt(env Env, sender state.Account, payer *state.Account, tx *types.VerifiedTx) error {
 	signed := tx.Signed()
-	if err := CheckFunds(sender, payer, signed); err != nil {
+	switch {
+	case signed.Nonce < sender.Nonce:
+		return fmt.Errorf("%w: %d, next is %d", ErrNonceTooLow, signed.Nonce, sender.Nonce)
+	case signed.Nonce > sender.Nonce:
+		return fmt.Errorf("%w: %d, next is %d", ErrNonceTooHigh, signed.Nonce, sender.Nonce)
+	}
+	funds := Funds{Entry: sender.Exists(), Balance: sender.Balance}
+	if payer != nil {
+		funds.Payer = payer.Balance
+	}
+	if err := CheckFunds(funds, signed); err != nil {
 		return err
 	}
 	return CheckClaims(env, sender, payer, signed, Claims{tx.Claim(), tx.PayerClaim()})
 }
 
-// CheckFunds checks rules 14 and 16 and the rest of 15: the nonce is the next one, a sender without an entry has the
-// gas for one, and sender and payer have the coins.
-func CheckFunds(sender state.Account, payer *state.Account, tx *types.SignedTransaction) error {
-	switch {
-	case tx.Nonce < sender.Nonce:
-		return fmt.Errorf("%w: %d, next is %d", ErrNonceTooLow, tx.Nonce, sender.Nonce)
-	case tx.Nonce > sender.Nonce:
-		return fmt.Errorf("%w: %d, next is %d", ErrNonceTooHigh, tx.Nonce, sender.Nonce)
-	}
-	if !sender.Exists() {
+// Funds are what sender and payer have for a transaction.
+type Funds struct {
+	Entry   bool // whether the sender has an entry in the state
+	Balance types.Amount
+	Payer   types.Amount // balance of the payer, if there is one
+}
+
+// CheckFunds checks rule 16 and the rest of 15: a sender without an entry has the gas for one, and sender and payer
+// have the coins.
+func CheckFunds(f Funds, tx *types.SignedTransaction) error {
+	if !f.Entry {
 		if needed := fees.IntrinsicGas(tx) + params.Prices.NewAccount; tx.GasLimit < needed {
 			return fmt.Errorf("%w: %d, needed are %d by a sender without an entry", ErrIntrinsicGas, tx.GasLimit, needed)
 		}
@@ -254,21 +265,21 @@ func CheckFunds(sender state.Account, payer *state.Account, tx *types.SignedTran
 	if err != nil {
 		return fmt.Errorf("%w: the sum of the steps' values", ErrOverflow)
 	}
-	cap, err := tx.FeeCap()
+	fee, err := tx.FeeCap()
 	if err != nil {
 		return fmt.Errorf("%w: gas limit × max fee", ErrOverflow)
 	}
 	if tx.Payer == nil {
-		if amount, err = amount.Add(cap); err != nil || sender.Balance < amount {
-			return fmt.Errorf("%w: balance is %d", ErrCannotPay, sender.Balance)
+		if amount, err = amount.Add(fee); err != nil || f.Balance < amount {
+			return fmt.Errorf("%w: balance is %d", ErrCannotPay, f.Balance)
 		}
 		return nil
 	}
 	switch {
-	case sender.Balance < amount:
-		return fmt.Errorf("%w: balance is %d", ErrCannotPay, sender.Balance)
-	case payer == nil || payer.Balance < cap:
-		return fmt.Errorf("%w of %d", ErrPayerCannotPay, cap)
+	case f.Balance < amount:
+		return fmt.Errorf("%w: balance is %d", ErrCannotPay, f.Balance)
+	case f.Payer < fee:
+		return fmt.Errorf("%w of %d: balance is %d", ErrPayerCannotPay, fee, f.Payer)
 	}
 	return nil
 }
