@@ -51,6 +51,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", contentType)
 		}
 		_, err := w.Write(part)
+		if goes, is := w.(interface{ Goes() }); is { // the server may give the rest time of its own
+			goes.Goes()
+		}
 		return err
 	})
 	if cap(answer) <= maxPooledBytes {
