@@ -116,7 +116,7 @@ var rows = map[string][]string{
 		"internal/protocol/blockproof", "internal/protocol/tree", "internal/storage/chain", "internal/engine/pause"},
 	"internal/engine/snapshot": {"types", "codec", "internal/engine/ledger", "internal/engine/pause",
 		"internal/storage/chain", "internal/storage/kv", "internal/protocol/...", "internal/proof/poseidon"},
-	"internal/engine/sequencer": {"types", "crypto", "internal/emergency", "internal/engine/quarantine",
+	"internal/engine/sequencer": {"types", "crypto", "crypto/bip340", "internal/emergency", "internal/engine/quarantine",
 		"internal/engine/ledger", "internal/engine/mempool", "internal/protocol/...", "internal/storage/signstate",
 		"internal/storage/kv", "internal/storage/sealed"},
 

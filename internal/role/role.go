@@ -161,7 +161,10 @@ func (b *base) close() error {
 
 // admit implements [mempool.Options].Admit.
 func (b *base) admit(tx *types.Transaction) error {
-	err := b.Book.Check(tx.Sender, func() (types.CodeHash, error) { return sequencer.CodeOf(b.Ledger, tx) })
+	err := b.Book.Check(sequencer.Accounts(tx), func() ([]types.CodeHash, error) {
+		codes, err := sequencer.CodesOf(b.Ledger, tx)
+		return codes.Run, err
+	})
 	if errors.Is(err, quarantine.ErrQuarantined) || errors.As(err, new(*quarantine.WaitError)) {
 		return fmt.Errorf("%w: %w", mempool.ErrSetAside, err)
 	}

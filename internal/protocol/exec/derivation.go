@@ -112,8 +112,11 @@ func (d *Derivation) Reserve(n int) {
 // GasLeft returns the gas that the block has left for further transactions.
 func (d *Derivation) GasLeft() types.Gas { return d.header.GasLimit - d.header.GasUsed }
 
-// Full reports whether no further transaction can fit: each costs at least the gas of a plain transfer.
-func (d *Derivation) Full() bool { return d.GasLeft() < schedule.IntrinsicTransfer+schedule.WitnessKey }
+// Full reports whether no further transaction can fit: each has at least the gas and the bytes of a plain transfer.
+func (d *Derivation) Full() bool {
+	return d.GasLeft() < schedule.IntrinsicTransfer+schedule.WitnessKey ||
+		d.bytes+types.MinTransactionBytes > int(d.env.Parameters.BlockBytes)
+}
 
 // Apply executes a transaction. If [IsInvalid] holds for the error, the derivation is unchanged: a builder skips the
 // transaction, an importer rejects the block. An error from the function of [Derivation.StopWith] and a [*vm.Fault]
