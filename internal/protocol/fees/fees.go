@@ -43,7 +43,7 @@ func Price(baseFee, maxFee, maxPriorityFee types.Amount) types.Amount {
 }
 
 // IntrinsicGas returns the gas that a transaction costs before its payload runs, except [params.Schedule]'s NewAccount,
-// which a sender without an entry costs (docs/protocol.md, "Gas"). A witness that is missing, as in a simulation, costs
+// which a sender without an entry costs (docs/protocol.md, "Gas schedule"). A witness that is missing, as in a simulation, costs
 // what a key's does.
 func IntrinsicGas(tx *types.SignedTransaction) types.Gas {
 	gas := PayloadGas(tx.Payload) + WitnessGas(tx.Witness)
