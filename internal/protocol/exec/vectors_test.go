@@ -96,8 +96,8 @@ type judgedVector struct {
 }
 
 type vectors struct {
-	Chain, Changing chainVector
-	BlocksRefused   []struct {
+	Chain, Changing, Example chainVector
+	BlocksRefused            []struct {
 		Name, Wrong string
 		Parent      int
 		Encoded     hexBytes
@@ -354,7 +354,9 @@ func (b *blockVector) checkState(t *testing.T, s mapState) {
 // TestChainVectors executes the chains of the vectors, block after block.
 func TestChainVectors(t *testing.T) {
 	v := readVectors(t)
-	for name, chain := range map[string]*chainVector{"chain": &v.Chain, "changing": &v.Changing} {
+	for name, chain := range map[string]*chainVector{
+		"chain": &v.Chain, "changing": &v.Changing, "example": &v.Example,
+	} {
 		t.Run(name, func(t *testing.T) {
 			c := startVector(t, chain)
 			for i := range chain.Blocks {
