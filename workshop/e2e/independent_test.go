@@ -99,12 +99,12 @@ func requireFailure(t *testing.T, report clientReport, want string) {
 
 // verifyChecks are the checks of a chain that is only read, sendChecks those that sending adds.
 var (
-	verifyChecks = strings.Fields(`schedule_digest genesis_decodes genesis_valid parameters_valid genesis_header
-		genesis_hash balances nonces json_block block_decodes height parent_link chain_id parameters_in_header timestamp
-		base_fee transactions_root receipts_present receipts_root gas_used receipts_of_execution writes_digest
-		writes_are_listed state_root supply producer_signature transaction_valid transaction_signature json_receipt
-		signed_header proof_height proof_key proof_state_root proof_verifies proof_value json_parameters`)
-	sendChecks = strings.Fields(`estimated_gas sent_hash payment_arrived`)
+	verifyChecks = strings.Fields(`schedule_digest genesis_decodes genesis_valid genesis_header genesis_hash balances
+		nonces json_block block_decodes version chain_id height parent timestamp producer gas_limit base_fee unknown_version
+		transactions_root receipts_present receipts_root gas_used receipts_of_execution writes_are_listed state_root supply
+		seal transaction_valid json_receipt signed_header proof_height proof_key proof_state_root proof_verifies proof_value
+		json_parameters followed_by_headers inclusion`)
+	sendChecks = strings.Fields(`estimated_gas sent_hash payment_arrived policy_in_force`)
 )
 
 // TestIndependentClient runs a client that shares no code with the node, and was written from docs/protocol.md alone,
@@ -114,8 +114,8 @@ func TestIndependentClient(t *testing.T) {
 	node := startDev(t, "--ephemeral")
 	report := runClient(t, node.RPC)
 	requireAllTrue(t, report, slices.Concat(verifyChecks, sendChecks))
-	if report.Seen.Transactions != 4 {
-		t.Errorf("the client checked %d transactions, want its own 4", report.Seen.Transactions)
+	if report.Seen.Transactions != 7 {
+		t.Errorf("the client checked %d transactions, want its own 7", report.Seen.Transactions)
 	}
 	for _, end := range []string{"leaf", "empty", "other"} {
 		if report.Seen.ProofEnds[end] == 0 {
@@ -172,8 +172,8 @@ func TestIndependentClientOfContracts(t *testing.T) {
 	}
 	for _, lie := range []tampering{ // the first key is the supply's: its old value begins at 26, its new one at 50
 		{name: "old value", change: list(26), want: "access_list"},
-		{name: "new value", change: list(50), want: "writes_digest"},
-		{name: "no entries", change: put("0x0000000000000000", "data"), want: "writes_digest"},
+		{name: "new value", change: list(50), want: "state_root"},
+		{name: "no entries", change: put("0x0000000000000000", "data"), want: "state_root"},
 	} {
 		lie.method = "svc_getAccessList"
 		t.Run(lie.name, func(t *testing.T) {
@@ -200,9 +200,14 @@ func TestIndependentVectors(t *testing.T) {
 		want string
 	}{
 		{[]any{"poseidon", "value_hash", 3, "digest"}, "poseidon_value_hash"},
-		{[]any{"state_proofs", 3, "siblings", 2}, "state_proofs"},
-		{[]any{"chain", "blocks", 2, "receipts", 1, "gas_used"}, "receipts_of_execution"},
-		{[]any{"chain", "base_fee_of_block_3"}, "base_fees"},
+		{[]any{"proofs", "state", 0, "proof", "siblings", 2}, "state_proofs"},
+		{[]any{"proofs", "lists", 0, "root"}, "inclusion"},
+		{[]any{"chain", "blocks", 2, "transactions", 1, "receipt", "gas_used"}, "receipts_of_execution"},
+		{[]any{"changing", "blocks", 5, "transactions", 2, "leaf"}, "transaction_leaves"},
+		{[]any{"transactions", 6, "witness_digest"}, "witness_digests"},
+		{[]any{"valid", 33, "text_bytes"}, "texts"},
+		{[]any{"refused", 60, "rule"}, "refused"},
+		{[]any{"base_fees", 3, "next"}, "base_fees"},
 		{[]any{"abi", "values", 5, "binary"}, "abi"},
 		{[]any{"abi", "storage", 1, "keys", 9, "key"}, "storage_keys"},
 		{[]any{"abi", "storage", 0, "values", 0, "json"}, "storage_values"},

@@ -104,7 +104,7 @@ class Chain:
 
     def __init__(self, node, report):
         self.node, self.report = node, report
-        self.headers, self.hashes, self.seals, self.states = [], [], [], []
+        self.headers, self.hashes, self.seals, self.states, self.transactions = [], [], [], [], []
 
     def head(self):
         return len(self.headers) - 1
@@ -147,6 +147,7 @@ class Chain:
         self.headers.append(block["header"])
         self.hashes.append(messages.block_hash(block["header"]))
         self.seals.append(block["seal"])
+        self.transactions.append(block["transactions"])
         self.states.append(state)
 
     def block(self, item):
@@ -225,8 +226,9 @@ class Chain:
     def json_receipt(self, answer, tx, index, reason):
         """The members of an RPC receipt that no root covers."""
         payload, height = tx["payload"], self.head()
+        price = execution.price_of(tx, self.headers[height]["base_fee"])
         want = {"blockHeight": height, "blockHash": to_hex(self.hashes[height]), "transactionIndex": index,
-                "effectiveGasPrice": hex(execution.price_of(tx, self.headers[height]["base_fee"])),
+                "effectiveGasPrice": hex(price), "fee": hex(price * quantity(answer["gasUsed"])),
                 "from": to_hex(tx["sender"]), "payer": None if tx["payer"] is None else to_hex(tx["payer"])}
         if payload["type"] == "transfer":
             want["to"] = to_hex(tx["target"])
@@ -246,7 +248,8 @@ class Chain:
                 "transactionsRoot": to_hex(header["transactions_root"]), "producer": to_hex(header["producer"]),
                 "receiptsRoot": to_hex(header["receipts_root"]), "gasUsed": hex(header["gas_used"]),
                 "gasLimit": hex(header["gas_limit"]), "baseFee": hex(header["base_fee"]),
-                "signature": to_hex(block["seal"]["signature"])}
+                "version": header["version"],
+                "seal": {"type": "signature", "signature": to_hex(block["seal"]["signature"])}}
         for name, value in want.items():
             self.report.equal("json_block", rendering[name], value, name)
 
@@ -255,18 +258,24 @@ class Chain:
         if self.head() < proof["height"]:
             self.follow()
         self.report.check("proof_height", 0 <= proof["height"] <= self.head(), str(proof["height"]))
-        header, end = self.headers[proof["height"]], dict(proof["end"])
-        if end["type"] == "other":
-            end = {"type": "other", "path": data(end["path"]), "value_hash": data(end["valueHash"])}
-        value = None if proof["value"] is None else data(proof["value"])
-        self.report.equal("proof_key", data(proof["key"]), key)
+        header, decoded = self.headers[proof["height"]], proof_of(proof)
+        self.report.equal("proof_key", decoded["key"], key)
         self.report.equal("proof_state_root", data(proof["stateRoot"]), header["state_root"])
-        decoded = {"key": key, "value": value or b"", "siblings": [data(s) for s in proof["siblings"]], "end": end}
-        self.report.check("proof_verifies", end["type"] in messages.END.numbers
-                          and tree.proof_holds(header["state_root"], decoded), key.hex())
-        self.report.equal("proof_value", value, self.states[proof["height"]].get(key), key.hex())
+        self.report.check("proof_verifies", tree.proof_holds(header["state_root"], decoded), key.hex())
+        self.report.equal("proof_value", decoded["value"] or None, self.states[proof["height"]].get(key), key.hex())
         ends = self.report.seen.setdefault("proof_ends", {})
-        ends[end["type"]] = ends.get(end["type"], 0) + 1
+        kind = proof["end"]["type"]
+        ends[kind] = ends.get(kind, 0) + 1
+
+
+def proof_of(answer):
+    """The Merkle proof of an RPC result."""
+    end = dict(answer["end"])
+    if end["type"] == "other":
+        end["value_hash"] = end.pop("valueHash")
+    value = "" if answer["value"] is None else answer["value"]
+    return messages.MERKLE_PROOF.from_json({"key": answer["key"], "value": value, "siblings": answer["siblings"],
+                                            "end": end})
 
 
 def receipt(answer):
@@ -434,11 +443,41 @@ def check_proofs(chain):
 
 
 def check_headers(chain):
-    """Who follows headers only takes the same ones; what is under each root that it has is proved by the tree here."""
-    follower = headers.Follower(chain.genesis)
-    for header, seal in zip(chain.headers[1:], chain.seals[1:]):
-        follower.take({"header": header, "seal": seal})
+    """Who follows headers only, by the node's, takes the same ones."""
+    follower, height = headers.Follower(chain.genesis), 0
+    shown = chain.node.call("svc_getHeaders", {"from_height": 0, "to_height": 0})[0]["parameters"]
+    while height < chain.head():
+        last = min(height + 1000, chain.head())
+        items = chain.node.call("svc_getHeaders", {"from_height": height + 1, "to_height": last})
+        chain.report.check("followed_by_headers", items, "none from %d on" % (height + 1))
+        for item in items:
+            try:
+                signed = decode(messages.SIGNED_HEADER, data(item["header"]))
+                follower.take(signed, None if shown is None else proof_of(shown))
+            except execution.Invalid as invalid:
+                chain.report.check("followed_by_headers", False, ": ".join(invalid.args))
+            shown = item["parameters"]
+        height = follower.header["height"]
     chain.report.equal("followed_by_headers", follower.header, chain.headers[-1])
+
+
+def check_inclusion(chain):
+    """The first and the last transaction are in their blocks, with their receipts."""
+    sent = [(height, block) for height, block in enumerate(chain.transactions) if block]
+    for height, signed in [(sent[0][0], sent[0][1][0]), (sent[-1][0], sent[-1][1][-1])] if sent else []:
+        answer = chain.node.call("svc_getInclusionProof", to_hex(messages.transaction_hash(signed["transaction"])))
+        found, header = decode(messages.SIGNED_HEADER, data(answer["header"])), chain.headers[height]
+        raw, encoded = data(answer["rawTransaction"]), data(answer["rawReceipt"])
+        chain.report.equal("inclusion", found, {"header": header, "seal": chain.seals[height]})
+        chain.report.equal("inclusion", raw, messages.SIGNED_TRANSACTION.encode(signed))
+        proofs = [messages.INCLUSION_PROOF.from_json(answer[name]) for name in ("transaction", "receipt")]
+        leaves = (execution.leaf_of_transaction(execution.decode_transaction(raw)),
+                  execution.leaf_of_receipt(decode(messages.RECEIPT, encoded)))
+        for proof, leaf, tag, root in zip(proofs, leaves, (tree.TRANSACTIONS, tree.RECEIPTS),
+                                          (header["transactions_root"], header["receipts_root"])):
+            chain.report.check("inclusion", proof["leaf"] == tree.digest_bytes(leaf)
+                               and tree.inclusion_holds(tag, root, proof), "of block %d" % height)
+        chain.report.equal("inclusion", proofs[0]["number"], proofs[1]["number"], "one number")
 
 
 def check_node(report, url, send):
@@ -452,6 +491,7 @@ def check_node(report, url, send):
     check_signed_header(chain)
     check_proofs(chain)
     check_headers(chain)
+    check_inclusion(chain)
 
 
 def main():
