@@ -1,6 +1,10 @@
 package api
 
-import "github.com/cairn-chain/cairn/types"
+import (
+	"fmt"
+
+	"github.com/cairn-chain/cairn/types"
+)
 
 // Methods on the chain, the node and accounts.
 var (
@@ -254,4 +258,29 @@ type ProofEnd struct {
 	Type      ProofEndType `json:"type" doc:"leaf: the key's own; empty: nothing; other: another key's leaf"`
 	Path      *Data        `json:"path,omitempty" doc:"of another key's leaf: its path"`
 	ValueHash *Data        `json:"valueHash,omitempty" doc:"of another key's leaf: the hash of its value"`
+}
+
+// Merkle returns the proof in the form that package proof verifies. It fails for an end of no kind, or one without what
+// its kind has.
+func (p AccountProof) Merkle() (types.MerkleProof, error) {
+	proof := types.MerkleProof{Key: p.Key, Siblings: make([][32]byte, len(p.Siblings))}
+	if p.Value != nil {
+		proof.Value = *p.Value
+	}
+	for i, sibling := range p.Siblings {
+		proof.Siblings[i] = sibling
+	}
+	switch end := p.End; {
+	case end.Type == EndLeaf:
+		proof.End.Kind = types.EndLeaf
+	case end.Type == EndEmpty:
+		proof.End.Kind = types.EndEmpty
+	case end.Type == EndOther && end.Path != nil && end.ValueHash != nil && len(*end.Path) == 32 && len(*end.ValueHash) == 32:
+		proof.End = types.ProofEnd{
+			Kind: types.EndOther, Path: [32]byte(*end.Path), ValueHash: [32]byte(*end.ValueHash),
+		}
+	default:
+		return types.MerkleProof{}, fmt.Errorf("the end of a Merkle proof is %q, or is incomplete", end.Type)
+	}
+	return proof, nil
 }
