@@ -114,8 +114,8 @@ var (
 	ErrGasOverBlock = reason(CodeGasLimit, "gas_over_block", "the gas limit is over the block's")
 	// ErrPriorityOverMax is returned for a priority fee above the max fee.
 	ErrPriorityOverMax = reason(CodeNotAllowed, "priority_over_max", "the priority fee is over the max fee")
-	// ErrExpired is returned for a transaction whose valid_until has passed. data.time is the node's present time for the
-	// next block, in milliseconds. Without a block that has it before then, it will never be in one.
+	// ErrExpired is returned for a transaction whose valid_until, data.validUntil, has passed. Unless a block has it
+	// already, none ever will.
 	ErrExpired = reason(CodeNotAllowed, "expired", "the transaction's valid_until has passed")
 	// ErrBadPolicy is returned for a policy, of a witness or a SetPolicy, that is not valid, and for a recovery by a
 	// witness whose policy has none.

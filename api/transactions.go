@@ -185,5 +185,5 @@ type TransactionStatus struct {
 	Status        Status        `json:"status" doc:"pending, success, failed, dropped or unknown"`
 	BlockHeight   *types.Height `json:"blockHeight" doc:"the height of its block; null unless included"`
 	Confirmations uint64        `json:"confirmations" doc:"blocks from its own to the latest, both counted; 0 unless included"`
-	Error         *string       `json:"error" doc:"why it failed, a word in snake_case; of a dropped one expired, no_room, replaced, not_allowed, not_built, nonce_too_high or taken_back; null otherwise"`
+	Error         *string       `json:"error" doc:"why it failed, a word in snake_case; of a dropped one expired, no_room, replaced, not_allowed, wrong_policy, payer_cannot_pay, not_built, nonce_too_high or taken_back; null otherwise"`
 }

@@ -124,13 +124,17 @@ func (c *clientErrors) public(err error) error {
 	return err
 }
 
-// cannotPay returns an [api.ErrCannotPay] with the amounts behind the decision.
+// cannotPay returns an [api.ErrCannotPay] or [api.ErrPayerCannotPay] with the amounts behind the decision.
 func cannotPay(e *mempool.PayError) error {
-	refused := withData(api.ErrCannotPay, "balance", api.Quantity(e.Balance), "reserved", api.Quantity(e.Reserved),
+	who, refusal := "sender", api.ErrCannotPay
+	if e.Payer {
+		who, refusal = "payer", api.ErrPayerCannotPay
+	}
+	refused := withData(refusal, "balance", api.Quantity(e.Balance), "reserved", api.Quantity(e.Reserved),
 		"pending", e.Pending, "needed", api.Quantity(e.Needed))
 	if e.Pending > 0 {
-		refused.Message = fmt.Sprintf("the transaction may cost %d units, and of the sender's %d units %d are reserved by %s",
-			e.Needed, e.Balance, e.Reserved, api.PendingText(e.Pending))
+		refused.Message = fmt.Sprintf("the transaction may cost %d units, and of the %s's %d units %d are reserved by %s",
+			e.Needed, who, e.Balance, e.Reserved, api.PendingText(e.Pending))
 	}
 	return refused
 }

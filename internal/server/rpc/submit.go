@@ -118,6 +118,8 @@ func (h *submitHandlers) withValues(e *jsonrpc.Error, tx *types.SignedTransactio
 		return withData(e, "min", api.Quantity(intrinsicGas(tx, exists)))
 	case errors.Is(e, api.ErrGasOverBlock):
 		return withData(e, "max", api.Quantity(env.Parameters.GasLimit))
+	case errors.Is(e, api.ErrExpired) && tx.ValidUntil != nil:
+		return withData(e, "validUntil", *tx.ValidUntil)
 	case errors.Is(e, api.ErrNotAdmin):
 		return withData(e, "admin", env.Parameters.Admin)
 	case errors.Is(e, api.ErrTextTooLong):
