@@ -64,8 +64,8 @@ func (h *devHandlers) devSetNextBlockTime(_ context.Context, p api.DevSetNextBlo
 	return err == nil, tooFar("time", h.earliest(), err)
 }
 
-// earliest returns the first second that is not before the latest block's time.
-func (h *devHandlers) earliest() uint64 { return seconds(h.chain.Head().Header.Timestamp + 999) }
+// earliest returns the second of the latest block.
+func (h *devHandlers) earliest() uint64 { return seconds(h.chain.Head().Header.Timestamp) }
 
 // tooFar adds the allowed range to the error for a time beyond it. It returns other errors unchanged.
 func tooFar(param string, minimum uint64, err error) error {

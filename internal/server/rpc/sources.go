@@ -22,7 +22,6 @@ type Chain interface {
 	blockStore
 	transactionStore
 	stateStore
-	policyStore
 	codeStore
 	proofStore
 	eventStore
@@ -64,11 +63,6 @@ type stateStore interface {
 	headers
 	StateAt(types.Height) (*chain.State, error)
 	Account(types.Height, types.Account) (state.Account, error)
-}
-
-type policyStore interface {
-	// Policy returns the policy with a hash that a transaction has shown last.
-	Policy(hash types.Account) (types.Policy, error)
 }
 
 type codeStore interface {
