@@ -29,7 +29,7 @@ func NextBaseFee(parent types.Header, p types.Parameters) types.Amount {
 }
 
 // delta returns max(1, ⌊base × distance / target / 8⌋). The quotient fits 64 bits: base < 2^53, the gas limit is at
-// least 3 × 10^6, and the target is at least a 10^4th of the limit, rounded down, so distance / target < 10^4 × 301/300.
+// least 3 × 10^6, and the target at least a 10^4th of it, rounded down, so distance / target < 10^4 × 301/300.
 func delta(base types.Amount, distance, target types.Gas) types.Amount {
 	high, low := bits.Mul64(uint64(base), uint64(distance))
 	quotient, _ := bits.Div64(high, low, changeDenominator*uint64(target))
