@@ -488,19 +488,35 @@ func firstError(run *Derivation, sender state.Account, payer *state.Account, tx 
 	if signed.GasLimit > run.GasLeft() {
 		return ErrBlockFull
 	}
-	if err := CheckFunds(sender, payer, signed); err != nil {
+	if verified := types.VerifyWitnesses(run.env.Network, []*types.Tx{tx})[0]; verified != nil {
+		if err := CheckAt(run.env, sender, payer, verified); err != nil {
+			return err
+		}
+	} else if err := firstBeforeProofs(run.env, sender, payer, signed); err != nil {
 		return err
-	}
-	if err := CheckClaims(run.env, sender, payer, signed, ClaimsOf(signed)); err != nil {
-		return err
-	}
-	if types.VerifyWitnesses(run.env.Network, []*types.Tx{tx})[0] == nil {
-		return ErrBadSignature
 	}
 	if run.bytes+len(tx.Encoded()) > int(run.env.Parameters.BlockBytes) {
 		return ErrBlockFull
 	}
 	return nil
+}
+
+// firstBeforeProofs checks rules 14 to 17 of a transaction whose proofs do not hold.
+func firstBeforeProofs(env Env, sender state.Account, payer *state.Account, tx *types.SignedTransaction) error {
+	funds := Funds{Entry: sender.Exists(), Balance: sender.Balance}
+	if payer != nil {
+		funds.Payer = payer.Balance
+	}
+	if tx.Nonce != sender.Nonce {
+		return ErrNonceTooLow
+	}
+	if err := CheckFunds(funds, tx); err != nil {
+		return err
+	}
+	if err := CheckClaims(env, sender, payer, tx, ClaimsOf(tx)); err != nil {
+		return err
+	}
+	return ErrBadSignature
 }
 
 // TestTransactionVectors judges the transactions of the vectors, those at the edges of the rules and those that break
