@@ -1,7 +1,6 @@
 package datadir
 
 import (
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
