@@ -298,6 +298,16 @@ func exactly(names ...string) cobra.PositionalArgs {
 	}
 }
 
+// atLeastOne allows the argument called name, and any more.
+func atLeastOne(name string) cobra.PositionalArgs {
+	return func(command *cobra.Command, args []string) error {
+		if len(args) >= 1 {
+			return nil
+		}
+		return fmt.Errorf("%s takes %s at least, none given", command.CommandPath(), name)
+	}
+}
+
 // atMostOne allows one argument called name, or none.
 func atMostOne(name string) cobra.PositionalArgs {
 	return func(command *cobra.Command, args []string) error {

@@ -96,7 +96,7 @@ are left come back by transactions, and gas is spent. A token that breaks a rule
 		if err := from.On(chain); err != nil {
 			return output.Usage(err)
 		}
-		key, err := s.keyOf(ctx, from)()
+		holder, err := s.ownKey(ctx, from)
 		if err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ are left come back by transactions, and gas is spent. A token that breaks a rule
 		if err != nil {
 			return err
 		}
-		report, err := s.checkToken(ctx, held, checked{id, chain, client.NewSigner(key), amount})
+		report, err := s.checkToken(ctx, held, checked{id, chain, holder, amount})
 		if err != nil {
 			return err
 		}
@@ -231,11 +231,11 @@ func (t *checkedToken) giveTokensBack(ctx context.Context, from, to types.Accoun
 	if err != nil || balance.Balance == 0 {
 		return err
 	}
-	payload, err := client.Call(t.id, "transfer", map[string]any{"to": to, "amount": abi.Uint64(balance.Balance)}, 0)
+	give, err := client.Call(t.id, "transfer", map[string]any{"to": to, "amount": abi.Uint64(balance.Balance)}, 0)
 	if err != nil {
 		return err
 	}
-	_, err = t.send(ctx, from, payload, client.TxFields{})
+	_, err = t.send(ctx, from, give, client.TxFields{})
 	return err
 }
 
@@ -254,11 +254,11 @@ func (t *checkedToken) giveItemsBack(ctx context.Context, from, to types.Account
 		return fmt.Errorf("tokensOf returned %q: %w", listed.Output, err)
 	}
 	for _, item := range items {
-		payload, err := client.Call(t.id, "transfer", map[string]any{"to": to, "tokenId": item}, 0)
+		give, err := client.Call(t.id, "transfer", map[string]any{"to": to, "tokenId": item}, 0)
 		if err != nil {
 			return err
 		}
-		if _, err := t.send(ctx, from, payload, client.TxFields{}); err != nil {
+		if _, err := t.send(ctx, from, give, client.TxFields{}); err != nil {
 			return err
 		}
 	}
@@ -285,19 +285,19 @@ func (t *checkedToken) giveCoinsBack(ctx context.Context, from, to types.Account
 }
 
 // transferGas is the gas of a transfer to an existing account (docs/protocol.md, "Gas schedule").
-const transferGas = 21_000
+const transferGas = 10_000
 
 // send sends a transaction and waits for its receipt.
 func (t *checkedToken) send(
-	ctx context.Context, from types.Account, payload types.Payload, fields client.TxFields,
+	ctx context.Context, from types.Account, action client.Action, fields client.TxFields,
 ) (api.Receipt, error) {
 	ctx, cancel := t.patience(ctx)
 	defer cancel()
-	tx, err := t.client.Build(ctx, from, payload, fields)
+	tx, err := t.client.Build(ctx, t.signers[from], action, fields)
 	if err != nil {
 		return api.Receipt{}, err
 	}
-	signed, err := t.signers[from].Sign(tx)
+	signed, err := client.Sign(ctx, t.signers[from], tx)
 	if err != nil {
 		return api.Receipt{}, err
 	}
@@ -332,7 +332,7 @@ func (t *checkedToken) View(ctx context.Context, function string, args []byte) (
 func (t *checkedToken) Send(
 	ctx context.Context, from types.Account, function string, args []byte,
 ) (conformance.Outcome, error) {
-	receipt, err := t.send(ctx, from, types.Call{Contract: t.id, Function: function, Args: args}, client.TxFields{})
+	receipt, err := t.send(ctx, from, client.CallEncoded(t.id, function, args, 0), client.TxFields{})
 	if err == nil {
 		err = client.Failure(receipt)
 	}
@@ -359,11 +359,11 @@ func (t *checkedToken) Deploy(ctx context.Context, from types.Account, code []by
 	if !t.development {
 		return id, conformance.NotTested("it needs a contract of its own, which would stay: check a development chain")
 	}
-	payload, err := client.Deploy("", code, nil, 0)
+	deploy, err := client.Deploy("", code, nil, 0)
 	if err != nil {
 		return id, err
 	}
-	receipt, err := t.send(ctx, from, payload, client.TxFields{})
+	receipt, err := t.send(ctx, from, deploy, client.TxFields{})
 	if err == nil {
 		err = client.Failure(receipt)
 	}
