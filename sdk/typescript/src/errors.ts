@@ -126,3 +126,17 @@ export class RevertError extends CairnError {
     super(message);
   }
 }
+
+/** SignerError: something cannot be signed, or what was signed does not hold. */
+export class SignerError extends CairnError {
+  override name = "SignerError";
+  constructor(
+    readonly reason:
+      | "other_account" | "not_a_signer" | "missing_proofs" | "does_not_hold" | "no_text" | "not_p256" | "bad_assertion" | "bad_draft"
+      | "sponsored_too_long" | "refused" | "not_found",
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import {
   AbiError, RpcError, contract, contractId, decodeArguments, decodeResult, decodeRevert, deploy, encodeArguments, fromHex, succeeded, toBytes, toHex, type Abi, type Account,
-  type ArgsOf, type Client, type Hex, type Payload, type ValueOf,
+  type ArgsOf, type Client, type Hex, type Action, type ValueOf,
 } from "@cairn-chain/sdk";
 import { createSender } from "@cairn-chain/sdk/sender";
 import { atTyped, typedError } from "./bindings/typed.js";
@@ -54,10 +54,10 @@ export function types(token: ReturnType<typeof contract<typeof abi>>): void {
     return 0n;
   };
   const init = { name: "Gold", symbol: "GLD", decimals: 2, initialSupply: 5n };
-  const deployed: Payload = deploy(abi, { name: "gold", code: "0x00", args: init });
+  const deployed: Action = deploy(abi, { name: "gold", code: "0x00", args: init });
   // @ts-expect-error the arguments of init are missing
   deploy(abi, { name: "gold", code: "0x00" });
-  const hexAndBytes: Payload = { type: "call", value: 0n, contract: "0x00", function: "f", args: encodeArguments([], {}) };
+  const hexAndBytes: Action = { type: "call", value: 0n, contract: "0x00", function: "f", args: encodeArguments([], {}) };
   void [moved, followed, deployed, hexAndBytes];
   // @ts-expect-error an argument is missing
   token.call.transfer({ to: "0x00" });

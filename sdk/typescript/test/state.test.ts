@@ -17,7 +17,7 @@ test("balances are read with no node believed, and each forged proof is refused 
   for (let i = 0n; i < 3n; i++) await sender.send({ type: "transfer", to, value: 5n + i }).receipt;
   await sender.close();
   const { genesis } = await client.call("svc_getGenesis");
-  const trust: Trust = { chainId: BigInt(genesis.chain_id), producer: genesis.parameters.producer };
+  const trust: Trust = { chainId: BigInt(genesis.chain_id), network: genesis.network, producer: genesis.parameters.producer };
   for (const account of [key.account, to, absent, devKey(9).account]) {
     const read = await readAccount(client, trust, account);
     assert.deepEqual([read.balance, read.nonce], [await client.balance(account), await client.nonce(account)]);

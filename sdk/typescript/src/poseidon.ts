@@ -1,4 +1,5 @@
-// Poseidon1 over KoalaBear (docs/protocol.md, "State hash"), one state at a time, in plain numbers.
+// Poseidon1 over KoalaBear (docs/protocol.md, "Hashes of state and lists"), one state at a time, in plain numbers.
+import { CodecError } from "./codec.js";
 
 /** The field's modulus. */
 export const P = 2130706433;
@@ -10,9 +11,7 @@ const ROUNDS = 28;
 /** A digest: 8 elements below P. */
 export type Digest = Uint32Array;
 
-export const TAG_PATH = 1;
-export const TAG_VALUE = 2;
-export const TAG_LEAF = 3;
+export const [TAG_PATH, TAG_VALUE, TAG_LEAF, TAG_TRANSACTION, TAG_TRANSACTIONS, TAG_RECEIPT, TAG_RECEIPTS] = [1, 2, 3, 4, 5, 6, 7];
 
 /** grain gives the round constants, from the LFSR of the Poseidon paper. */
 function grain(): Uint32Array {
@@ -75,7 +74,8 @@ export function permute(state: Uint32Array): void {
   }
 }
 
-function sponge(tag: number, length: number, elements: ArrayLike<number>): Digest {
+/** sponge is S(tag, n, e): the hash of elements under a tag and a length. */
+export function sponge(tag: number, length: number, elements: ArrayLike<number>): Digest {
   const state = new Uint32Array(WIDTH);
   state[RATE] = tag;
   state[RATE + 1] = length;
@@ -107,3 +107,29 @@ export function node(left: Digest, right: Digest): Digest {
   permute(state);
   return state.slice(0, RATE).map((e, i) => (e + left[i]!) % P);
 }
+
+/** pair gives an element of each 2 bytes, big-endian. */
+export function pair(bytes: Uint8Array): number[] {
+  return Array.from({ length: bytes.length / 2 }, (_, i) => 256 * bytes[2 * i]! + bytes[2 * i + 1]!);
+}
+
+/** bytesOf is a digest as bytes: 8 big-endian integers. */
+export function bytesOf(digest: Digest): Uint8Array {
+  const bytes = new Uint8Array(32);
+  digest.forEach((e, i) => new DataView(bytes.buffer).setUint32(4 * i, e));
+  return bytes;
+}
+
+/** digestOf reads what bytesOf gives. It throws a {@link CodecError} where an element is not below the modulus. */
+export function digestOf(bytes: Uint8Array): Digest {
+  const view = new DataView(bytes.buffer, bytes.byteOffset);
+  const digest = new Uint32Array(8).map((_, i) => view.getUint32(4 * i));
+  if (digest.some((e) => e >= P)) throw new CodecError("a digest has an element that is not below the modulus");
+  return digest;
+}
+
+/** The bits of a path in the state tree. */
+export const PATH_BITS = 248;
+
+/** bit is that of a path at a depth. */
+export const bit = (path: Digest, i: number): number => (path[Math.floor(i / 31)]! >>> (30 - (i % 31))) & 1;
