@@ -206,16 +206,22 @@ func putFailures(b *kv.Batch, h types.Height, reasons []exec.Reason) {
 	}
 }
 
-// checkLists rejects lists that do not match.
+// checkLists rejects lists that do not match. Whether the receipts are those of the transactions, the caller knows: they
+// name no transaction.
 func checkLists(e Entry) error {
 	n := len(e.Transactions)
 	if len(e.Receipts) != n || len(e.Reasons) != n {
 		return fmt.Errorf("%w: %d transactions, %d receipts, %d reasons", ErrBadEntry, n, len(e.Receipts), len(e.Reasons))
 	}
+	var gas types.Gas
 	for i, r := range e.Receipts {
+		gas += r.GasUsed
 		if reason := e.Reasons[i]; (reason == exec.Success) != (r.Status == types.StatusSuccess) {
 			return fmt.Errorf("%w: receipt %d has the status %d and the reason %q", ErrBadEntry, i, r.Status, reason)
 		}
+	}
+	if gas != e.Header.GasUsed {
+		return fmt.Errorf("%w: its receipts used %d gas, its header says %d", ErrBadEntry, gas, e.Header.GasUsed)
 	}
 	return nil
 }

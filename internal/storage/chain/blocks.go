@@ -267,10 +267,10 @@ func readReceipts(r kv.Reader, h types.Height) ([]storedReceipt, error) {
 }
 
 // receiptsOf returns receipts without the IDs of their transactions.
-func receiptsOf(stored []storedReceipt) []types.Receipt {
-	receipts := make([]types.Receipt, len(stored))
+func receiptsOf(stored []storedReceipt) (receipts []types.Receipt) {
+	receipts = slices.Grow(receipts, len(stored))
 	for i := range stored {
-		receipts[i] = stored[i].Receipt
+		receipts = append(receipts, stored[i].Receipt)
 	}
 	return receipts
 }

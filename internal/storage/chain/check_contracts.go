@@ -82,17 +82,18 @@ func (c *checker) brought(index indexed) {
 	}
 }
 
-// codesOfDeploys checks each code of a stored block against the first deploy that brought it. A code stays when the last
-// contract that had it gets another. The blocks of older codes are not stored any more, or were restored.
+// codesOfDeploys checks each code against the first stored deploy that brought it. A code stays when the last contract
+// that had it gets another. Codes of the oldest stored block and before it may be of blocks that are not stored.
 func (c *checker) codesOfDeploys() error {
 	where := allTables[tableCodes]
 	for hash, use := range c.codes {
+		stored := use.since > c.report.Oldest || c.report.Oldest == 0
 		switch {
 		case !use.sized:
 			c.add(where, "code %s has no size", hash)
-		case use.since > c.report.Head:
-			c.add(where, "code %s is of block %d, which is above the head", hash, use.since)
-		case use.used && use.since > use.first, !use.used && use.since > c.report.Oldest:
+		case stored && !use.used:
+			c.add(where, "code %s is of block %d, and no block brought it", hash, use.since)
+		case stored && use.since != use.first:
 			c.add(where, "code %s is of block %d, its first deploy of block %d", hash, use.since, use.first)
 		}
 	}
