@@ -36,7 +36,7 @@ func (t Tree) Prove(number int) types.InclusionProof {
 		Siblings: make([][32]byte, len(t.levels)-1),
 	}
 	for height := range p.Siblings {
-		sibling := zeros()[height]
+		sibling := zeros[height]
 		if at := number>>height ^ 1; at < len(t.levels[height]) {
 			sibling = t.levels[height][at]
 		}

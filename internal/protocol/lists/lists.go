@@ -16,8 +16,6 @@
 package lists
 
 import (
-	"sync"
-
 	"github.com/cairn-chain/cairn/internal/proof/poseidon"
 	"github.com/cairn-chain/cairn/types"
 )
@@ -97,7 +95,7 @@ func heightOf(n int) int {
 // ones there with a leaf below. It overwrites them.
 func fold(digests []poseidon.Digest, from, to int) poseidon.Digest {
 	if len(digests) == 0 {
-		return zeros()[to]
+		return zeros[to]
 	}
 	for height := from; height < to; height++ {
 		digests = digests[:level(digests, digests, height)]
@@ -114,7 +112,7 @@ func level(dst, src []poseidon.Digest, height int) int {
 	for len(src) > 0 {
 		n := 0
 		for ; n < len(pairs) && len(src) > 0; n++ {
-			pairs[n] = [2]poseidon.Digest{src[0], zeros()[height]}
+			pairs[n] = [2]poseidon.Digest{src[0], zeros[height]}
 			if len(src) > 1 {
 				pairs[n][1] = src[1]
 			}
@@ -126,13 +124,13 @@ func level(dst, src []poseidon.Digest, height int) int {
 	return count
 }
 
-// zeros returns, for each height, the digest of the subtree over zero digests alone.
-var zeros = sync.OnceValue(func() (all [maxHeight + 1]poseidon.Digest) {
+// zeros holds, for each height, the digest of the subtree over zero digests alone.
+var zeros = func() (all [maxHeight + 1]poseidon.Digest) {
 	for i := range maxHeight {
 		poseidon.Nodes(all[i+1:i+2], [][2]poseidon.Digest{{all[i], all[i]}})
 	}
 	return all
-})
+}()
 
 // rootDigest returns S(tag, n, T).
 func rootDigest(tag uint32, n int, t poseidon.Digest) poseidon.Digest {
