@@ -108,17 +108,17 @@ func TestForgedBundles(t *testing.T) {
 	sign := func(h *types.SignedHeader) {
 		t.Helper()
 		hash := h.Header.Hash()
-		var err error
-		if h.Signature, err = producer.Sign(hash[:], [32]byte{}); err != nil {
+		signature, err := producer.Sign(hash[:], [32]byte{})
+		if err != nil {
 			t.Fatal(err)
 		}
+		h.Seal.Signature = signature
 	}
 	forge := func(name string, change func(b *blockproof.Bundle)) {
 		t.Helper()
 		c := b
 		c.Accesses = slices.Clone(b.Accesses)
 		change(&c)
-		c.Header.Header.WritesDigest = types.DigestAccesses(types.Writes(c.Accesses))
 		sign(&c.Header)
 		bothRefuse(t, name, c.Encode())
 		forged++
