@@ -203,6 +203,8 @@ var rows = map[string][]string{
 	"workshop/gas": {"abi", "crypto", "types", "internal/engine/wasm", "internal/protocol/...",
 		"internal/testkit/cputime", "workshop/internal/hunt", "internal/testkit/wasmgen"},
 	"workshop/hunt": {"internal/protocol/params", "workshop/internal/hunt"},
+	"workshop/mutate": {"crypto", "crypto/bip322", "crypto/p256", "types", "internal/proof/poseidon",
+		"internal/protocol/..."},
 	"workshop/history": {"api", "client", "types", "crypto", "internal/engine/...", "internal/datadir",
 		"internal/protocol/...", "internal/storage/...", "workshop/internal/program"},
 	"workshop/growth": {"api", "client", "contracts", "types", "crypto", "internal/engine/ledger",

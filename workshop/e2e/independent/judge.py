@@ -60,7 +60,7 @@ class Judge:
         parts = [tx_id, messages.payer_hash(tx_id), messages.witness_digest(signed), claims]
         if execution.fee_cap(tx) <= execution.MAX_AMOUNT:  # a text beyond says nothing: rule 6
             parts += [texts.sender_text(tx, network) or b"", texts.payer_text(tx, network) or b""]
-        if len(messages.SIGNED_TRANSACTION.encode(signed)) <= messages.MAX_TRANSACTION:
+        if (tx["payer"] is None) == (payer is None):  # rule 8 refuses the others
             parts.append(U64.encode(execution.intrinsic_gas(signed, True)))
             parts.append(tree.digest_bytes(execution.leaf_of_transaction(signed)))
         return messages.sha256(b"".join(U64.encode(len(part)) + part for part in parts))
