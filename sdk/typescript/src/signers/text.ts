@@ -77,10 +77,10 @@ function signatureOf(answer: Provider | undefined): string {
 }
 
 /** wallets are functions for {@link TextSigner} that ask the extensions of a browser. Choose a taproot address in the wallet before. */
-export const wallets = {
-  unisat: (text) => provided("unisat")["signMessage"](text, "bip322-simple"),
-  okx: (text) => provided("okxwallet", "bitcoin")["signMessage"](text, "bip322-simple"),
+export const wallets: Readonly<Record<"unisat" | "okx" | "xverse" | "leather", SignText>> = {
+  unisat: async (text) => provided("unisat")["signMessage"](text, "bip322-simple"),
+  okx: async (text) => provided("okxwallet", "bitcoin")["signMessage"](text, "bip322-simple"),
   xverse: async (text, address) =>
     signatureOf(await provided("XverseProviders", "BitcoinProvider")["request"]("signMessage", { address, message: text, protocol: "BIP322" })),
   leather: async (text) => signatureOf(await provided("LeatherProvider")["request"]("signMessage", { message: text, paymentType: "p2tr" })),
-} as const satisfies Record<string, SignText>;
+};
