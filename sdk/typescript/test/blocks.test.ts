@@ -12,40 +12,10 @@ import {
 } from "@cairn-chain/sdk/verify";
 import { KeySigner } from "@cairn-chain/sdk/keys";
 import { schnorr } from "@noble/curves/secp256k1.js";
-import { TAG_PATH, TAG_VALUE, bit, bytesOf as digestBytes, hashBytes, leaf, node, pair, permute, roundConstants, sponge, type Digest } from "../dist/poseidon.js";
-import { blockFault, recordOf, type State } from "./judge.js";
+import { bytesOf as digestBytes, pair, permute, roundConstants, sponge } from "../dist/poseidon.js";
+import { blockFault, recordOf } from "./judge.js";
+import { proveKey, stateOf, stateRoot } from "./state.js";
 import { bytes, bytesOf, hex, vectors } from "./vectors.js";
-
-const zero: Digest = new Uint32Array(8);
-
-interface Entry {
-  path: Digest;
-  hash: Digest;
-}
-
-/** root is the root of a state tree's part, as docs/protocol.md defines it. */
-function root(entries: Entry[], depth: number): Digest {
-  if (entries.length < 2) return entries[0] ? leaf(entries[0].path, entries[0].hash) : zero;
-  const [left, right] = [0, 1].map((side) => entries.filter(({ path }) => bit(path, depth) === side));
-  return node(root(left!, depth + 1), root(right!, depth + 1));
-}
-
-const entriesOf = (state: State): Entry[] => [...state].map(([key, value]) => ({ path: hashBytes(TAG_PATH, bytes(key)), hash: hashBytes(TAG_VALUE, value) }));
-
-/** prove makes the Merkle proof of a key that has a value. */
-function prove(state: State, key: string): MerkleProof {
-  const path = hashBytes(TAG_PATH, bytes(key));
-  const siblings: Hash[] = [];
-  let [entries, depth] = [entriesOf(state), 0];
-  for (; entries.length > 1; depth++) {
-    const beside = entries.filter((entry) => bit(entry.path, depth) !== bit(path, depth));
-    siblings.push(toHex(digestBytes(root(beside, depth + 1))));
-    entries = entries.filter((entry) => bit(entry.path, depth) === bit(path, depth));
-  }
-  return { key: hex(key), value: toHex(state.get(key)!), siblings, end: { type: "leaf" } };
-}
-
-const stateOf = (block: any): State => new Map(block.state.map(([key, value]: [string, string]) => [key, bytes(value)]));
 
 test("Poseidon is that of the vectors", () => {
   const v = vectors.poseidon;
@@ -112,16 +82,16 @@ for (const name of ["chain", "changing"] as const) {
         version: 2, chainId: header.chainId, height: header.height, parent: header.parent, timestamp: header.timestamp,
       });
       const state = stateOf(v);
-      assert.equal(toHex(digestBytes(root(entriesOf(state), 0))), header.stateRoot, `state ${i}`);
+      assert.equal(stateRoot(state), header.stateRoot, `state ${i}`);
       for (const key of state.keys()) {
         if (key.startsWith("01")) recordOf(state, hex(key.slice(2)));
-        assert.equal(merkleFault(header.stateRoot, prove(state, key)), undefined, key);
+        assert.equal(merkleFault(header.stateRoot, proveKey(state, key)), undefined, key);
       }
       if (i > 0) {
         const parent = chain.blocks[i - 1];
         checkLists(v, signed);
         assert.equal(blockFault(bytesOf(v, "encoded"), forms.header.read(parent.header), stateOf(parent), genesis.network), undefined);
-        follower!.take(signed, prove(stateOf(parent), "0001"));
+        follower!.take(signed, proveKey(stateOf(parent), "0001"));
         assert.equal(follower!.hash, hex(v.hash));
       }
       follower ??= new HeaderFollower(header);
@@ -229,7 +199,7 @@ test("a follower of headers takes no other than the next, and stops at a produce
     }
   };
   const state = stateOf(vectors.chain.blocks[0]);
-  const proof = prove(state, "0001");
+  const proof = proveKey(state, "0001");
   assert.equal(reason(second!), "taken");
   assert.equal(reason(second!, proof), "taken");
   const other = bytes("11".repeat(32));

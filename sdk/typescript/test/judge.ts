@@ -5,6 +5,7 @@ import {
   intrinsicGas, movedAmount, nextBaseFee, parseBlock, versionAt, blockHash, type Account, type AccountRecord, type Header, type Network,
   type Parameters, type SignedTransaction,
 } from "@cairn-chain/sdk";
+import type { State } from "./state.js";
 import { listRoot, transactionFault, transactionLeaf, verifySeal } from "@cairn-chain/sdk/verify";
 
 /** What judges a transaction beside its bytes. */
@@ -62,9 +63,6 @@ function byState(tx: SignedTransaction, context: Context): number {
   if (claim(tx.sender, tx.witness) !== authorityAt(sender, timestamp)) return 17;
   return payer && claim(tx.payer!, tx.payerWitness!) !== authorityAt(payer, timestamp) ? 17 : 0;
 }
-
-/** State is a state's entries, by key in hex without 0x. */
-export type State = ReadonlyMap<string, Uint8Array>;
 
 export function recordOf(state: State, account: Account): AccountRecord {
   return decodeRecord(account, state.get(`01${account.slice(2)}`) ?? null);
