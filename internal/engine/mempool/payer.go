@@ -107,13 +107,13 @@ func (p *Pool) dropUnauthorized(s *sender) (others []*sender) {
 	for _, part := range [][]*entry{s.run, s.held} {
 		for _, e := range part {
 			if e.claims.Sender != authority {
-				p.forget(e, Fate{Cause: Unauthorized})
+				p.pushOut(e, Fate{Cause: Unauthorized})
 			}
 		}
 	}
 	for _, e := range s.paid() {
 		if e.claims.Payer != authority {
-			p.forget(e, Fate{Cause: Unauthorized})
+			p.pushOut(e, Fate{Cause: Unauthorized})
 			others = append(others, e.sender)
 		}
 	}

@@ -98,7 +98,7 @@ func (p *Pool) moveTo(head Head, changed []*sender) {
 	p.head.Head = head
 	p.head.generation++
 	for s := range p.index.recovering {
-		if s.state.Pending.From <= p.time() {
+		if r := s.state.Pending; r != nil && r.From <= p.time() {
 			changed = append(changed, s)
 		}
 	}

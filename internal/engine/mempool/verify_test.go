@@ -31,7 +31,7 @@ func (r *recorder) verify(txs []*types.Tx) []*types.VerifiedTx {
 	r.mu.Lock()
 	r.sizes = append(r.sizes, len(txs))
 	r.mu.Unlock()
-	return types.VerifySignatures(txs)
+	return verifyAll(txs)
 }
 
 func (r *recorder) take() []int {
@@ -100,7 +100,7 @@ func TestCallersShareBatches(t *testing.T) {
 		candidates := make([]*candidate, n)
 		for i := range candidates {
 			candidates[i] = new(candidate)
-			candidates[i].decode(newChain().env, transfer(1, uint64(i), 100, 5), time.Now())
+			candidates[i].decode(rules{env: newChain().env}, transfer(1, uint64(i), 100, 5), time.Now())
 		}
 		g := &group{results: make([]*types.VerifiedTx, n), done: make(chan struct{})}
 		g.left.Store(int64(n))
@@ -140,7 +140,7 @@ func TestFewSignaturesLinger(t *testing.T) {
 			batch := make([]*candidate, n)
 			for i := range batch {
 				batch[i] = new(candidate)
-				batch[i].decode(newChain().env, transfer(1, uint64(i), 100, 5), time.Now())
+				batch[i].decode(rules{env: newChain().env}, transfer(1, uint64(i), 100, 5), time.Now())
 			}
 			l.verify(t.Context(), batch)
 			for _, c := range batch {
@@ -341,7 +341,7 @@ func refuseFrom(t *testing.T, p *Pool, encoded []byte, source string, want error
 
 func TestSuspectsAreBounded(t *testing.T) {
 	c := newChain()
-	v := newVerifier(c.now, types.VerifySignatures)
+	v := newVerifier(c.now, verifyAll)
 	defer v.close()
 	for i := range maxSuspects + 10 {
 		v.accuse(fmt.Sprint(i))
@@ -365,7 +365,7 @@ func TestQueueIsBounded(t *testing.T) {
 		candidates := make([]*candidate, 4)
 		for i := range candidates {
 			candidates[i] = new(candidate)
-			candidates[i].decode(newChain().env, transfer(1, uint64(i), 100, 5), time.Now())
+			candidates[i].decode(rules{env: newChain().env}, transfer(1, uint64(i), 100, 5), time.Now())
 		}
 		g := &group{results: make([]*types.VerifiedTx, 3), done: make(chan struct{})}
 		g.left.Store(3)
