@@ -187,6 +187,9 @@ func (s schemas) object(t reflect.Type) Schema {
 	for i := range t.NumField() {
 		field := t.Field(i)
 		name, option, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if name == "-" {
+			continue
+		}
 		fieldType := field.Type
 		if option == "omitempty" && fieldType.Kind() == reflect.Pointer {
 			fieldType = fieldType.Elem() // in a result it may be absent, but is never null
