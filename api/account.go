@@ -1,6 +1,10 @@
 package api
 
-import "github.com/cairn-chain/cairn/types"
+import (
+	"errors"
+
+	"github.com/cairn-chain/cairn/types"
+)
 
 // Methods on who may sign for an account.
 var (
@@ -62,6 +66,15 @@ const (
 	RoleSender Role = "sender"
 	RolePayer  Role = "payer"
 )
+
+// UnmarshalText takes the words of the roles alone.
+func (r *Role) UnmarshalText(text []byte) error {
+	if role := Role(text); role == RoleSender || role == RolePayer {
+		*r = role
+		return nil
+	}
+	return errors.New("a role is sender or payer")
+}
 
 // SigningText is the result of [GetSigningText].
 type SigningText struct {

@@ -195,10 +195,11 @@ func (s schemas) object(t reflect.Type) Schema {
 			fieldType = fieldType.Elem() // in a result it may be absent, but is never null
 		}
 		schema := s.of(fieldType)
+		if field.Tag.Get("null") == "true" || option != "" && s.taken {
+			schema = orNull(schema)
+		}
 		if option == "" {
 			required = append(required, name)
-		} else if s.taken {
-			schema = orNull(schema)
 		}
 		properties[name] = described(schema, field.Tag.Get("doc"))
 	}

@@ -114,7 +114,7 @@ type Transaction struct {
 	Payer                *types.Account    `json:"payer" doc:"the account that pays the fee; null if the sender does"`
 	ValidUntil           *uint64           `json:"validUntil" doc:"the latest time of a block that may have it, in milliseconds of Unix time; null if there is no such time"`
 	Memo                 *Data             `json:"memo" doc:"of a transfer: the 32 bytes that it carries; null if it carries none"`
-	Steps                []types.Step      `json:"steps" doc:"of a batch: the transfers and calls that it makes, in order; null otherwise"`
+	Steps                []types.Step      `json:"steps" null:"true" doc:"of a batch: the transfers and calls that it makes, in order; null otherwise"`
 	Input                *Input            `json:"input" doc:"what else the payload carries; null of a transfer and a batch"`
 	TransactionIndex     *uint32           `json:"transactionIndex" doc:"its place in the block; null while pending"`
 	Witness              Witness           `json:"witness" doc:"what shows that the sender signed"`

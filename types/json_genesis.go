@@ -48,6 +48,12 @@ func (g Genesis) MarshalJSON() ([]byte, error) {
 	}{number(g.ChainID), g.Network, number(g.Time), number(g.BaseFee), g.Parameters, allocations})
 }
 
+// UnmarshalJSON is [ParseGenesisJSON].
+func (g *Genesis) UnmarshalJSON(b []byte) (err error) {
+	*g, err = ParseGenesisJSON(b)
+	return err
+}
+
 // MarshalJSON implements json.Marshaler.
 func (a Allocation) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {

@@ -167,16 +167,12 @@ func (h *accountHandlers) getSigningText(_ context.Context, p api.SigningTextPar
 	id := tx.Hash()
 	result := api.SigningText{Role: api.RoleSender, Account: tx.Sender, Hash: types.Digest(id), ID: id}
 	text, ok := tx.Text(h.genesis.Network)
-	switch p.Role {
-	case "", api.RoleSender:
-	case api.RolePayer:
+	if p.Role == api.RolePayer {
 		if tx.Payer == nil {
 			return api.SigningText{}, withMessage(api.ErrBadPayer, "the transaction has none")
 		}
 		result.Role, result.Account, result.Hash = api.RolePayer, *tx.Payer, types.PayerHash(id)
 		text, ok = tx.PayerText(h.genesis.Network)
-	default:
-		return api.SigningText{}, jsonrpc.InvalidParam("role", "a role is sender or payer", "reason", "unknown_word")
 	}
 	if ok {
 		result.Text, result.Signable = &text, len(text) <= types.MaxTextBytes

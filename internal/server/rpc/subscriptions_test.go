@@ -17,6 +17,7 @@ import (
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/internal/protocol/exec"
+	"github.com/cairn-chain/cairn/internal/protocol/lists"
 	"github.com/cairn-chain/cairn/internal/server/push"
 	"github.com/cairn-chain/cairn/internal/storage/chain"
 	"github.com/cairn-chain/cairn/jsonrpc"
@@ -28,11 +29,11 @@ func (c *testChain) appendLogs(logs ...[]types.Log) types.Height {
 	c.t.Helper()
 	head := c.store.Head().Header
 	e := chain.Entry{Result: exec.Result{Header: types.Header{
-		Height: head.Height + 1, Parent: c.store.HeadHash(), Timestamp: head.Timestamp + 1,
+		Height: head.Height + 1, Parent: c.store.HeadHash(), Timestamp: head.Timestamp + 1000,
 	}}}
 	for i, list := range logs {
-		tx := c.sign(alice, uint64(head.Height)*100+uint64(i), types.Transfer{To: account(bob), Amount: 1})
-		receipt := types.Receipt{Transaction: tx.ID(), Status: types.StatusSuccess, GasUsed: 21_000, Logs: list}
+		tx := c.sign(alice, uint64(head.Height)*100+uint64(i), transfer(account(bob), 1))
+		receipt := types.Receipt{Status: types.StatusSuccess, GasUsed: 10_000, Logs: list}
 		reason := exec.Success
 		if list == nil {
 			receipt.Status, reason = types.StatusFailed, exec.OutOfGas
@@ -40,7 +41,7 @@ func (c *testChain) appendLogs(logs ...[]types.Log) types.Height {
 		e.Transactions, e.Receipts, e.Reasons = append(e.Transactions, types.NewTx(tx)), append(e.Receipts, receipt),
 			append(e.Reasons, reason)
 	}
-	e.Header.ReceiptsRoot = types.ReceiptsRoot(e.Receipts)
+	e.Header.ReceiptsRoot = lists.ReceiptsRoot(e.Receipts)
 	check(c.t, c.store.Append(e))
 	return e.Header.Height
 }
@@ -95,9 +96,9 @@ func TestEventsOfABlock(t *testing.T) {
 			e.LogIndex != uint32(i) {
 			t.Errorf("event %d: %+v", i, e)
 		}
-		if e.BlockHash != block.Header.Hash() || e.Timestamp != block.Header.Timestamp {
+		if e.BlockHash != block.Header.Hash() || e.Timestamp != seconds(block.Header.Timestamp) {
 			t.Errorf("event %d: got block %s at %d, want %s at %d", i, e.BlockHash, e.Timestamp, block.Header.Hash(),
-				block.Header.Timestamp)
+				seconds(block.Header.Timestamp))
 		}
 		topics := append([][32]byte{sha256.Sum256([]byte(want.name))}, want.topics...)
 		if !slices.EqualFunc(e.Topics, topics, func(got api.Data, want [32]byte) bool {

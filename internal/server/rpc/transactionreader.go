@@ -147,23 +147,39 @@ func (r *transactionReader) receipts(
 // transactionBytes bounds the JSON of a transaction without its payload and its policies, in bytes.
 const transactionBytes = 2048
 
-// sizeOf bounds the JSON of a rendered transaction, in bytes. Its encoding has all that can be long; in JSON each byte
-// of it takes two digits, and the names of members take less than that again.
+// Bounds on the JSON of parts of a transaction, in bytes: of a step without its arguments, and of each encoded byte of a
+// policy and its proofs, with the names of their members.
+const (
+	stepBytes       = 320
+	policyByteBytes = 4
+)
+
+// sizeOf bounds the JSON of a rendered transaction, in bytes.
 func sizeOf(tx *types.SignedTransaction) int {
-	size := 0
+	size := transactionBytes
 	switch p := tx.Payload.(type) {
-	case types.Transfer:
 	case types.Deploy:
-		size = len(p.InitArgs)
-	default:
-		size = len(types.EncodePayload(p))
+		size += 2 * len(p.InitArgs)
+	case types.Instantiate:
+		size += 2 * len(p.InitArgs)
+	case types.Call:
+		size += 2 * len(p.Args)
+	case types.Batch:
+		for _, step := range p.Steps {
+			size += stepBytes
+			if call, ok := step.Action.(types.Call); ok {
+				size += 2*len(call.Args) + 6*len(call.Function) // a function's characters may be escaped
+			}
+		}
+	case types.SetPolicy:
+		size += policyByteBytes * len(types.EncodePayload(p))
 	}
 	for _, w := range []types.Witness{tx.Witness, tx.PayerWitness} {
 		if _, is := w.(types.WitnessPolicy); is {
-			size += types.WitnessBytes(w)
+			size += policyByteBytes * types.WitnessBytes(w)
 		}
 	}
-	return transactionBytes + 4*size
+	return size
 }
 
 // list renders the transactions at positions up to the size of a page, but at least one. It ends early at a transaction

@@ -29,6 +29,7 @@ func (c *testChain) asked(contract types.ContractID, function string, args []byt
 		Function: function,
 		Args:     args,
 		ChainID:  c.store.Genesis().ChainID,
+		Network:  c.store.Genesis().Network,
 		Producer: producer.PublicKey(),
 	}
 }
