@@ -240,10 +240,13 @@ func TestKnown(t *testing.T) {
 		}
 	}
 	known(map[uint32]bool{0: false, 1: false, 2: true, 3: false, math.MaxUint32: false})
-	if learnt := params.Learn(); learnt != 3 || !slices.Equal(params.Versions(), []uint32{2, 3}) {
+	learnt, forget := params.Learn()
+	if learnt != 3 || !slices.Equal(params.Versions(), []uint32{2, 3}) {
 		t.Errorf("learnt %d, known are %d", learnt, params.Versions())
 	}
 	known(map[uint32]bool{1: false, 2: true, 3: true, 4: false})
+	forget()
+	known(map[uint32]bool{1: false, 2: true, 3: false})
 }
 
 func TestTarget(t *testing.T) {

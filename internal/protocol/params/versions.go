@@ -16,10 +16,11 @@ func Known(version uint32) bool { return slices.Contains(versions, version) }
 // Versions returns the known versions, ascending.
 func Versions() []uint32 { return slices.Clone(versions) }
 
-// Learn makes the next version known, with the rules of the newest one. It serves tests of upgrades, and must be called
-// before anything else runs, such as in TestMain. No program calls it.
-func Learn() (version uint32) {
-	version = versions[len(versions)-1] + 1
-	versions = append(versions, version)
-	return version
+// Learn makes the next version known, with the rules of the newest one, until forget is called. It serves tests of
+// upgrades, and must be called while nothing else runs. No program calls it.
+func Learn() (version uint32, forget func()) {
+	before := versions
+	version = before[len(before)-1] + 1
+	versions = append(slices.Clone(before), version)
+	return version, func() { versions = before }
 }
