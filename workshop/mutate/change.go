@@ -93,6 +93,10 @@ func changePolicy(r *rand.Rand, p *types.Policy) {
 		rule = &recovery.Rule
 		defer func() { p.Recovery.Rule = *rule }()
 	}
+	if len(rule.Signers) == 0 { // it was changed before
+		rule.Signers = []types.Signer{newSigner(r).public}
+		return
+	}
 	rule.Signers = slices.Clone(rule.Signers)
 	at := r.IntN(len(rule.Signers))
 	switch r.IntN(7) {
