@@ -86,7 +86,7 @@ func TestChangedBundles(t *testing.T) {
 		}
 		changed++
 	}
-	for _, n := range []int{0, 1, 307, 616, said - 1, said, said + 9, len(encoded) - 32, len(encoded) - 1} {
+	for _, n := range []int{0, 1, 279, 560, said - 1, said, said + 9, len(encoded) - 32, len(encoded) - 1} {
 		bothRefuse(t, "cut", encoded[:n])
 	}
 	bothRefuse(t, "a byte more", append(bytes.Clone(encoded), 0))
@@ -96,7 +96,7 @@ func TestChangedBundles(t *testing.T) {
 	t.Logf("%d of %d bytes changed, none accepted", changed, len(encoded))
 }
 
-// TestForgedBundles has the producer sign another list, other roots or headers, and put parts of two blocks together:
+// TestForgedBundles has other lists, has the producer seal other roots or headers, and puts parts of two blocks together:
 // both verifiers refuse, as no proof is of that.
 func TestForgedBundles(t *testing.T) {
 	if testing.Short() {
@@ -139,6 +139,11 @@ func TestForgedBundles(t *testing.T) {
 		if i > 0 {
 			forge("two swapped", func(c *blockproof.Bundle) { c.Accesses[i], c.Accesses[i-1] = c.Accesses[i-1], c.Accesses[i] })
 		}
+	}
+	for i := 0; i < 4; i++ {
+		c := b.Encode()
+		c[2*types.SignedHeaderBytes-68+i] = 1 // the variant of the seal
+		bothRefuse(t, "a seal of another kind", c)
 	}
 	forge("another time", func(c *blockproof.Bundle) { c.Header.Header.Timestamp++ })
 	forge("another root", func(c *blockproof.Bundle) { c.Header.Header.StateRoot[31] ^= 1 })
