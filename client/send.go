@@ -168,7 +168,7 @@ func (c *Client) isExpired(ctx context.Context, id types.TxID, validUntil uint64
 	var b Batch // the head first: the receipt is looked for in its block too
 	headCall := Add(&b, api.GetBlockByNumber, api.GetBlockByNumberParams{Block: api.Latest(), HeadersOnly: true})
 	receiptCall := Add(&b, api.GetTransactionReceipt, api.TransactionParams{Hash: id})
-	if err := b.Send(ctx, c); err != nil {
+	if err := b.SendOnce(ctx, c); err != nil || b.Divided() {
 		return false
 	}
 	head, err := headCall.Result()

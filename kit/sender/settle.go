@@ -170,6 +170,14 @@ func (p *pump) receipts(
 	for j := range found {
 		delete(unknown, j)
 	}
+	if b.Divided() { // the head and the receipts may be of different nodes
+		for _, j := range jobs {
+			if denied[j] = false; len(jobs) > 1 && j.until != nil {
+				_, _, alone, _ := p.receipts([]*job{j})
+				denied[j] = alone[j]
+			}
+		}
+	}
 	return found, unknown, denied, failed
 }
 
