@@ -232,10 +232,13 @@ func (l *Stateless) derive(p *Proven, fetch Fetch) (e chain.Entry, err error) {
 			accesses: p.accesses, root: l.Tip().Header.Header.StateRoot, value: fetch.Value, shown: make(map[string][]byte),
 		}
 		e, err := l.executeListed(l.Tip(), r, before, nil, engine, fetch.Code)
-		if err == nil && !sameWrites(e.Accesses, p.accesses) {
-			err = otherRoot(e, errOtherWrites)
+		if err != nil {
+			return e, err
 		}
-		return e, err
+		if differ := blockproof.CompareWrites(e.Accesses, p.accesses); differ != nil {
+			return e, otherRoot(e, fmt.Errorf("%w: %w", errOtherWrites, differ))
+		}
+		return e, nil
 	})
 	if err != nil {
 		return e, err
@@ -249,11 +252,6 @@ func (l *Stateless) derive(p *Proven, fetch Fetch) (e chain.Entry, err error) {
 	}
 	e.Proof = p.proof
 	return e, nil
-}
-
-// sameWrites reports whether two access lists of the same state have the same writes.
-func sameWrites(a, b []types.Access) bool {
-	return types.DigestAccesses(types.Writes(a)) == types.DigestAccesses(types.Writes(b))
 }
 
 // otherRoot returns the error for a block whose state root does not follow from the writes of its execution. The root

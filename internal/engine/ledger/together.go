@@ -205,8 +205,9 @@ func (p *ProvenRange) check(entries []chain.Entry, lists [][]types.Access, lacks
 		return err
 	}
 	first, end := p.span.First(), p.span.Last()
-	if !sameWrites(derived, p.accesses) {
-		return otherRoot(entries[len(entries)-1], fmt.Errorf("%w than those of blocks %d to %d", errOtherWrites, first, end))
+	if differ := blockproof.CompareWrites(derived, p.accesses); differ != nil {
+		return otherRoot(entries[len(entries)-1],
+			fmt.Errorf("%w than those of blocks %d to %d: %w", errOtherWrites, first, end, differ))
 	}
 	switch {
 	case lacks != nil: // the key is only read
