@@ -177,6 +177,7 @@ func (c *core) executeOn(tip *Tip, r *Received, parent state.Reader, machine exe
 		return exec.Result{}, err
 	}
 	run.Reserve(len(r.txs))
+	run.ShareOut(parallel.Run)
 	receipts := make([]types.Receipt, 0, len(r.txs))
 	for i, tx := range r.verified {
 		invalid := errBadWitness

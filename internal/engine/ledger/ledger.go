@@ -207,6 +207,7 @@ func (l *Ledger) execute(batch Batch) (exec.Result, error) {
 	defer view.Close()
 	run := exec.Begin(l.Network(), tip.Parameters, l.reader(view), seed, l.Machine())
 	run.Reserve(l.expected)
+	run.ShareOut(parallel.Run)
 	run.SpareLoad()
 	if tip.Override {
 		if err := run.Override(); err != nil {

@@ -18,8 +18,9 @@ type Derivation struct {
 	state   *state.Overlay
 	machine Machine
 	applied
-	stop      func() error // may be nil; see [Derivation.StopWith]
-	spareLoad bool         // see [Derivation.SpareLoad]
+	parallel  lists.Parallel // see [Derivation.ShareOut]
+	stop      func() error   // may be nil; see [Derivation.StopWith]
+	spareLoad bool           // see [Derivation.SpareLoad]
 
 	// Only simulations set these.
 	tracer Tracer // may be nil
@@ -82,7 +83,7 @@ func Begin(
 	env := Env{
 		ChainID: seed.ChainID, Network: network, Parameters: p, BaseFee: seed.BaseFee, Timestamp: seed.Timestamp,
 	}
-	return &Derivation{env: env, header: seed, state: state.NewOverlay(parent), machine: machine}
+	return &Derivation{env: env, header: seed, state: state.NewOverlay(parent), machine: machine, parallel: lists.InOrder}
 }
 
 // Trace sets the tracer of the transactions that are applied from now on; nil disables tracing.
@@ -90,6 +91,10 @@ func (d *Derivation) Trace(t Tracer) { d.tracer = t }
 
 // RunIn sets the engine that runs contracts from now on.
 func (d *Derivation) RunIn(engine vm.Engine) { d.machine.Engine = engine }
+
+// ShareOut sets how the lists of transactions and receipts are hashed in the end, on several cores; by default they are
+// hashed one run after the other.
+func (d *Derivation) ShareOut(parallel lists.Parallel) { d.parallel = parallel }
 
 // StopWith sets a function that is called before code is loaded and at least once per vm.MaxSlice of gas and per host
 // function; nil removes it. An error from it ends [Derivation.Apply]. Only work that no other node waits for may be
@@ -334,7 +339,7 @@ func (d *Derivation) debit(from types.Account, amount types.Amount) error {
 
 // Finish completes the header except for the state root. The derivation must not be used afterwards.
 func (d *Derivation) Finish() (Result, error) {
-	return d.FinishWith(lists.TransactionsRoot(d.txs))
+	return d.FinishWith(lists.TransactionsRootBy(d.txs, d.parallel))
 }
 
 // FinishWith is [Derivation.Finish] for callers that know the root of the applied transactions, in order.
@@ -353,7 +358,7 @@ func (d *Derivation) FinishWith(root types.MerkleRoot) (Result, error) {
 		return Result{}, err
 	}
 	d.header.TransactionsRoot = root
-	d.header.ReceiptsRoot = lists.ReceiptsRoot(d.receipts)
+	d.header.ReceiptsRoot = lists.ReceiptsRootBy(d.receipts, d.parallel)
 	return Result{
 		Header:       d.header,
 		Transactions: d.txs,

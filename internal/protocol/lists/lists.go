@@ -66,19 +66,13 @@ const (
 func rootOf(
 	tag uint32, n int, leavesFrom func(leaves []poseidon.Digest, first int), parallel Parallel,
 ) types.MerkleRoot {
-	runs := make([]poseidon.Digest, (n+run-1)/run)
+	height, runs := heightOf(n), make([]poseidon.Digest, (n+run-1)/run)
 	parallel(len(runs), func(i int) {
 		var leaves [run]poseidon.Digest
 		count := min(run, n-i*run)
 		leavesFrom(leaves[:count], i*run)
-		runs[i] = fold(leaves[:count], 0, min(runHeight, heightOf(n)))
+		runs[i] = fold(leaves[:count], 0, min(runHeight, height))
 	})
-	return top(tag, runs, n)
-}
-
-// top returns the root of a list of n elements from the digests of its runs, which it overwrites.
-func top(tag uint32, runs []poseidon.Digest, n int) types.MerkleRoot {
-	height := heightOf(n)
 	return rootDigest(tag, n, fold(runs, min(runHeight, height), height)).Bytes()
 }
 
