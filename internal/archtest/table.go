@@ -79,7 +79,7 @@ var rows = map[string][]string{
 	"internal/protocol/blockproof": {"types", "codec", "internal/proof/air", "internal/proof/field",
 		"internal/proof/poseidon", "internal/proof/stark", "internal/proof/transcript", "internal/proof/verifier",
 		"internal/protocol/params", "internal/protocol/tree"},
-	"internal/protocol/exec": {"types", "crypto/bip340", "crypto/foreign", "internal/protocol/params",
+	"internal/protocol/exec": {"types", "crypto/bip340", "crypto/foreign", "crypto/p256", "internal/protocol/params",
 		"internal/protocol/fees", "internal/protocol/lists", "internal/protocol/state", "internal/protocol/vm"},
 
 	// Storage.
@@ -285,7 +285,7 @@ var testRows = map[string][]string{
 	"internal/engine/mempool": {"codec", "crypto"},
 	"internal/protocol/blockproof": {"crypto", "internal/proof/prover", "internal/proof/security",
 		"internal/testkit/plainverifier"},
-	"internal/protocol/exec": {"crypto", "internal/testkit/wasmgen"},
+	"internal/protocol/exec": {"crypto", "crypto/bip322", "internal/protocol/tree", "internal/testkit/wasmgen"},
 	"kit/contracttest":       {"contracts", "internal/testkit/wasmgen"},
 	"kit/contracttest/fuzz":  {"internal/testkit/wasmgen"},
 	"cli/argument":           {"wallet"},
@@ -352,6 +352,8 @@ var bannedImports = []string{"time", "os", "os/...", "net", "net/...", "log", "l
 // reserved lists names that only the given packages may use, as they bypass the rules of blocks.
 var reserved = map[string][]string{
 	"internal/protocol/exec.Rehearse": {"kit/contracttest"}, // unsigned transactions
+	// versions that only tests have
+	"internal/protocol/params.Learn": {"internal/engine/sequencer", "internal/protocol/params"},
 }
 
 // wire lists packages that neither the engine nor its tests may import: data from other nodes arrives through

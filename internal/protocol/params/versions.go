@@ -17,7 +17,7 @@ func Known(version uint32) bool { return slices.Contains(versions, version) }
 func Versions() []uint32 { return slices.Clone(versions) }
 
 // Learn makes the next version known, with the rules of the newest one, until forget is called. It serves tests of
-// upgrades, and must be called while nothing else runs. No program calls it.
+// upgrades, and must be called while nothing else runs. No program calls it unless it is built for them; see next.go.
 func Learn() (version uint32, forget func()) {
 	before := versions
 	version = before[len(before)-1] + 1
