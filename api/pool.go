@@ -57,7 +57,7 @@ type MempoolStats struct {
 
 // MempoolClass describes how a class of transactions was affected by lack of space.
 type MempoolClass struct {
-	Class     string `json:"class" doc:"held for an earlier nonce or for balance, under_base_fee, executable; or signatures and suspects, which wait to be verified"`
+	Class     string `json:"class" doc:"held for an earlier nonce or for balance, under_base_fee, executable; sponsored by a payer that pays for 4,096 already; or signatures and suspects, which wait to be verified"`
 	Refused   uint64 `json:"refused" doc:"how many were refused since the node started"`
 	Displaced uint64 `json:"displaced" doc:"how many were pending, and made way for others, since the node started"`
 	Refusing  bool   `json:"refusing" doc:"whether one was refused within the last minute"`

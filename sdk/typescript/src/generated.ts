@@ -550,7 +550,7 @@ export interface Log {
 }
 
 export interface MempoolClass {
-  /** held for an earlier nonce or for balance, under_base_fee, executable; or signatures and suspects, which wait to be verified */
+  /** held for an earlier nonce or for balance, under_base_fee, executable; sponsored by a payer that pays for 4,096 already; or signatures and suspects, which wait to be verified */
   class: string;
   /** how many were pending, and made way for others, since the node started */
   displaced: number;
@@ -706,8 +706,8 @@ export interface Payment {
   cursor: string;
   /** who paid */
   from: Hash;
-  /** transfer, deploy, call, contract, batch or instantiate */
-  kind: "transfer" | "deploy" | "call" | "contract" | "batch" | "instantiate";
+  /** transfer, deploy, instantiate, call, batch or contract */
+  kind: "transfer" | "deploy" | "instantiate" | "call" | "batch" | "contract";
   /** of a payment by a contract or a step of a batch: the place of its event among the transaction's, from 0; null otherwise */
   log: number | null;
   /** the 32 bytes that came with it; null if none did */
@@ -732,7 +732,7 @@ export interface PaymentFilter {
   /** the lowest height, at most one above the head; by default the first that is kept */
   from_block?: number | null | undefined;
   /** only of these kinds; by default all */
-  kinds?: ("transfer" | "deploy" | "call" | "contract" | "batch" | "instantiate")[] | null | undefined;
+  kinds?: ("transfer" | "deploy" | "instantiate" | "call" | "batch" | "contract")[] | null | undefined;
   /** at most so many, 1 to 1,000; 100 by default */
   limit?: number | null | undefined;
   /** desc: newest first; by default asc */
@@ -1020,7 +1020,7 @@ export interface SubscriptionFilter {
   /** of newBlocks: without the transactions' hashes, an empty array then; txCount counts them all the same; false by default */
   headers_only?: boolean | null | undefined;
   /** of payments: only of these kinds; by default all */
-  kinds?: ("transfer" | "deploy" | "call" | "contract" | "batch" | "instantiate")[] | null | undefined;
+  kinds?: ("transfer" | "deploy" | "instantiate" | "call" | "batch" | "contract")[] | null | undefined;
   /** of events: whether an EventProgress comes too, now and then, while no event matches; false by default */
   progress?: boolean | null | undefined;
   /** of events: the topics that they begin with; null stands for any */
@@ -1193,7 +1193,7 @@ export interface Transaction {
   /** pending, success or failed */
   status: "pending" | "success" | "failed" | "dropped" | "unknown";
   /** of a batch: the transfers and calls that it makes, in order; null otherwise */
-  steps: (Step)[];
+  steps: (Step)[] | null;
   /** the recipient, the called or the created contract; of a batch, a set_policy and a configure the sender */
   to: Hash;
   /** its place in the block; null while pending */
@@ -1222,7 +1222,7 @@ export interface TransactionStatus {
   blockHeight: number | null;
   /** blocks from its own to the latest, both counted; 0 unless included */
   confirmations: number;
-  /** why it failed, a word in snake_case; of a dropped one expired, no_room, replaced, not_allowed, not_built, nonce_too_high or taken_back; null otherwise */
+  /** why it failed, a word in snake_case; of a dropped one expired, no_room, replaced, not_allowed, wrong_policy, payer_cannot_pay, not_built, nonce_too_high or taken_back; null otherwise */
   error: string | null;
   /** pending, success, failed, dropped or unknown */
   status: "pending" | "success" | "failed" | "dropped" | "unknown";
@@ -1360,7 +1360,7 @@ export interface Methods {
   svc_getBlockReceipts: { params: [block: BlockRef, page?: BlockReceiptsPage | null]; result: (Receipt)[] };
   /** The transactions of a block in their order, from an index on; empty behind the last, and above the head. */
   svc_getBlockTransactions: { params: [block: BlockRef, page?: BlockTransactionsPage | null]; result: (Transaction)[] };
-  /** The blocks of a range, ascending: at most 256 or 16 MiB, but at least one when there is one. As bytes at GET /blocks/FROM-TO. */
+  /** The blocks of a range, ascending: at most 256 or 16 MiB, but at least one when there is one. As bytes, which are half of it, at GET /blocks/FROM-TO. */
   svc_getBlocks: { params: [range: BlockRange]; result: (BlockItem)[] };
   /** The code of a hash, which it is to be checked against. A node without state has the codes that the blocks which it keeps deployed and called. */
   svc_getCode: { params: [code_hash: Hash]; result: Hex };
