@@ -41,7 +41,7 @@ func (c *testChain) appendLogs(logs ...[]types.Log) types.Height {
 		e.Transactions, e.Receipts, e.Reasons = append(e.Transactions, types.NewTx(tx)), append(e.Receipts, receipt),
 			append(e.Reasons, reason)
 	}
-	e.Header.ReceiptsRoot = lists.ReceiptsRoot(e.Receipts)
+	e.Header.ReceiptsRoot, e.Header.GasUsed = lists.ReceiptsRoot(e.Receipts), types.Gas(len(e.Receipts))*10_000
 	check(c.t, c.store.Append(e))
 	return e.Header.Height
 }
