@@ -138,6 +138,7 @@ func (c *exampleChain) queries() {
 	c.show("code by its hash", "svc_getCode", contract.CodeHash)
 	c.show("the contracts", "svc_listContracts", 10)
 	c.show("transfers of a token", "svc_getEvents", map[string]any{"contract_id": token, "event_name": "Transfer"})
+	c.accounts()
 	c.show("a value of a contract's storage", "svc_getStorageAt", token, symbol)
 	c.show("its proof", "svc_getStorageProof", token, symbol)
 	c.show("an account's proof", "svc_getAccountProof", dev1)
@@ -158,6 +159,27 @@ func (c *exampleChain) queries() {
 	c.show("the state after the latest block", "svc_getStateSnapshot")
 	c.show("new blocks", "svc_subscribe", "newBlocks", map[string]any{"headers_only": true})
 	c.show("no more of them", "svc_unsubscribe", "0x1")
+}
+
+// accounts shows who may sign for accounts, and what shows that they did.
+func (c *exampleChain) accounts() {
+	c.show("an account", "svc_getAccount", c.account(0))
+	next := c.sign(0, 3, 10_000, client.Transfer(c.account(1), 150_000_000))
+	c.show("what the sender of a transfer signs", "svc_getSigningText", next)
+	message := []byte("login at example.org")
+	hash := types.MessageHash(api.DevelopmentChainID, types.ContractID{}, c.account(1), message)
+	signature, err := c.keys[1].Sign(hash[:], [32]byte{})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.show("a message that dev1 signed", "svc_verifyMessage", c.account(1), api.Data(message),
+		api.Data(types.EncodeWitness(types.WitnessKey{Signature: signature})))
+	c.show("headers alone", "svc_getHeaders", map[string]any{"from_height": 1, "to_height": 2})
+	var recent []api.Transaction
+	if err := json.Unmarshal(c.post("svc_listRecentTransactions", 1), &recent); err != nil || len(recent) == 0 {
+		c.t.Fatal(len(recent), err)
+	}
+	c.show("that a transaction is in a block", "svc_getInclusionProof", recent[0].Hash)
 }
 
 // development shows what only a development chain has.
