@@ -42,7 +42,6 @@ func TestSetAside(t *testing.T) {
 	send := func(nonce uint64, gas types.Gas, payload types.Payload) error {
 		t.Helper()
 		tx, err := types.Sign(types.Transaction{
-			Version:      1,
 			ChainID:      7,
 			Sender:       me,
 			Nonce:        nonce,

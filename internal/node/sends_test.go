@@ -36,7 +36,6 @@ func TestProducerThatMakesNoBlocksRefusesSends(t *testing.T) {
 			defer connected.Close()
 			send := func(nonce uint64, payload types.Payload) error {
 				tx, err := types.Sign(types.Transaction{
-					Version:      1,
 					ChainID:      7,
 					Sender:       config.Key.PublicKey(),
 					Nonce:        nonce,
