@@ -83,9 +83,9 @@ func TestMemberIsNotReadyWhileAnotherKeyProduces(t *testing.T) {
 	transfer, err := types.Sign(types.Transaction{
 		ChainID:      genesis.ChainID,
 		Sender:       development.Accounts[0].PublicKey(),
-		GasLimit:     50_000,
+		GasLimit:     120_000,
 		MaxFeePerGas: 1_000,
-		Target: types.Account{1}, Value: 1, Payload: types.Transfer{},
+		Target:       types.Account{1}, Value: 1, Payload: types.Transfer{},
 	}, development.Accounts[0], [32]byte{})
 	if err != nil {
 		t.Fatal(err)

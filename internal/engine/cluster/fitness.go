@@ -79,10 +79,15 @@ func (m *Member) keyBarred() string {
 
 // outdated returns the version that a block made now would have, if this program does not know it, and else 0.
 func (m *Member) outdated() uint32 {
-	if version := m.Ledger.Tip().Parameters.VersionAt(m.nextTime()); !params.Known(version) {
-		return version
+	p := m.Ledger.Tip().Parameters
+	version := p.Version
+	if p.Upgrade != nil {
+		version = p.VersionAt(m.nextTime())
 	}
-	return 0
+	if params.Known(version) {
+		return 0
+	}
+	return version
 }
 
 // defersVote reports whether a message requests votes too early. A member that cannot make blocks lets others stand first.

@@ -276,11 +276,18 @@ func (s *Service) ServePending() (Pending, error) {
 // outside implements World with the service.
 type outside struct{ *Service }
 
-func (outside) Now() time.Time                                       { return time.Now() }
-func (outside) Wall() time.Time                                      { return time.Now() }
-func (o outside) Offsets() (map[uint64]time.Duration, time.Duration) { return o.link.Offsets() }
-func (o outside) Unfit() map[uint64]string                           { return o.link.Unfit() }
-func (o outside) Send(messages []*raftpb.Message)                    { o.link.Send(messages) }
+func (outside) Now() time.Time                    { return time.Now() }
+func (outside) Wall() time.Time                   { return time.Now() }
+func (o outside) Unfit() map[uint64]string        { return o.link.Unfit() }
+func (o outside) Send(messages []*raftpb.Message) { o.link.Send(messages) }
+
+// Offsets knows no other clocks before Run.
+func (o outside) Offsets() (map[uint64]time.Duration, time.Duration) {
+	if o.link == nil {
+		return nil, 0
+	}
+	return o.link.Offsets()
+}
 
 // Do runs work on a worker, or on a new goroutine for Anyone.
 func (o outside) Do(w Worker, work func() Event) {
