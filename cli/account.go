@@ -25,7 +25,7 @@ type accountView struct {
 	Payments     []api.Payment        `json:"payments"`     // newest first
 	Transactions []api.Transaction    `json:"transactions"` // newest first
 
-	cairnOnly bool // it is not known to be a key's
+	isKey, isPolicy bool // it is known to be one's
 }
 
 func (a *app) newAccount() *cobra.Command {
@@ -68,7 +68,8 @@ func (a *app) showAccount(command *cobra.Command) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		view.Address, view.cairnOnly = chain.Network.Address(account.ID), !account.IsKey()
+		view.Address = chain.Network.Address(account.ID)
+		view.isKey, view.isPolicy = account.IsKey(), account.Policy != nil
 		if view.Policy == nil {
 			view.Policy = s.policyOf(view.Authority, account.Policy)
 		}
@@ -116,12 +117,14 @@ func (s *session) viewAccount(ctx context.Context, account types.Account, limit 
 
 func (v accountView) people(t *output.Text, network types.Network) {
 	fields := []output.Field{{Name: "Address", Value: v.Address}, {Name: "Account", Value: v.Account}}
-	if v.cairnOnly {
+	switch {
+	case v.isKey:
+	case v.Contract, v.isPolicy, v.Policy != nil && v.Authority == v.Account:
+		fields = append(fields, output.Field{Name: "Use", Value: cairnOnly})
+	default:
 		fields = append(fields, output.Field{Name: "Use", Value: "unless you know that it is a key's, " + cairnOnly})
 	}
-	fields = append(fields, output.Field{Name: "Signed by", Value: signersText(api.Account{
-		Account: v.Account, Authority: v.Authority, Policy: v.Policy, Contract: v.Contract,
-	}, network)})
+	fields = append(fields, output.Field{Name: "Signed by", Value: v.signers(network)})
 	if v.Recovery != nil {
 		fields = append(fields, output.Field{Name: "RECOVERY", Value: recoveryText(network, v.Recovery, v.Account)})
 	}

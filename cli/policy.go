@@ -436,19 +436,24 @@ func recoveryText(network types.Network, r *api.PendingRecovery, account types.A
 	if r.Authority == account {
 		to = "its own key"
 	}
+	if r.From <= uint64(max(time.Now().UnixMilli(), 0)) {
+		return fmt.Sprintf("to %s, in force since %s", to, millisecondTime(r.From))
+	}
 	return fmt.Sprintf("to %s, from %s on: cairn account policy cancel stops it", to, millisecondTime(r.From))
 }
 
-// signersText describes who signs for an account.
-func signersText(account api.Account, network types.Network) string {
+// signers describes who signs for an account.
+func (v accountView) signers(network types.Network) string {
 	switch {
-	case account.Contract:
+	case v.Contract:
 		return "its code"
-	case account.Policy != nil:
-		return fmt.Sprintf("%d of %s, by policy %s", account.Policy.Owner.Threshold,
-			plural(len(account.Policy.Owner.Signers), "signer"), network.Address(account.Authority))
-	case account.Authority != account.Account:
-		return "policy " + network.Address(account.Authority)
+	case v.Policy != nil:
+		return fmt.Sprintf("%d of %s, by policy %s", v.Policy.Owner.Threshold,
+			plural(len(v.Policy.Owner.Signers), "signer"), network.Address(v.Authority))
+	case v.Authority != v.Account:
+		return "policy " + network.Address(v.Authority)
+	case v.isKey:
+		return "its own key"
 	}
 	return "its own key, or the policy whose hash it is"
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"time"
 
 	"github.com/cairn-chain/cairn/api"
 	"github.com/cairn-chain/cairn/cli/argument"
@@ -32,10 +32,13 @@ func (s *session) signatory(ctx context.Context, account argument.Account) (sign
 		return signatory{}, err
 	}
 	who := signatory{Account: account, chain: chain}
-	if who.policy = s.policyOf(found.Authority, account.Policy, found.Policy); who.policy == nil &&
-		found.Authority != account.ID {
+	authority, policy := found.Authority, found.Policy
+	if r := found.Recovery; r != nil && r.From <= uint64(max(time.Now().UnixMilli(), 0)) {
+		authority, policy = r.Authority, r.Policy // in force with the next block
+	}
+	if who.policy = s.policyOf(authority, account.Policy, policy); who.policy == nil && authority != account.ID {
 		return who, fmt.Errorf("the policy %s signs for %s, and is not in the keystore: cairn account policy import",
-			chain.Network.Address(found.Authority), account.Text)
+			chain.Network.Address(authority), account.Text)
 	}
 	return who, nil
 }
@@ -197,15 +200,10 @@ func (s *session) describeSigner(network types.Network, signer types.Signer) str
 	return "unknown"
 }
 
-// nameOf returns the name of an account in the keystore, or "".
+// nameOf returns the name of an account in the keystore or among the development accounts, or "".
 func (s *session) nameOf(account types.Account) string {
-	entries, _, err := s.store.List()
-	if err != nil {
-		return ""
+	if name := s.known().Replace(account.String()); name != account.String() {
+		return name
 	}
-	at := slices.IndexFunc(entries, func(e keystore.Entry) bool { return e.Account == account })
-	if at < 0 {
-		return ""
-	}
-	return entries[at].Name
+	return ""
 }

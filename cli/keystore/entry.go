@@ -185,16 +185,25 @@ type sealedSecret struct {
 	Path       string `json:"path,omitempty"`
 }
 
-func (s Secret) encode() ([]byte, error) {
+// PrivateKey returns the private key as 64 hex digits.
+func (s Secret) PrivateKey() (string, error) {
 	if s.P256 != nil {
 		raw, err := s.P256.Bytes()
-		if err != nil {
-			return nil, err
-		}
-		return json.Marshal(sealedSecret{P256: hex.EncodeToString(raw)})
+		return hex.EncodeToString(raw), err
 	}
 	raw := s.Key.Bytes()
-	return json.Marshal(sealedSecret{PrivateKey: hex.EncodeToString(raw[:]), Mnemonic: s.Mnemonic, Path: s.Path})
+	return hex.EncodeToString(raw[:]), nil
+}
+
+func (s Secret) encode() ([]byte, error) {
+	private, err := s.PrivateKey()
+	if err != nil {
+		return nil, err
+	}
+	if s.P256 != nil {
+		return json.Marshal(sealedSecret{P256: private})
+	}
+	return json.Marshal(sealedSecret{PrivateKey: private, Mnemonic: s.Mnemonic, Path: s.Path})
 }
 
 func decodeSecret(text []byte) (Secret, error) {
