@@ -70,7 +70,8 @@ func (p *Pool) checkPayer(c *candidate, ahead reserve, replaced *entry) error {
 	if err != nil {
 		return err
 	}
-	room, count, taken := minus(payer.room(), ahead.fees), payer.pays.count+ahead.pays, payer.pays.reserved+ahead.fees
+	count, taken := payer.pays.count+ahead.pays, payer.pays.reserved+ahead.fees
+	room := minus(payer.room(), ahead.fees+ahead.cost)
 	if replaced != nil && replaced.payer == payer {
 		room, count, taken = room+replaced.fee, count-1, minus(taken, replaced.fee)
 	}
