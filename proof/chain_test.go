@@ -2,6 +2,7 @@ package proof
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/cairn-chain/cairn/internal/protocol/params"
@@ -194,5 +195,26 @@ func TestChainOverride(t *testing.T) {
 	both := append(header(8, found), header(9, found)...)
 	if err := start().follow(both, write); !errors.Is(err, ErrHandedOver) {
 		t.Errorf("an override in a range: %v", err)
+	}
+}
+
+// Proofs of blocks whose version this program does not know are refused before anything else of them is read.
+func TestUnknownVersions(t *testing.T) {
+	blocks, r := provenchain.Make(t, 100), provenchain.Range(t, 100)
+	for _, change := range []func(b *types.SignedHeader, c *types.SignedHeader){
+		func(parent, _ *types.SignedHeader) { parent.Header.Version = 3 },
+		func(_, header *types.SignedHeader) { header.Header.Version = 1 },
+	} {
+		b := blocks[1].Bundle
+		change(&b.Parent, &b.Header)
+		if _, err := Verify(b.Encode(), 100); !errors.Is(err, ErrUnknownVersion) || !errors.Is(err, ErrRefused) {
+			t.Errorf("a block: %v", err)
+		}
+		changed := r
+		changed.Headers = slices.Clone(r.Headers)
+		change(&changed.Headers[0], &changed.Headers[4])
+		if _, err := VerifyRange(changed.Encode(), 100); !errors.Is(err, ErrUnknownVersion) || !errors.Is(err, ErrRefused) {
+			t.Errorf("a range: %v", err)
+		}
 	}
 }

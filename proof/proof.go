@@ -13,6 +13,7 @@ import (
 	"fmt"
 
 	"github.com/cairn-chain/cairn/internal/protocol/blockproof"
+	"github.com/cairn-chain/cairn/internal/protocol/params"
 	"github.com/cairn-chain/cairn/types"
 )
 
@@ -67,6 +68,9 @@ func verifyBundle(bundle []byte, atLeastBits int) (blockproof.Bundle, Verdict, e
 	if err != nil {
 		return b, Verdict{}, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
+	if err := known(&b.Parent, &b.Header); err != nil {
+		return b, Verdict{}, err
+	}
 	bits, err := b.Verify(atLeastBits, blockproof.InOrder)
 	if err != nil {
 		return b, Verdict{}, fmt.Errorf("%w: %w", ErrRefused, err)
@@ -89,6 +93,11 @@ func verifyRange(b []byte, atLeastBits int) (blockproof.Range, RangeVerdict, err
 	if err != nil {
 		return r, RangeVerdict{}, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
+	for i := range r.Headers {
+		if err := known(&r.Headers[i]); err != nil {
+			return r, RangeVerdict{}, err
+		}
+	}
 	bits, err := r.Verify(atLeastBits, blockproof.InOrder)
 	if err != nil {
 		return r, RangeVerdict{}, fmt.Errorf("%w: %w", ErrRefused, err)
@@ -96,6 +105,17 @@ func verifyRange(b []byte, atLeastBits int) (blockproof.Range, RangeVerdict, err
 	before, last := &r.Headers[0].Header, &r.Headers[len(r.Headers)-1].Header
 	v := verdict(RangeStatement, before, r.Headers[1].Header.Parent, last, r.Accesses, bits)
 	return r, RangeVerdict{before.Height + 1, v}, nil
+}
+
+// known returns an error unless all headers are of known versions: a header's layout is that of its own version.
+func known(headers ...*types.SignedHeader) error {
+	for _, h := range headers {
+		if !params.Known(h.Header.Version) {
+			return fmt.Errorf("%w: block %d: %w: it is of version %d",
+				ErrRefused, h.Header.Height, ErrUnknownVersion, h.Header.Version)
+		}
+	}
+	return nil
 }
 
 // verdict is of the blocks after before up to last.
