@@ -37,6 +37,7 @@ type vectors struct {
 	GasSchedule scheduleVector    `json:"gas_schedule"`
 	Metering    []meteringVector  `json:"metering"`
 	ABI         abiVectors        `json:"abi"`
+	Contracts   contractVectors   `json:"contracts"`
 }
 
 // developmentKeys are the ten accounts of the development mnemonic on regtest.
@@ -69,6 +70,7 @@ func buildVectors(t *testing.T) vectors {
 		GasSchedule: gasSchedule(),
 		Metering:    meteringSection(t),
 		ABI:         abiSection(t),
+		Contracts:   contractSection(t),
 	}
 }
 

@@ -1,13 +1,15 @@
 """The rules of transactions and blocks (docs/protocol.md, "Validity", "Execution", "Fees", "Parameters", "State",
-"Access list"). A state is a dict from keys to values. Here is no WebAssembly: what runs a contract is not executed.
+"Access list"). A state is a dict from keys to values. What runs a contract is executed if the codes are known.
 """
 
+from contracts import TOO_MANY_LOGS, World, add_log, module_of
 from curve import to_int
 from gas import GAS
 from keys import lift_x, verify
+from machine import Gas, OutOfGas
 from messages import (BLOCK, MAX_BLOCK, MAX_TRANSACTION, PARAMETERS, PAYLOAD, SIGNED_TRANSACTION, WITNESS, ZERO,
                       block_hash, contract_id, details, genesis_digest, payer_hash, policy_hash,
-                      transaction_hash, witness_digest)
+                      sha256, transaction_hash, witness_digest)
 from texts import MAX_TIME, payer_text, sender_text
 from tree import RECEIPTS, TRANSACTIONS, list_root, receipt_leaf, state_root, transaction_leaf
 from wire import U64, DecodeError, Struct, decode
@@ -225,10 +227,20 @@ class Environment:
     """What judges the transactions of a block beside the state: chain, network, parameters, base fee, timestamp, and
     the gas and bytes that are left in the block."""
 
+    codes = None  # of the chain's contracts, if they are known
+
     def __init__(self, chain_id, network, parameters, base_fee, timestamp, height=0):
         self.chain_id, self.network, self.parameters = chain_id, network, parameters
         self.base_fee, self.timestamp, self.height = base_fee, timestamp, height
         self.gas_left, self.bytes_left = parameters["gas_limit"], parameters["block_bytes"]
+        self.loaded, self.load = set(), 0
+
+    def count_load(self, world):
+        """Rule 20: what the transactions of the block have loaded, each code once."""
+        new = world.loaded - self.loaded if world else set()
+        self.loaded |= new
+        self.load += sum(world.codes.module(code_hash).load for code_hash in new)
+        rule(20, not new or self.load <= max(self.parameters["gas_limit"] // 32, 4194304))
 
 
 def decode_transaction(data):
@@ -318,17 +330,22 @@ class Failure(Exception):
 
 
 class Run:
-    """One payload on its way: the state that it changes, its gas, logs and accesses."""
+    """One payload on its way: the state that it changes, its gas, logs and accesses, and the world of contracts if the
+    codes are known."""
 
-    def __init__(self, state, tx, gas, accesses):
-        self.state, self.sender, self.nonce, self.gas = state, tx["sender"], tx["nonce"], gas
-        self.logs, self.accesses = [], accesses
+    def __init__(self, state, tx, gas, environment, accesses):
+        self.state, self.sender, self.nonce, self.gas = state, tx["sender"], tx["nonce"], Gas(gas)
+        self.logs, self.accesses, self.output, self.made = [], accesses, b"", None
+        self.world = environment.codes and World(self, environment, environment.codes)
 
     def take(self, gas):
-        if gas > self.gas:
-            self.gas = 0
-            raise Failure("out_of_gas")
-        self.gas -= gas
+        try:
+            self.gas.take(gas)
+        except OutOfGas as error:
+            raise Failure("out_of_gas") from error
+
+    def account(self, account):
+        return get_account(self.state, account)
 
     def take_for_account(self, account, value):
         if value > 0 and account_key(account) not in self.state:
@@ -338,42 +355,88 @@ class Run:
         if value > 0:
             self.accesses.add(account_key(account))
 
-    def move(self, to, value):
-        credit(self.state, self.sender, -value)
+    def move_from(self, sender, to, value):
+        credit(self.state, sender, -value)
         credit(self.state, to, value)
 
-    def transfer(self, to, value):
-        self.list(to, value)
+    def pay(self, to, value, memo=None, step=False):
+        """Move value from the sender; a step's movement is logged."""
         self.take_for_account(to, value)
-        self.move(to, value)
+        self.move_from(self.sender, to, value)
+        if step and value > 0 and not self.log("NativeTransfer", [self.sender, to], U64.encode(value) + (memo or b"")):
+            self.output = TOO_MANY_LOGS
+            raise Failure("reverted")
 
-    def call(self, contract, call):
+    def transfer(self, to, value, memo=None, step=False):
+        self.list(to, value)
+        self.pay(to, value, memo, step)
+
+    def run_code(self, contract, module, function, value, arguments):
+        outcome, self.output = self.world.enter(contract, module, function, self.gas, self.sender, value, arguments,
+                                                False)
+        if outcome:
+            raise Failure(outcome)
+
+    def take_instance(self, module):
+        self.take(GAS["MemoryPage"] * module.pages + GAS["InstanceItem"] * module.items)
+
+    def call(self, contract, value, call, step=False):
         self.accesses.add(record_key(contract))
         self.take(GAS["ContractCall"] + GAS["ContractCallArgByte"] * len(call["args"]))
         if record_key(contract) not in self.state:
             raise Failure("no_such_contract")
-        raise RunsCode()
+        if self.world is None:
+            raise RunsCode()
+        module = self.world.load_code(self.world.record(contract)["code_hash"])
+        if module is None:
+            raise Failure("load_exceeded")
+        if not module.callable(call["function"]):
+            raise Failure("no_such_function")
+        self.list(contract, value)
+        self.take_instance(module)
+        self.pay(contract, value, None, step)
+        self.run_code(contract, module, call["function"], value, call["args"])
 
     def new_contract(self, value):
-        created = contract_id(self.sender, self.nonce)
-        self.accesses.add(record_key(created))
-        self.list(created, value)
-        self.take_for_account(created, value)
-        self.move(created, value)
+        self.made = contract_id(self.sender, self.nonce)
+        self.accesses.add(record_key(self.made))
+        self.list(self.made, value)
+        self.pay(self.made, value)
 
-    def deploy(self, value, code):
+    def begin_contract(self, module, code_hash, value, name, arguments):
+        self.world.write_record(self.made, code_hash, self.sender, name)
+        if module.has_init():
+            self.take(GAS["ContractCall"] + GAS["ContractCallArgByte"] * len(arguments))
+            self.take_instance(module)
+            self.world.count_load(code_hash)
+            self.run_code(self.made, module, "init", value, arguments)
+
+    def deploy(self, value, payload):
+        code, arguments = payload["code"], payload["init_args"]
         self.new_contract(value)
-        if code[:8] != b"\0asm\1\0\0\0":
+        module = module_of(code)
+        if module is None or arguments and not module.has_init():
             raise Failure("module_refused")
-        raise RunsCode()
+        if self.world is None:
+            raise RunsCode()
+        self.take(module.deploy_gas)
+        code_hash = sha256(code)
+        self.world.codes.codes[code_hash] = code
+        self.begin_contract(module, code_hash, value, payload["name"], arguments)
 
-    def instantiate(self, template, value):
+    def instantiate(self, template, value, payload):
         self.accesses.add(record_key(template))
         self.new_contract(value)
         self.take(GAS["NewContract"])
         if record_key(template) not in self.state:
             raise Failure("no_such_contract")
-        raise RunsCode()
+        if self.world is None:
+            raise RunsCode()
+        code_hash = self.world.record(template)["code_hash"]
+        module = self.world.load_code(code_hash)
+        if payload["init_args"] and not module.has_init():
+            raise Failure("module_refused")
+        self.begin_contract(module, code_hash, value, payload["name"], payload["init_args"])
 
     def set_policy(self, payload, witness, t):
         record = get_account(self.state, self.sender)
@@ -389,16 +452,14 @@ class Run:
 
     def batch(self, steps):
         for step in steps:
-            to, value, action = step["target"], step["value"], step["action"]
+            action, self.output = step["action"], b""
             if action["type"] == "transfer":
-                self.transfer(to, value)
-                if value > 0:
-                    self.log("NativeTransfer", [self.sender, to], U64.encode(value) + (action["memo"] or b""))
+                self.transfer(step["target"], step["value"], action["memo"], step=True)
             else:
-                self.call(to, action)
+                self.call(step["target"], step["value"], action, step=True)
 
     def log(self, name, topics, data):
-        self.logs.append({"contract": ZERO, "name": name, "topics": topics, "data": data})
+        return add_log(self.logs, ZERO, name, topics, data)
 
     def payload(self, signed, t):
         tx, payload = signed["transaction"], signed["transaction"]["payload"]
@@ -406,9 +467,9 @@ class Run:
         if kind == "transfer":
             self.transfer(tx["target"], tx["value"])
         elif kind == "call":
-            self.call(tx["target"], payload)
+            self.call(tx["target"], tx["value"], payload)
         elif kind == "deploy":
-            self.deploy(tx["value"], payload["code"])
+            self.deploy(tx["value"], payload)
         elif kind == "configure":
             self.state[PARAMETERS_KEY] = PARAMETERS.encode(payload["parameters"])
         elif kind == "batch":
@@ -416,7 +477,7 @@ class Run:
         elif kind == "set_policy":
             self.set_policy(payload, signed["witness"], t)
         else:
-            self.instantiate(tx["target"], tx["value"])
+            self.instantiate(tx["target"], tx["value"], payload)
 
 
 def apply_transaction(state, signed, environment, accesses):
@@ -435,22 +496,26 @@ def apply_transaction(state, signed, environment, accesses):
     put_account(state, tx["sender"], sender)
     credit(state, fees_from, -tx["gas_limit"] * price)
 
-    run, reason = Run(dict(state), tx, tx["gas_limit"] - intrinsic, accesses), ""
+    run, reason = Run(dict(state), tx, tx["gas_limit"] - intrinsic, environment, accesses), ""
     try:
         run.payload(signed, t)
     except Failure as failure:
-        reason, run.logs = failure.args[0], []
+        reason, run.logs, run.made = failure.args[0], [], None
     else:
         state.clear()
         state.update(run.state)
-    used = tx["gas_limit"] - run.gas
+    left = 0 if reason in ("out_of_gas", "trap", "stack_overflow") else run.gas.left
+    used = tx["gas_limit"] - left
+    output = run.output if reason in ("", "reverted") else b""
 
-    credit(state, fees_from, run.gas * price)
+    credit(state, fees_from, left * price)
     supply = decode(SUPPLY, state[SUPPLY_KEY])
     supply["burned"] += used * environment.base_fee
     state[SUPPLY_KEY] = SUPPLY.encode(supply)
     credit(state, fee_recipient, used * (price - environment.base_fee))
-    return {"status": 0 if reason else 1, "gas_used": used, "contract": None, "output": b"", "logs": run.logs}, reason
+    environment.count_load(run.world)
+    return {"status": 0 if reason else 1, "gas_used": used, "contract": run.made, "output": output,
+            "logs": run.logs}, reason
 
 
 def leaf_of_transaction(signed):
@@ -497,31 +562,14 @@ def execute(before, environment, transactions):
             if size > MAX_TRANSACTION:
                 raise Broken(1, "%d bytes" % size)
             check_transaction(signed, size, result.state, environment)
+            receipt, reason = apply_transaction(result.state, signed, environment, keys)
         except Broken as broken:
             raise Invalid("transaction %d: rule %d" % (number, broken.rule), broken.detail) from broken
-        receipt, reason = apply_transaction(result.state, signed, environment, keys)
         environment.gas_left -= receipt["gas_used"]
         environment.bytes_left -= size
         result.receipts.append(receipt)
         result.reasons.append(reason)
     result.accesses = changes(before, result.state, keys)
-    return result
-
-
-def apply_list(before, accesses, transactions, environment):
-    """The state after a block that runs contracts, by its access list, which the caller holds to the header; the rules
-    that need no state, and the proofs, are checked."""
-    result = Result()
-    result.state, result.accesses = dict(before), accesses
-    for key, (old, new) in accesses.items():
-        require("access_list", before.get(key, b"") == old, key.hex())
-        put(result.state, key, new)
-    for number, signed in enumerate(transactions):
-        try:
-            check_alone(signed, environment)
-            check_proofs(signed, environment.network)
-        except Broken as broken:
-            raise Invalid("transaction %d: rule %d" % (number, broken.rule), broken.detail) from broken
     return result
 
 
@@ -557,7 +605,7 @@ def environment_of(header, parameters, network):
                        header["height"])
 
 
-def check_block(encoded, parent, before, network):
+def check_block(encoded, parent, before, network, codes=None):
     """Judge an encoded block on its parent's header and state; returns the block and the result of its execution."""
     try:
         block = decode(BLOCK, encoded, MAX_BLOCK)
@@ -566,7 +614,9 @@ def check_block(encoded, parent, before, network):
     header, transactions, parameters = block["header"], block["transactions"], parameters_of(before)
     check_begin(header, parent, parameters)
     require("seal", seal_holds(header, block["seal"]))
-    result = execute(before, environment_of(header, parameters, network), transactions)
+    environment = environment_of(header, parameters, network)
+    environment.codes = codes
+    result = execute(before, environment, transactions)
     check_end(header, transactions, result)
     return block, result
 

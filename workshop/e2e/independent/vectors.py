@@ -3,6 +3,7 @@
 import json
 
 import abi
+import contracts
 import curve
 import execution
 import gas
@@ -505,6 +506,31 @@ def geneses(report, members):
         report.equal("geneses", broken, m["wrong"], m["name"])
 
 
+def contract_chain(report, m):
+    """Executes the chain whose transactions run contracts."""
+    equal, codes = report.equal, contracts.Codes()
+    genesis = decode(messages.GENESIS, unhex(m["genesis_encoded"]))
+    equal("genesis", genesis["network"], m["network"])
+    header, state = execution.genesis_header(genesis), execution.genesis_state(genesis)
+    for block in m["blocks"]:
+        found, result = execution.check_block(unhex(block["encoded"]), header, state, m["network"], codes)
+        header = found["header"]
+        equal("block_hashes", messages.block_hash(header).hex(), block["hash"])
+        equal("contracts", len(result.receipts), len(block["transactions"]))
+        for want, receipt, reason in zip(block["transactions"], result.receipts, result.reasons):
+            equal("contracts", (reason, receipt["output"].hex(), receipt["gas_used"]),
+                  (want["reason"], want["output"], want["gas_used"]), want["about"])
+            equal("contracts", messages.RECEIPT.encode(receipt).hex(), want["receipt_encoded"], want["about"])
+            leaf = tree.digest_bytes(execution.leaf_of_receipt(receipt))
+            equal("receipt_leaves", leaf.hex(), want["receipt_leaf"], want["about"])
+        listed = [(key.hex(), old.hex(), new.hex()) for key, (old, new) in sorted(result.accesses.items())]
+        equal("access_lists", listed, [(a["key"], a["old"], a["new"]) for a in block["accesses"]])
+        state = result.state
+        entries = sorted((key.hex(), value.hex()) for key, value in state.items())
+        equal("states", entries, [tuple(entry) for entry in block["state"]])
+        execution.check_supply(state, report.check)
+
+
 MEMBERS = {
     "keys": secret_keys, "wallet": wallet, "tagged_hashes": tagged_hashes, "poseidon": poseidon,
     "state_roots": state_roots, "state_witnesses": state_witnesses, "policies": policies, "transactions": transactions,
@@ -512,4 +538,5 @@ MEMBERS = {
     "changes_of_parameters": changes_of_parameters, "versions": versions, "base_fees": base_fees,
     "contract_ids": contract_ids, "instance_ids": instance_ids, "message": message, "receipts": receipts,
     "lists": lists, "chain": chain, "changing": changing, "blocks_refused": blocks_refused, "geneses": geneses,
-    "proofs": proofs, "example": example, "gas_schedule": gas_schedule, "metering": metered, "abi": abi_values}
+    "proofs": proofs, "example": example, "gas_schedule": gas_schedule, "metering": metered, "abi": abi_values,
+    "contracts": contract_chain}
