@@ -8,20 +8,14 @@ import (
 	"github.com/cairn-chain/cairn/crypto/bip340"
 )
 
-// Default and All are the two hash types with which wallets sign. A signature with Default has 64 bytes in the
-// witness stack, one with All has the byte 1 behind them.
-const (
-	Default uint8 = 0 // SIGHASH_DEFAULT
-	All     uint8 = 1 // SIGHASH_ALL
-)
-
 var (
 	tagMessage    = bip340.NewTag("BIP0322-signed-message")
 	tagTapSighash = bip340.NewTag("TapSighash")
 )
 
 // Message returns the message of the BIP-340 signature by which key, the x-only output key of the address, signs the
-// text: BIP-341's hash for the only input of the transaction to_sign of BIP-322. sighash is Default or All.
+// text: BIP-341's hash for the only input of the transaction to_sign of BIP-322. sighash is 0, SIGHASH_DEFAULT, or 1,
+// SIGHASH_ALL; wallets sign with either.
 func Message(key [32]byte, text string, sighash uint8) [32]byte {
 	const (
 		scriptBytes = 34 // OP_1, and the push of the key

@@ -22,15 +22,15 @@ func TestPublished(t *testing.T) {
 		t.Fatalf("%v: %x", err, raw)
 	}
 	signature := [64]byte(raw[2:])
-	message := Message(key, text, Default)
+	message := Message(key, text, 0)
 	if !bip340.Verify(key, message[:], signature) {
 		t.Error("the published signature does not hold")
 	}
 	for name, m := range map[string][32]byte{
-		"another text":      Message(key, text+".", Default),
-		"no text":           Message(key, "", Default),
-		"another key":       Message([32]byte{1}, text, Default),
-		"another hash type": Message(key, text, All),
+		"another text":      Message(key, text+".", 0),
+		"no text":           Message(key, "", 0),
+		"another key":       Message([32]byte{1}, text, 0),
+		"another hash type": Message(key, text, 1),
 	} {
 		if bip340.Verify(key, m[:], signature) {
 			t.Errorf("%s: the signature holds", name)
@@ -53,6 +53,6 @@ func TestMessageHash(t *testing.T) {
 func BenchmarkMessage(b *testing.B) {
 	text := string(make([]byte, 400))
 	for b.Loop() {
-		Message([32]byte{1}, text, Default)
+		Message([32]byte{1}, text, 0)
 	}
 }

@@ -17,7 +17,7 @@ var halfOrder = new(big.Int).Rsh(elliptic.P256().Params().N, 1).FillBytes(make([
 // Verify reports whether signature is a valid signature of digest by point, with s at most ⌊n / 2⌋. Of a signature
 // with s and one with n − s, which are both valid in FIPS 186-5, it so accepts only one.
 func Verify(point, signature [64]byte, digest [32]byte) bool {
-	return IsLow(signature) && VerifyAny(point, signature, digest)
+	return isLow(signature) && VerifyAny(point, signature, digest)
 }
 
 // VerifyAny is [Verify] with any s from 1 to n − 1.
@@ -31,15 +31,15 @@ func VerifyAny(point, signature [64]byte, digest [32]byte) bool {
 	return ecdsa.Verify(key, digest[:], r, s) // refuses r and s of 0, of n and above
 }
 
-// IsLow reports whether s of the signature is at most ⌊n / 2⌋.
-func IsLow(signature [64]byte) bool { return bytes.Compare(signature[32:], halfOrder) <= 0 }
+// isLow reports whether s of the signature is at most ⌊n / 2⌋.
+func isLow(signature [64]byte) bool { return bytes.Compare(signature[32:], halfOrder) <= 0 }
 
 // Lower returns the signature with the lower one of s and n − s. A signature whose s is n or more, which is not valid,
 // comes back as it is.
 func Lower(signature [64]byte) [64]byte {
 	n := elliptic.P256().Params().N
 	s := new(big.Int).SetBytes(signature[32:])
-	if !IsLow(signature) && s.Cmp(n) < 0 {
+	if !isLow(signature) && s.Cmp(n) < 0 {
 		s.Sub(n, s).FillBytes(signature[32:])
 	}
 	return signature

@@ -124,7 +124,7 @@ func TestRFC6979(t *testing.T) {
 		if !VerifyAny(point, signature, digest) || !naive(point, signature, digest) {
 			t.Errorf("%s does not hold", c.message)
 		}
-		if Verify(point, signature, digest) != c.low || IsLow(signature) != c.low {
+		if Verify(point, signature, digest) != c.low || isLow(signature) != c.low {
 			t.Errorf("%s: want low s %v", c.message, c.low)
 		}
 		lowered := Lower(signature)
