@@ -77,7 +77,10 @@ func (s *session) admin(keyFile string, unsigned bool) (argument.Account, error)
 		return s.sender(unsigned)
 	}
 	key, err := readKeyFile(keyFile)
-	return argument.OfKey(key, keyFile), output.Usage(err)
+	if err != nil {
+		return argument.Account{}, output.Usage(err)
+	}
+	return argument.OfKey(key, keyFile), nil
 }
 
 func (p *parameterFlags) register(command *cobra.Command) {
