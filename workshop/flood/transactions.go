@@ -68,7 +68,6 @@ func sending(encoded [][]byte, right ...[]string) request {
 // transfer returns a transfer of 1 unit to a fixed account.
 func transfer(from client.Signer, nonce uint64, gas types.Gas, maxFee, tip types.Amount) types.Transaction {
 	return types.Transaction{
-		Version:              types.TransactionVersion,
 		ChainID:              chainID,
 		Sender:               from.Account(),
 		Nonce:                nonce,

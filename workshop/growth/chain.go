@@ -92,7 +92,7 @@ func (g *grown) open() (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest()})
+	store, err := chain.Open(db, chain.Options{Schedule: params.Prices.Digest()})
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -227,14 +227,13 @@ func (g *grown) transfers(o *opened, r *rand.Rand, count int) (*batch, error) {
 	parallel.Run(count, func(i int) {
 		key := g.keys[i%senders]
 		txs[i], errs[i] = types.Sign(types.Transaction{
-			Version:              types.TransactionVersion,
 			ChainID:              chainID,
 			Sender:               key.PublicKey(),
 			Nonce:                nonces[i%senders] + uint64(i/senders),
-			GasLimit:             params.Schedule1.IntrinsicTransfer + params.Schedule1.NewAccount,
+			GasLimit:             params.Prices.IntrinsicTransfer + params.Prices.NewAccount,
 			MaxFeePerGas:         params.DefaultMaxBaseFee,
 			MaxPriorityFeePerGas: 1,
-			Payload:              types.Transfer{To: recipients[i], Amount: 1},
+			Target: recipients[i], Value: 1, Payload: types.Transfer{},
 		}, key, [32]byte{})
 	})
 	if err := errors.Join(errs...); err != nil {
@@ -242,7 +241,7 @@ func (g *grown) transfers(o *opened, r *rand.Rand, count int) (*batch, error) {
 	}
 	b := &batch{}
 	for part := range slices.Chunk(txs, 512) {
-		b.txs = append(b.txs, types.VerifySignatures(types.NewTxs(part...))...)
+		b.txs = append(b.txs, types.VerifyWitnesses(types.Regtest, types.NewTxs(part...))...)
 	}
 	return b, nil
 }

@@ -276,7 +276,6 @@ func (c *lookupChain) sign(payloads []types.Payload, gas types.Gas) (*batch, err
 	parallel.Run(len(payloads), func(i int) {
 		key := c.keys[i%senders]
 		txs[i], errs[i] = types.Sign(types.Transaction{
-			Version:      types.TransactionVersion,
 			ChainID:      chainID,
 			Sender:       key.PublicKey(),
 			Nonce:        nonces[i%senders] + uint64(i/senders),
@@ -287,7 +286,7 @@ func (c *lookupChain) sign(payloads []types.Payload, gas types.Gas) (*batch, err
 	})
 	b := &batch{}
 	for part := range slices.Chunk(txs, 512) {
-		b.txs = append(b.txs, types.VerifySignatures(types.NewTxs(part...))...)
+		b.txs = append(b.txs, types.VerifyWitnesses(types.Regtest, types.NewTxs(part...))...)
 	}
 	return b, errors.Join(errs...)
 }

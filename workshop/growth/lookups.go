@@ -90,7 +90,7 @@ func (c *lookupChain) fillings() []filling {
 	}
 	stored := uint64(c.stored)
 	return []filling{
-		{name: "transfers between accounts", gas: params.Schedule1.IntrinsicTransfer, lookups: 2, payload: c.transfer},
+		{name: "transfers between accounts", gas: params.Prices.IntrinsicTransfer, lookups: 2, payload: c.transfer},
 		many("reads of short values", "read", 0, stored),
 		many("reads of long values", "read", longFirst, longValues),
 		many("reads of nothing", "read", nothingFirst, 1<<31),
@@ -98,7 +98,7 @@ func (c *lookupChain) fillings() []filling {
 		many("writes", "write", 0, stored),
 		many("new keys", "write", 2*nothingFirst, 1<<31),
 		{
-			name: fmt.Sprintf("calls of %d contracts", lookupTokens), gas: params.Schedule1.StorageReserve + 200_000,
+			name: fmt.Sprintf("calls of %d contracts", lookupTokens), gas: params.Prices.StorageReserve + 200_000,
 			lookups: 1, cold: true, payload: c.approve,
 		},
 	}
@@ -178,7 +178,7 @@ func (c *lookupChain) prepare(f filling) error {
 // adopt imports a block.
 func (c *lookupChain) adopt(block []byte, m *filled) error {
 	begun := time.Now()
-	received, err := ledger.Receive(block)
+	received, err := ledger.Receive(types.Regtest, block)
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,6 @@ func newTokens(dir string) (*tokens, error) {
 		sum:      map[types.Account]uint64{key.PublicKey(): exchangeBalance},
 	}
 	signed, err := client.NewSigner(key).Sign(types.Transaction{
-		Version:      types.TransactionVersion,
 		ChainID:      chainID,
 		Sender:       key.PublicKey(),
 		GasLimit:     100_000_000,
@@ -69,7 +68,7 @@ func newTokens(dir string) (*tokens, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = c.deploy(o, &batch{types.VerifySignatures(types.NewTxs(signed))})
+	err = c.deploy(o, &batch{types.VerifyWitnesses(types.Regtest, types.NewTxs(signed))})
 	return c, errors.Join(err, o.close())
 }
 
@@ -152,7 +151,6 @@ func (c *tokens) appendTransfers(o *opened, t *tree.Tree, count int) error {
 			logs = append(logs, types.Log{Contract: c.rare, Name: "Rare", Data: []byte("{}")})
 		}
 		tx := types.NewTx(types.SignedTransaction{Transaction: types.Transaction{
-			Version:      types.TransactionVersion,
 			ChainID:      chainID,
 			Sender:       account(first),
 			Nonce:        height,

@@ -118,7 +118,7 @@ func (h *history) make(blocks, perBlock int, token string, progress func(done in
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	store, err := chain.Open(db, chain.Options{Archive: true, Schedule: params.Schedule1.Digest()})
+	store, err := chain.Open(db, chain.Options{Archive: true, Schedule: params.Prices.Digest()})
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,6 @@ func (h *history) step(from crypto.PrivateKey, gas types.Gas, payload types.Payl
 	account := types.Account(from.PublicKey())
 	nonce := of(h.nonces, account)
 	tx, err := types.Sign(types.Transaction{
-		Version:              types.TransactionVersion,
 		ChainID:              chainID,
 		Sender:               account,
 		Nonce:                nonce.last(),
@@ -219,7 +218,7 @@ func (h *history) block(l *ledger.Ledger, steps []step) error {
 		txs[i] = s.tx
 	}
 	made, err := l.Build(ledger.Batch{
-		Time: 1_700_000_000 + uint64(h.head), Transactions: &list{types.VerifySignatures(types.NewTxs(txs...))},
+		Time: 1_700_000_000 + uint64(h.head), Transactions: &list{types.VerifyWitnesses(types.Regtest, types.NewTxs(txs...))},
 	},
 		func(hash types.BlockHash) (types.Signature, error) { return h.producer.Sign(hash[:], [32]byte{}) })
 	if err != nil {

@@ -115,7 +115,6 @@ func (l *load) pay(ctx context.Context, payers []*payer, at *int) error {
 	open := make(map[*payer][]byte)
 	for _, p := range payers {
 		signed, err := types.Sign(types.Transaction{
-			Version:              types.TransactionVersion,
 			ChainID:              chainID,
 			Sender:               p.account,
 			Nonce:                p.acknowledged,

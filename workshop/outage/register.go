@@ -82,7 +82,6 @@ func (r *register) invoke(ctx context.Context, caller int, nonce uint64, gas typ
 	api.Receipt, error) {
 	s := callerOf(caller)
 	signed, err := s.Sign(types.Transaction{
-		Version:              types.TransactionVersion,
 		ChainID:              chainID,
 		Sender:               s.Account(),
 		Nonce:                nonce,

@@ -228,7 +228,6 @@ func (st *stage) pay(ctx context.Context) error {
 		return err
 	}
 	signed, err := signer.Sign(types.Transaction{
-		Version:              types.TransactionVersion,
 		ChainID:              chainID,
 		Sender:               signer.Account(),
 		Nonce:                nonce,

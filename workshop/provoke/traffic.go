@@ -97,7 +97,6 @@ func (st *stage) badSignatures(ctx context.Context, size int) error {
 		var answers []client.Pending[types.TxID]
 		for range size {
 			signed, err := signer.Sign(types.Transaction{
-				Version:              types.TransactionVersion,
 				ChainID:              chainID,
 				Sender:               signer.Account(),
 				Nonce:                nonce % 16,

@@ -160,7 +160,7 @@ func withStore(dir string, f func(*chain.Store) error) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	store, err := chain.Open(db, chain.Options{Schedule: params.Schedule1.Digest()})
+	store, err := chain.Open(db, chain.Options{Schedule: params.Prices.Digest()})
 	if err != nil {
 		return err
 	}
