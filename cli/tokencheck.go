@@ -19,6 +19,7 @@ import (
 	"github.com/cairn-chain/cairn/client"
 	"github.com/cairn-chain/cairn/crypto"
 	"github.com/cairn-chain/cairn/kit/conformance"
+	"github.com/cairn-chain/cairn/kit/contractbuild"
 	"github.com/cairn-chain/cairn/kit/nep11"
 	"github.com/cairn-chain/cairn/kit/nep20"
 	"github.com/cairn-chain/cairn/types"
@@ -29,6 +30,8 @@ type tokenReport struct {
 	conformance.Report
 	Standard string `json:"standard"`
 	Conforms bool   `json:"conforms"`
+	// CanChange is whether the token's code can replace itself: what holds now then need not hold later.
+	CanChange bool `json:"canChange"`
 }
 
 // standard is a token standard to check.
@@ -104,6 +107,14 @@ are left come back by transactions, and gas is spent. A token that breaks a rule
 		if err != nil {
 			return err
 		}
+		code, err := s.client.ContractCode(ctx, id)
+		if err != nil {
+			return err
+		}
+		canChange, err := contractbuild.CanChange(code)
+		if err != nil {
+			return fmt.Errorf("the token's code: %w", err)
+		}
 		report, err := s.checkToken(ctx, held, checked{id, chain, holder, amount})
 		if err != nil {
 			return err
@@ -113,8 +124,8 @@ are left come back by transactions, and gas is spent. A token that breaks a rule
 			return output.WithData(breaks, map[string]any{"token": report.Token, "results": report.Results})
 		}
 		if err := s.Result(tokenReport{
-			report, held.name, report.Conforms(),
-		}, func(t *output.Text) { reportPeople(t, report) }); err != nil {
+			report, held.name, report.Conforms(), canChange,
+		}, func(t *output.Text) { reportPeople(t, report, canChange) }); err != nil {
 			return err
 		}
 		if !report.Conforms() {
@@ -128,7 +139,7 @@ are left come back by transactions, and gas is spent. A token that breaks a rule
 	return command
 }
 
-func reportPeople(t *output.Text, report conformance.Report) {
+func reportPeople(t *output.Text, report conformance.Report, canChange bool) {
 	words := map[conformance.Verdict]string{conformance.Pass: "ok", conformance.Fail: "FAIL", conformance.LeftOut: "-"}
 	rows := make([][]any, len(report.Results))
 	for i, r := range report.Results {
@@ -145,6 +156,9 @@ func reportPeople(t *output.Text, report conformance.Report) {
 		report.Count(conformance.Fail),
 		report.Count(conformance.LeftOut),
 	)
+	if canChange {
+		t.Line("The code can replace itself by another (replace_code): what holds now need not hold later.")
+	}
 }
 
 // checkedToken is a token on a node as a check sees it.

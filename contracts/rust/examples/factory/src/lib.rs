@@ -24,7 +24,7 @@ contract! {
     }
 
     /// The contract of a user, if it was made.
-    read fn of(user: Account) -> Option<Account> {
+    read fn contractOf(user: Account) -> Option<Account> {
         MADE.find(&user)
     }
 
@@ -95,10 +95,10 @@ mod tests {
         let factory = chain.deploy(alice, CONTRACT, &args! { template: template }, 0).unwrap();
         let of = |user: Account, function: &str| chain.view(factory, function, &args! { user: user }).unwrap();
         let address = of(bob, "addressOf");
-        assert_eq!(of(bob, "of"), "null");
+        assert_eq!(of(bob, "contractOf"), "null");
         chain.fund(read(&address), 10); // before it is there
         let made = chain.call(alice, factory, "make", &args! { user: bob }, 0).unwrap();
-        assert_eq!((made.as_str(), of(bob, "of")), (address.as_str(), address.clone()));
+        assert_eq!((made.as_str(), of(bob, "contractOf")), (address.as_str(), address.clone()));
         assert_eq!(of(bob, "addressOf"), address);
         let made = read(&made);
         assert_eq!(chain.view(made, "owner", "").unwrap(), json(bob));
@@ -117,7 +117,7 @@ mod tests {
         let factory = chain.deploy(alice, CONTRACT, &args! { template: template }, 0).unwrap();
         let nobody = chain.call(alice, factory, "make", &args! { user: Account::ZERO }, 0);
         assert_eq!(nobody.unwrap_err(), "nobody");
-        assert_eq!(chain.view(factory, "of", &args! { user: Account::ZERO }).unwrap(), "null");
+        assert_eq!(chain.view(factory, "contractOf", &args! { user: Account::ZERO }).unwrap(), "null");
         let none = chain.deploy(alice, CONTRACT, &args! { template: account("bob") }, 0);
         assert_eq!(none.unwrap_err(), "there is no such template");
     }
