@@ -290,7 +290,7 @@ var testRows = map[string][]string{
 	"kit/contracttest":       {"contracts", "internal/testkit/wasmgen"},
 	"kit/contracttest/fuzz":  {"internal/testkit/wasmgen"},
 	"cli/argument":           {"wallet"},
-	"contracts/rust": {"abi", "kit/conformance", "kit/contracttest", "kit/contracttest/fuzz", "crypto",
+	"contracts/rust": {"abi", "client", "kit/conformance", "kit/contractbuild", "kit/contracttest", "kit/contracttest/fuzz", "crypto",
 		"crypto/bip322", "crypto/bip340", "crypto/foreign", "crypto/p256", "internal/protocol/vm", "types"},
 	"contracts/assemblyscript": {"client", "types", "crypto", "internal/engine/wasm", "internal/protocol/..."},
 	"deploy": {"api", "crypto", "internal/build", "internal/datadir", "internal/p2p", "internal/node", "internal/role",
