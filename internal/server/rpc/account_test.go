@@ -566,7 +566,7 @@ func TestOwnersLearnOfRecoveries(t *testing.T) {
 	filter := &api.SubscriptionFilter{ContractID: new(types.ContractID), Topics: []*types.Digest{nil, new(types.Digest(s.account))}}
 	var names []string
 	for height := types.Height(1); height <= s.height; height++ {
-		for _, e := range must(s.server.feed.Events(height))(t) {
+		for _, e := range allEvents(s.testChain, height) {
 			if filter.Matches(&e) {
 				names = append(names, fmt.Sprint(e.BlockHeight, " ", e.EventName))
 			}

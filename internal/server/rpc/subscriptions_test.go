@@ -67,10 +67,25 @@ func someLogs() [][]types.Log {
 	}
 }
 
+// allEvents are those of a block, which are one too many for one less.
+func allEvents(c *testChain, height types.Height) []api.Event {
+	c.t.Helper()
+	events, all, err := c.server.feed.Events(height, 1000)
+	if check(c.t, err); !all {
+		c.t.Fatalf("block %d has more events than there are", height)
+	}
+	if most := len(events) - 1; most >= 0 {
+		if some, all, err := c.server.feed.Events(height, most); all || some != nil || err != nil {
+			c.t.Errorf("block %d: got %d events, %v, want no more than %d", height, len(some), err, most)
+		}
+	}
+	return events
+}
+
 func TestEventsOfABlock(t *testing.T) {
 	c := newTestChain(t)
 	height := c.appendLogs(someLogs()...)
-	events := must(c.server.feed.Events(height))(t)
+	events := allEvents(c, height)
 	if len(events) != 3 {
 		t.Fatalf("%d events", len(events))
 	}
@@ -121,10 +136,10 @@ func TestEventsOfABlock(t *testing.T) {
 			t.Errorf("event %d is not among its receipt's logs %+v", i, receipt.Logs)
 		}
 	}
-	if events := must(c.server.feed.Events(0))(t); events == nil || len(events) != 0 {
+	if events := allEvents(c, 0); events == nil || len(events) != 0 {
 		t.Errorf("genesis: %v", events)
 	}
-	if events := must(c.server.feed.Events(height + 1))(t); events != nil {
+	if events := allEvents(c, height+1); events != nil {
 		t.Errorf("a block that is not there: %v", events)
 	}
 	for _, text := range []string{"", "00", events[0].Cursor + "00", "zz" + events[0].Cursor[2:]} {
@@ -200,7 +215,7 @@ func TestEventsThatArePruned(t *testing.T) {
 		c.appendLogs(someLogs()...)
 	}
 	check(t, c.store.Prune(t.Context()))
-	if _, err := c.server.feed.Events(1); !errors.Is(err, chain.ErrPruned) {
+	if _, _, err := c.server.feed.Events(1, 99); !errors.Is(err, chain.ErrPruned) {
 		t.Errorf("pruned: %v", err)
 	}
 	cursor := func(p chain.Position) string { return newCursor(p, types.BlockHash{}) }
@@ -215,7 +230,7 @@ func TestEventsThatArePruned(t *testing.T) {
 	if events := call[[]api.Event](c, "svc_getEvents", end); len(events) == 0 {
 		t.Error("after all that is pruned: got no events, want those that are kept")
 	}
-	if events := must(c.server.feed.Events(5))(t); len(events) != 3 {
+	if events := allEvents(c, 5); len(events) != 3 {
 		t.Errorf("the newest: %v", events)
 	}
 }
