@@ -377,3 +377,34 @@ func TestPayersInTheJournal(t *testing.T) {
 		t.Fatal("the oldest is gone")
 	}
 }
+
+// What a block made unpayable or unauthorized does not come back with a member's start.
+func TestMemberForgetsWhatNobodyPays(t *testing.T) {
+	c := newChain()
+	c.set(1, 3*feeCap, 1)
+	opts := Options{Journal: journalPath(t), Moment: c.now}
+	p := openPool(t, c, opts)
+	var txs []*types.Tx
+	for _, encoded := range [][]byte{sponsored(2, 1, 0), sponsored(3, 1, 0), sponsored(4, 5, 0)} {
+		tx, err := types.DecodeTx(encoded)
+		if err != nil {
+			t.Fatal(err)
+		}
+		txs = append(txs, tx)
+	}
+	results, err := keepEntry(p, 1, txs, func(types.TxID) *types.VerifiedTx { return nil })
+	if err != nil || results[0].Err != nil || results[1].Err != nil || results[2].Err != nil {
+		t.Fatal(results, err)
+	}
+	policy := authorityOf(policyKey, account(5))
+	reset(t, p, c, map[int]state.Account{
+		1: {Balance: 2*feeCap - 1, Nonce: 1}, 5: {Balance: rich, Nonce: 1, Authority: &policy},
+	})
+	expectFate(t, p, txs[1].ID(), Unpaid)
+	expectFate(t, p, txs[2].ID(), Unauthorized)
+	again := openCopy(t, c, opts.Journal, Options{Moment: c.now})
+	checkInvariants(t, again)
+	if _, pending := again.Get(txs[0].ID()); !pending || again.Stats().Count != 1 {
+		t.Errorf("%d came back", again.Stats().Count)
+	}
+}
