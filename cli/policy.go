@@ -93,7 +93,7 @@ func (f *policyFlags) register(a *app, command *cobra.Command) {
 		"p256:HEX or passkey:HEX with the point's 128 digits; passkey:HEX:verified demands that the user is verified; repeat it")
 	flags.IntVar(&f.threshold, "threshold", 1, "how many of them must sign")
 	flags.StringArrayVar(&f.recoverySigners, "recovery-signer", nil, "one of those who can replace the policy after --delay")
-	flags.IntVar(&f.recoveryThreshold, "recovery-threshold", 1, "how many of them must sign")
+	flags.IntVar(&f.recoveryThreshold, "recovery-threshold", 1, "how many of the recovery's signers must sign")
 	flags.DurationVar(&f.delay, "delay", 7*24*time.Hour, "time until a recovery holds, in which the owners can stop it")
 	flags.Uint64Var(&f.number, "number", 0, "gives the same signers another account")
 	a.completeAccount(command, "signer", "recovery-signer")
@@ -221,12 +221,12 @@ signer needs it to see what it signs for.`,
 
 func (a *app) newPolicyShow() *cobra.Command {
 	return a.completeNames(a.define(&cobra.Command{
-		Use:   "show NAME|ACCOUNT",
+		Use:   "show ACCOUNT",
 		Short: "Show a policy of the keystore, or the one that signs for an account",
 		Long: `Show a policy of the keystore with every signer, or the one that signs for an account now. The node knows the latter once
 it has signed a transaction.`,
 		Example: "  cairn account policy show treasury\n  cairn account policy show bcrt1p…",
-		Args:    exactly("NAME|ACCOUNT"),
+		Args:    exactly("ACCOUNT"),
 	}, nodeSettings, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
 		account, err := s.account(args[0])
 		if err != nil {

@@ -52,16 +52,25 @@ node that does not, or that does not answer, is exit code 1.`,
 		Example: "  cairn upgrade check http://10.0.0.2:8777 http://10.0.0.3:8777\n  cairn upgrade check --version 3",
 		Args:    cobra.ArbitraryArgs,
 	}, func(ctx context.Context, s *session, _ *cobra.Command, args []string) error {
-		nodes := []nodeVersions{s.versionsOf(ctx, s.client, s.settings.RPCURL, version)}
+		info, err := s.client.NodeInfo(ctx)
+		if err != nil {
+			return err
+		}
+		nodes := []nodeVersions{versionsOf(s.settings.RPCURL, info, version)}
 		for _, url := range args {
 			node, err := s.another(url)
 			if err != nil {
 				return output.Usage(err)
 			}
-			nodes = append(nodes, s.versionsOf(ctx, node, url, version))
+			info, err := node.NodeInfo(ctx)
 			node.Close()
+			answer := versionsOf(url, info, version)
+			if err != nil {
+				answer = nodeVersions{URL: url, Error: new(err.Error())}
+			}
+			nodes = append(nodes, answer)
 		}
-		err := s.Result(nodes, func(t *output.Text) {
+		err = s.Result(nodes, func(t *output.Text) {
 			rows := make([][]any, len(nodes))
 			for i, n := range nodes {
 				said := "ready"
@@ -84,16 +93,11 @@ node that does not, or that does not answer, is exit code 1.`,
 	return command
 }
 
-func (s *session) versionsOf(ctx context.Context, node *client.Client, url string, version uint32) nodeVersions {
-	answer := nodeVersions{URL: url}
-	info, err := node.NodeInfo(ctx)
-	if err != nil {
-		answer.Error = new(err.Error())
-		return answer
+func versionsOf(url string, info api.NodeInfo, version uint32) nodeVersions {
+	answer := nodeVersions{
+		URL: url, Program: info.Version, Protocol: info.ProtocolVersion, Known: info.KnownVersions, Upgrade: info.Upgrade,
+		Ready: info.Upgrade == nil || info.Upgrade.Known,
 	}
-	answer.Program, answer.Protocol = info.Version, info.ProtocolVersion
-	answer.Known, answer.Upgrade = info.KnownVersions, info.Upgrade
-	answer.Ready = info.Upgrade == nil || info.Upgrade.Known
 	if version != 0 {
 		answer.Ready = slices.Contains(info.KnownVersions, version)
 	}
