@@ -228,9 +228,16 @@ func TestFactory(t *testing.T) {
 
 // TestPermits has a key's account and one of a P-256 key permit a spender, once each.
 func TestPermits(t *testing.T) {
+	t.Run("coin", func(t *testing.T) {
+		takesPermits(t, "coin", args{"name": "Coin", "symbol": "CN", "supply": 1_000, "delay": 60})
+	})
+	t.Run("as-coin", func(t *testing.T) { takesPermits(t, "as-coin", args{"supply": 1_000, "delay": 60}) })
+}
+
+func takesPermits(t *testing.T, module string, init args) {
 	c := contracttest.New(t)
 	alice := c.Account("alice")
-	k := deploy(c, t, "coin", args{"name": "Coin", "symbol": "CN", "supply": 1_000, "delay": 60})
+	k := deploy(c, t, module, init)
 	for name, owner := range map[string]contracttest.Account{"key": c.Account("bob"), "p256": c.PolicyAccount("bob")} {
 		k.Call(alice, "transfer", args{"to": owner, "amount": 100}).Must(t)
 		terms := args{"owner": owner, "spender": alice, "amount": 30, "deadline": c.Time() + 1_000}
