@@ -121,7 +121,9 @@ func (l *load) pay(ctx context.Context, payers []*payer, at *int) error {
 			GasLimit:             transferGas,
 			MaxFeePerGas:         maxFee,
 			MaxPriorityFeePerGas: tip,
-			Payload:              client.Transfer(p.to, 1),
+			Target:               p.to,
+			Value:                1,
+			Payload:              types.Transfer{},
 		}, p.key, [32]byte{}) // deterministic, as an interrupted run may have sent it already
 		if err != nil {
 			return err
