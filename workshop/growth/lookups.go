@@ -17,9 +17,9 @@ const callGas = types.Gas(40_000_000) // gas of a call with many look-ups
 // filling is a kind of block that is full by gas.
 type filling struct {
 	name    string
-	gas     types.Gas                       // maximum gas of a transaction
-	lookups int                             // per transaction; 0: as many as the gas allows
-	cold    bool                            // begins with no code in memory
+	gas     types.Gas                           // maximum gas of a transaction
+	lookups int                                 // per transaction; 0: as many as the gas allows
+	cold    bool                                // begins with no code in memory
 	payload func(lookups int) types.Transaction // returns a transaction's target, value and payload
 }
 
