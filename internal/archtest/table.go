@@ -275,7 +275,7 @@ var testRows = map[string][]string{
 	"internal/storage/chain":  {"crypto"},
 	"client":                  {"crypto/bip322"},
 	"kit/sender":              {"crypto", "jsonrpc"},
-	"cli":                     {"jsonrpc"},
+	"cli":                     {"jsonrpc", "crypto/bip322"},
 	"kit/loadgen":             {"jsonrpc"},
 	"crypto":                  {"crypto/bech32m", "internal/testkit/bip"},
 	"crypto/bip322":           {"crypto/bech32m"},
