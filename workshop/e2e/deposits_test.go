@@ -210,7 +210,7 @@ func TestDepositsAreSeenOnce(t *testing.T) {
 		}
 		sent, expected = append(sent, job), append(expected, d)
 	}
-	bankCall := func(function string, value types.Amount) types.Payload {
+	bankCall := func(function string, value types.Amount) client.Action {
 		action, err := client.Call(bank, function, nil, value)
 		if err != nil {
 			t.Fatal(err)
