@@ -8,7 +8,7 @@ import {
 import { createSender } from "@cairn-chain/sdk/sender";
 import { atTyped, typedError } from "./bindings/typed.js";
 import { devKey, startNode } from "./node.js";
-import { vectors } from "./vectors.js";
+import { numbered } from "./vectors.js";
 
 const abi = {
   binary: true,
@@ -108,7 +108,7 @@ interface Vector {
 }
 
 test("values of every type are read and written in both forms", () => {
-  const known = vectors.abi as { abi: Abi; values: Vector[]; refused: Vector[] };
+  const known = numbered.abi as { abi: Abi; values: Vector[]; refused: Vector[] };
   assert.ok(known.values.length > 25 && known.refused.length > 25);
   const loose = (text: string): string => text.replace(/"(-?\d+)"/g, "$1");
   for (const { type, json, binary } of known.values) {
@@ -135,7 +135,7 @@ test("values of every type are read and written in both forms", () => {
 });
 
 test("reverts are read in both forms", () => {
-  const known = vectors.abi as { abi: Abi; reverts: { data: string; revert: Record<string, unknown> }[] };
+  const known = numbered.abi as { abi: Abi; reverts: { data: string; revert: Record<string, unknown> }[] };
   for (const { data, revert } of known.reverts) {
     const got = decodeRevert(known.abi, `0x${data}`);
     assert.equal(asText(got).replace(/"(\d+)"/g, "$1"), asText({ ...pick(revert, "text"), ...pick(revert, "error"), ...pick(revert, "code"),

@@ -2,7 +2,10 @@ import { readFileSync } from "node:fs";
 import { parseJSON, fromHex, type Hex } from "@cairn-chain/sdk";
 
 /** docs/vectors.json of the repository, with its large integers as bigint: this file lies in build/ once compiled. */
-export const vectors: any = parseJSON(readFileSync(new URL("../../../docs/vectors.json", import.meta.url), "utf8"));
+const text = readFileSync(new URL("../../../docs/vectors.json", import.meta.url), "utf8");
+export const vectors: any = parseJSON(text);
+/** numbered are the vectors with all integers as numbers, which JSON.stringify takes. */
+export const numbered: any = JSON.parse(text);
 
 /** xorshift: the same pseudo-random numbers in every run, each below bound. */
 export function random(seed: number): (bound: number) => number {
