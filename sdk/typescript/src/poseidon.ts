@@ -48,30 +48,43 @@ export function roundConstants(): Uint32Array {
 }
 
 const row = [1, 1, 51, 1, 11, 17, 2, 1, 101, 63, 15, 2, 67, 22, 13, 3];
+/** The matrix, row after row. */
+const MATRIX = Float64Array.from({ length: WIDTH * WIDTH }, (_, k) => row[((k % WIDTH) - Math.floor(k / WIDTH) + WIDTH) % WIDTH]!);
+const INVERSE = 1 / P;
+
+/** reduce is x mod P, for x from 0 to 2^53: several times as fast as the operator for it. */
+function reduce(x: number): number {
+  const rest = x - Math.floor(x * INVERSE) * P; // the quotient may be one too large or too small
+  return rest < 0 ? rest + P : rest >= P ? rest - P : rest;
+}
 
 /** multiply is a · b mod P, for a and b below P: no number in between passes 2^53. */
 function multiply(a: number, b: number): number {
-  const low = b % 65536;
-  return (((a * ((b - low) / 65536)) % P) * 65536 + a * low) % P;
+  const low = b & 0xffff;
+  return reduce(reduce(a * ((b - low) / 65536)) * 65536 + a * low);
 }
 
 /** permute applies the permutation in place. */
 export function permute(state: Uint32Array): void {
   const constants = roundConstants();
-  const next = new Uint32Array(WIDTH);
+  const here = new Float64Array(WIDTH);
+  const next = new Float64Array(WIDTH);
+  here.set(state);
   for (let r = 0; r < ROUNDS; r++) {
     const full = r < 4 || r >= 24;
     for (let i = 0; i < WIDTH; i++) {
-      const x = (state[i]! + constants[WIDTH * r + i]!) % P;
-      state[i] = full || i === 0 ? multiply(multiply(x, x), x) : x;
+      let x = here[i]! + constants[WIDTH * r + i]!;
+      if (x >= P) x -= P;
+      here[i] = full || i === 0 ? multiply(multiply(x, x), x) : x;
     }
     for (let i = 0; i < WIDTH; i++) {
       let sum = 0; // below 16 · 101 · 2^31
-      for (let j = 0; j < WIDTH; j++) sum += row[(j - i + WIDTH) % WIDTH]! * state[j]!;
-      next[i] = sum % P;
+      for (let j = 0; j < WIDTH; j++) sum += MATRIX[WIDTH * i + j]! * here[j]!;
+      next[i] = reduce(sum);
     }
-    state.set(next);
+    here.set(next);
   }
+  state.set(here);
 }
 
 /** sponge is S(tag, n, e): the hash of elements under a tag and a length. */

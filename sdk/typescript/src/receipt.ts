@@ -1,4 +1,5 @@
 import { CodecError, decode, encode, type Reader, type Writer } from "./codec.js";
+import type { Receipt } from "./generated.js";
 import { sha256 } from "./hash.js";
 import { from32, fromHex, toHex, type Account, type Hash, type Hex } from "./hex.js";
 import { MAX_INPUT } from "./policy.js";
@@ -55,4 +56,13 @@ export function decodeReceipt(bytes: Uint8Array): ChainReceipt {
 /** receiptDetails is the digest of all that a receipt says beside status and gas. */
 export function receiptDetails(receipt: ChainReceipt): Hash {
   return toHex(sha256(encode((w) => writeDetails(w, receipt))));
+}
+
+/** chainReceipt is what the chain has of a receipt that a node gave. */
+export function chainReceipt(receipt: Receipt): ChainReceipt {
+  const { status, gasUsed, contractAddress, returnData, logs } = receipt;
+  return {
+    status: status === 1n ? 1 : 0, gasUsed, contract: contractAddress, output: returnData,
+    logs: logs.map(({ address, eventName, topics: [, ...topics], data }) => ({ contract: address, name: eventName, topics, data })),
+  };
 }

@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   CodecError, MAX_BLOCK_BYTES, PARAMETERS_KEY, SIGNED_HEADER_BYTES, blockHash, decodeGenesis, decodeReceipt, encodeBlock, encodeGenesis, encodeHeader,
-  encodeReceipt, encodeSignedHeader, forms, genesisParent, parseBlock, parseHeader, parseHeaderStart, receiptDetails, toHex, type Account, type Hash,
-  type Hex, type SignedHeader,
+  encodeReceipt, encodeSignedHeader, forms, genesisParent, parseBlock, parseHeader, parseHeaderStart, receiptDetails, toHex, type Account, type Block,
+  type ChainReceipt, type Hash, type Hex, type SignedHeader,
 } from "@cairn-chain/sdk";
 import {
-  HeaderError, HeaderFollower, convicts, decodeInclusionProof, decodeMerkleProof, encodeInclusionProof, encodeMerkleProof, inclusionHolds, listRoot,
+  HeaderError, HeaderFollower, checkBlock, convicts, decodeInclusionProof, decodeMerkleProof, encodeInclusionProof, encodeMerkleProof, inclusionHolds, listRoot,
   merkleFault, proveInclusion, receiptLeaf, transactionLeaf, verifySeal, type MerkleProof,
 } from "@cairn-chain/sdk/verify";
 import { KeySigner } from "@cairn-chain/sdk/keys";
@@ -122,6 +122,26 @@ function checkLists(v: any, header: SignedHeader): void {
   assert.throws(() => parseBlock(many), CodecError);
   assert.throws(() => parseBlock(new Uint8Array(MAX_BLOCK_BYTES + 1)), /are over/);
 }
+
+test("a block is checked against its header without a state, and what was changed of it is found", () => {
+  const v = vectors.chain.blocks[2];
+  const block = parseBlock(bytesOf(v, "encoded"));
+  const receipts: ChainReceipt[] = v.transactions.map((t: any) => forms.receipt.read(t.receipt));
+  assert.deepEqual(checkBlock(block, receipts, "regtest"), { hash: hex(v.hash), signatures: block.transactions.length });
+  assert.equal(checkBlock(block, receipts, "regtest", 1).signatures, 1);
+  const [first] = block.transactions;
+  const other = { ...first!, transaction: { ...first!.transaction, witness: { type: "key", signature: hex("00".repeat(64)) } as const } };
+  const header = (changed: object): SignedHeader => sealed({ ...block.header, ...changed });
+  const forged = { header: header({ transactionsRoot: listRoot("transactions", [transactionLeaf(other.transaction, other.hash)]), receiptsRoot: listRoot("receipts", [receiptLeaf(receipts[0]!)]), gasUsed: receipts[0]!.gasUsed }), transactions: [other] };
+  const cases: [string, Block, ChainReceipt[]][] = [
+    ["seal", { ...block, header: { ...block.header, gasUsed: 1n } }, receipts], ["transactions", { ...block, transactions: block.transactions.slice(1) }, receipts],
+    ["receipts", block, receipts.slice(1)], ["receipts", block, receipts.map((r) => ({ ...r, status: 0 }))],
+    ["gas", { ...block, header: header({ gasUsed: 1n }) }, receipts], ["signatures", forged, receipts.slice(0, 1)],
+  ];
+  for (const [step, changed, given] of cases) assert.equal(checkBlock(changed, given, "regtest").failed?.step, step);
+  const none = vectors.chain.blocks[0];
+  assert.equal(checkBlock({ header: parseHeader(bytes(none.header_encoded + none.seal)), transactions: [] }, [], "regtest").failed, undefined, "nobody seals block 0");
+});
 
 test("blocks that are wrong in one thing are refused for it", () => {
   const executed = ["receipts_root", "state_root", "gas_used"]; // take execution to tell

@@ -11,5 +11,5 @@ export function readAccount(text: string): Account {
   if (dev) return devAccounts[Number(dev[1])]!;
   const named = Object.entries(labels.peek()).filter(([, name]) => name === typed);
   if (named.length > 1) throw new Error(`${named.length} accounts have the label “${typed}”`);
-  return (named[0]?.[0] as Account | undefined) ?? parseAccount(typed, network(), { contract: true });
+  return (named[0]?.[0] as Account | undefined) ?? parseAccount(typed, network());
 }

@@ -1,3 +1,4 @@
+export * from "./block.js";
 export * from "../lists.js";
 export * from "../merkle.js";
 export * from "./follow.js";
