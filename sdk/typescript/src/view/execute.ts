@@ -80,7 +80,7 @@ class Execution {
   run(): Outcome {
     const { contract, function: name, args, values, codes } = this.verified;
     const parameters = this.#get(Uint8Array.of(0, 1));
-    for (const domain of [1, 2]) this.#get(concat(Uint8Array.of(domain), zeroAccount));
+    this.#get(accountKey(toHex(zeroAccount)));
     if (!parameters) throw new IncompleteError("the chain has no parameters");
     const id = from32(contract);
     const module = this.#find(id);
