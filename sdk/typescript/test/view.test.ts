@@ -121,7 +121,7 @@ test("a view call is made here on what a real node proves, and lies are refused 
     ["another key", "witness", put((v) => ({ ...v, key: flip(v.key, 40) }))],
     ["keys in another order", "witness", { values: [...honest.values].reverse() }],
     ["another header", "header", { header: flip(honest.header, 200) }],
-    ["another signature", "header", { header: flip(honest.header, 300) }],
+    ["another signature", "header", { header: flip(honest.header, 270) }],
     ["another producer", "header", {}, { producer: devKey(5).account }],
     ["another chain", "header", {}, { chainId: 1n }],
     ["another block's header", "witness", { header: early.header }],
