@@ -7,7 +7,9 @@ import { concat, fromHex, toHex, type Account, type Hash } from "./hex.js";
 import { parseJSON, stringifyJSON } from "./json.js";
 import { wait } from "./signal.js";
 import { checkSponsored } from "./sponsor.js";
-import { decodeTransaction, encodeForEstimate, keyAccount, movedAmount, feeCap, type Party, type Signed, type Transaction } from "./transaction.js";
+import {
+  decodeTransaction, encodeForEstimate, feeCap, keyAccount, movedAmount, policyAccount, type Party, type Signed, type Transaction,
+} from "./transaction.js";
 
 export type Method = keyof Methods;
 export type ParamsOf<M extends Method> = Methods[M]["params"];
@@ -47,7 +49,7 @@ export interface ClientOptions {
 export type TxFields = Partial<Pick<Transaction, "nonce" | "gasLimit" | "maxFeePerGas" | "maxPriorityFeePerGas">> & {
   /** gasMargin is added to what svc_estimateGas says, for a call that may do more by the time it is in a block. */
   gasMargin?: bigint;
-  /** who pays the fee in the sender's place: a signer, or what keyAccount or policyAccount gives */
+  /** who pays the fee in the sender's place: a signer, or what `client.party`, keyAccount or policyAccount gives */
   payer?: Party;
   /** the last time of a block that may have it, in milliseconds; see validFor */
   validUntil?: bigint;
@@ -215,6 +217,14 @@ export class Client {
     const [likelyFee, mostFee] = [likelyGas * price, feeCap(tx)];
     const paid = tx.payer === null;
     return { likelyGas, likelyFee, mostFee, likely: paid ? value + likelyFee : value, most: paid ? value + mostFee : value };
+  }
+  /**
+   * party is an account with who signs for it, as far as the node knows: for what is built for a payer who is elsewhere. A policy that no
+   * transaction has shown yet is not known, and gives what keyAccount does.
+   */
+  async party(account: Account): Promise<Party> {
+    const { policy } = await this.call("svc_getAccount", account);
+    return policy ? policyAccount(policy, account) : keyAccount(account);
   }
   /**
    * checkRecipient rejects with an AddressError `nobody` if an account is no key, and the chain knows it neither as a contract nor as one

@@ -187,9 +187,9 @@ test("a passkey makes an account, pays, is paid for, pays for others, gets a sec
   await fill(tab, "form.inline", { name: "Ada" });
   await tab.until(card("Ada"));
   assert.equal((await passkeys()).length, 1);
+  await tab.until(`/Cairn only[^]*Owner: 1 of 1[^]*passkey/.test(${card("Ada")}.innerText)`);
   const address = await tab.run<string>(`${card("Ada")}.querySelector('.mono').textContent`);
   assert.match(address, /^bcrt1p/);
-  await tab.until(`/Cairn only[^]*Owner: 1 of 1[^]*passkey/.test(${card("Ada")}.innerText)`);
 
   // Somebody else pays the first fee: the account has no coins.
   await fill(tab, "form.send", { to: "dev1", amount: "0", memo: "hello", payer: "dev0" });
@@ -219,6 +219,7 @@ test("a passkey makes an account, pays, is paid for, pays for others, gets a sec
   await fill(tab, "form.inline", { name: "Bob" });
   await tab.until(card("Bob"));
   assert.equal((await passkeys()).length, 2);
+  await tab.until(`${card("Bob")}.querySelector('form.send')`);
   await tab.run(`${card("Bob")}.querySelector('form.send').id = 'bob'`);
   await tab.run("(() => { const s = document.querySelector('#bob select'); s.value = 'other'; s.dispatchEvent(new Event('change', { bubbles: true })); })()");
   await tab.until("document.querySelector('#bob [name=sponsor]')");

@@ -99,7 +99,7 @@ export function Verified<T>({
         ]}
         rest={
           <>
-            that the block is the newest (its time is <Time at={Number(header.timestamp)} />
+            that the block is the newest (its time is <Time at={Number(header.timestamp / 1000n)} />
             ), and that the producer executed rightly: a block’s proof and a replica show that
           </>
         }

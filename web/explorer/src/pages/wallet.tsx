@@ -4,7 +4,7 @@ import {
   feeCap,
   formatAddress,
   fromHex,
-  keyAccount,
+  isKey,
   makeRule,
   memo,
   parseCoins,
@@ -25,7 +25,7 @@ import {
 } from "@cairn-chain/sdk";
 import type { ComponentChildren, JSX, TargetedSubmitEvent } from "preact";
 import { useState } from "preact/hooks";
-import { readAccount } from "../accounts";
+import { readAccount, readRecipient } from "../accounts";
 import { checkAccount } from "../check";
 import { chainText, coins, shortAddress, thousands } from "../format";
 import { label, labels } from "../labels";
@@ -244,8 +244,7 @@ interface Ready {
 function Send({ kept }: { kept: Kept }): JSX.Element {
   const [doing, run, set] = useDoing<Ready>();
   const prepare = (of: (name: string) => string) => async (): Promise<Ready> => {
-    const to = readAccount(of("to"));
-    await client.checkRecipient(to);
+    const to = await readRecipient(of("to"));
     const text = of("memo");
     const action: Action = { type: "transfer", to, value: parseCoins(of("amount")), memo: text === "" ? null : memo(text) };
     return ready(kept, action, of("payer"), of("sponsor"));
@@ -303,7 +302,7 @@ async function ready(kept: Kept, action: Action, payer: string, sponsorText: str
   let paying: Signer | undefined;
   let party: Party | undefined;
   if (payer === "dev0") party = paying = (await import("../send")).devSigner(0);
-  if (payer === "other") party = keyAccount(readAccount(sponsorText));
+  if (payer === "other") party = await patient.party(readAccount(sponsorText));
   const tx = await patient.build(sender, action, party ? { payer: party } : {});
   return { tx, payer: paying };
 }
@@ -378,6 +377,12 @@ function Stop({ kept }: { kept: Kept }): JSX.Element {
   );
 }
 
+/** keySigner is a key that may sign beside others: an account of a policy has none. */
+function keySigner(key: Account): PublicSigner {
+  if (!isKey(key)) throw new Error("this account has no key: no signature could ever be its own");
+  return { type: "key", key };
+}
+
 /** Second lets a second passkey or key sign for the account too. */
 function Second({ kept }: { kept: Kept }): JSX.Element | null {
   const [doing, run, set] = useDoing<Ready>();
@@ -399,7 +404,7 @@ function Second({ kept }: { kept: Kept }): JSX.Element | null {
       <p>Either of the two can sign alone from then on, so each must be kept as safe as the other.</p>
       <form class="inline" onSubmit={(event) => {
         const of = fields(event);
-        run(add(async () => ({ type: "key", key: readAccount(of("key")) })));
+        run(add(async () => keySigner(readAccount(of("key")))));
       }}>
         <input name="key" required size={40} aria-label="The address of a key" placeholder="Address of a key: a Bitcoin wallet’s, or cairn key’s" autocomplete="off" spellcheck={false} />{" "}
         <button type="submit" disabled={doing === "busy"}>
