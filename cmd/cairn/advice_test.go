@@ -84,7 +84,7 @@ var (
 )
 
 // notCommands are words behind the program's name in texts that name no command: the first words of files and certificates.
-var notCommands = []string{"journal", "machine", "member"}
+var notCommands = []string{"journal", "machine", "member", "key’s"}
 
 // prose are words that go on with a sentence behind a command.
 var prose = []string{"that", "and", "or", "is", "has", "with", "as", "again"}
