@@ -113,9 +113,9 @@ func TestOpenRefuses(t *testing.T) {
 
 func TestAppendRefuses(t *testing.T) {
 	for name, spoil := range map[string]func(*Entry){
-		"a height too low":  func(e *Entry) { e.Header.Height-- },
-		"a height too high": func(e *Entry) { e.Header.Height++ },
-		"another parent":    func(e *Entry) { e.Header.Parent[0] ^= 1 },
+		"a height too low":      func(e *Entry) { e.Header.Height-- },
+		"a height too high":     func(e *Entry) { e.Header.Height++ },
+		"another parent":        func(e *Entry) { e.Header.Parent[0] ^= 1 },
 		"a receipt too few":     func(e *Entry) { e.Receipts = e.Receipts[1:] },
 		"a transaction too few": func(e *Entry) { e.Transactions = e.Transactions[1:] },
 		"a receipt of more gas": func(e *Entry) { e.Receipts[0].GasUsed++ },
