@@ -89,7 +89,9 @@ func (t *Tracer) first() *api.TraceCall {
 }
 
 // further returns the calls after the first.
-func (t *Tracer) further() []api.TraceCall { return append([]api.TraceCall{}, t.roots[min(1, len(t.roots)):]...) }
+func (t *Tracer) further() []api.TraceCall {
+	return append([]api.TraceCall{}, t.roots[min(1, len(t.roots)):]...)
+}
 
 // New returns a tracer for one transaction.
 func New() *Tracer { return &Tracer{gas: map[string]api.Quantity{}, size: around} }

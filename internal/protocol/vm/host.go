@@ -109,5 +109,5 @@ var Functions = [...]HostFunction{
 		schedule.NestedTimes*schedule.ContractCall + schedule.NewContract,
 	},
 	ReplaceCode: {"replace_code", []ValueType{I32}, I32, schedule.ReplaceCode},
-	Debug:         {"debug", []ValueType{I32, I32}, 0, schedule.HostFunction},
+	Debug:       {"debug", []ValueType{I32, I32}, 0, schedule.HostFunction},
 }
