@@ -39,6 +39,9 @@ func mutate(out io.Writer, seed uint64, cases, blocks int, script string) (err e
 		if err := m.round(rand.New(rand.NewPCG(seed, uint64(round))), cases); err != nil {
 			return fmt.Errorf("-seed %d, round %d, case %d: %w", seed, round, m.cases, err)
 		}
+		if round%20 == 19 {
+			fmt.Fprintf(os.Stderr, "%d cases\n", m.cases)
+		}
 	}
 	fmt.Fprintf(out, "%d cases with -seed %d in %s: the two agree on each.\n\n", m.cases, seed,
 		time.Since(begun).Round(time.Second))

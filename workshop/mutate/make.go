@@ -82,6 +82,9 @@ func (m *maker) payload(r *rand.Rand) types.Payload {
 		return types.Configure{Parameters: m.parameters(r)}
 	case 7, 8:
 		batch := types.Batch{Steps: make([]types.Step, 1+r.IntN(4))}
+		if r.IntN(20) == 0 { // so many that the text is about as long as it may be
+			batch.Steps = make([]types.Step, 35+r.IntN(12))
+		}
 		for i := range batch.Steps {
 			batch.Steps[i] = types.Step{Target: m.stranger(r), Value: types.Amount(r.IntN(3)), Action: types.Transfer{Memo: memo(r)}}
 			if r.IntN(6) == 0 {

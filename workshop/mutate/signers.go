@@ -111,14 +111,38 @@ func (s signer) evidence(r *rand.Rand, m message) types.Evidence {
 	case types.SignerP256:
 		return types.EvidenceP256{Signature: s.sign(sha256.Sum256(m.hash[:]))}
 	default:
-		passkey := types.EvidencePasskey{Client: []byte(`","origin":"http://localhost:8080","crossOrigin":false}`)}
-		copy(passkey.Authenticator[:], sha256.New().Sum(nil))
+		passkey := types.EvidencePasskey{Client: clientData(r)}
+		for i := range passkey.Authenticator {
+			passkey.Authenticator[i] = byte(r.IntN(256))
+		}
 		passkey.Authenticator[32] = 1
 		if public.(types.SignerPasskey).Verified || r.IntN(2) == 0 {
 			passkey.Authenticator[32] |= 4
 		}
+		if r.IntN(6) == 0 {
+			passkey.Authenticator[32] = byte(r.IntN(256))
+		}
 		passkey.Signature = s.sign(types.PasskeyDigest(m.hash, passkey.Authenticator, passkey.Client))
 		return passkey
+	}
+}
+
+// clientData is what may follow the challenge, or nearly.
+func clientData(r *rand.Rand) []byte {
+	begin := `","origin":"`
+	switch r.IntN(12) {
+	case 0:
+		return []byte(begin)
+	case 1:
+		return []byte(begin[:r.IntN(len(begin))])
+	case 2:
+		return append([]byte(begin), make([]byte, 1012)...)
+	case 3:
+		return []byte(`","crossOrigin":false,"origin":"http://localhost"}`)
+	case 4:
+		return []byte(`A` + begin + `http://localhost"}`)
+	default:
+		return []byte(begin + `http://localhost:8080","crossOrigin":false}`)
 	}
 }
 
@@ -130,6 +154,9 @@ type authority struct {
 
 func newRule(r *rand.Rand) (types.Rule, []signer) {
 	signers := make([]signer, 1+r.IntN(4))
+	if r.IntN(30) == 0 {
+		signers = make([]signer, 16)
+	}
 	for i := range signers {
 		signers[i] = newSigner(r)
 	}

@@ -53,6 +53,9 @@ func (w *world) stranger(r *rand.Rand) types.Account {
 func (w *world) witness(
 	r *rand.Rand, account, inForce types.Account, m message, recovery bool,
 ) types.Witness {
+	if r.IntN(40) == 0 { // one that was, or may come
+		inForce = w.account(r)
+	}
 	if a, known := w.authorities[inForce]; known {
 		return a.witness(r, m, recovery)
 	}
@@ -72,11 +75,26 @@ func (w *world) sign(r *rand.Rand, network types.Network, s view, tx types.Trans
 	signed := types.SignedTransaction{Transaction: tx}
 	id, aux := tx.Hash(), scalar(r)
 	text, _ := tx.Text(network)
+	sender, payer := message{id, text, aux}, message{hash: types.PayerHash(id), aux: aux}
+	payer.text, _ = tx.PayerText(network)
+	switch r.IntN(40) { // who signs what is not his
+	case 0:
+		sender, payer = payer, sender
+	case 1:
+		sender.hash = payer.hash
+	case 2:
+		sender.text, payer.text = payer.text, sender.text
+	case 3:
+		sender.text, _ = tx.Text(pick(r, []types.Network{types.Mainnet, types.Testnet, types.Regtest}))
+	}
 	set, _ := tx.Payload.(types.SetPolicy)
-	signed.Witness = w.witness(r, tx.Sender, s.authority(tx.Sender), message{id, text, aux}, set.Recovery)
+	recovery := set.Recovery
+	if r.IntN(20) == 0 {
+		recovery = !recovery
+	}
+	signed.Witness = w.witness(r, tx.Sender, s.authority(tx.Sender), sender, recovery)
 	if tx.Payer != nil {
-		text, _ := tx.PayerText(network)
-		signed.PayerWitness = w.witness(r, *tx.Payer, s.authority(*tx.Payer), message{types.PayerHash(id), text, aux}, false)
+		signed.PayerWitness = w.witness(r, *tx.Payer, s.authority(*tx.Payer), payer, false)
 	}
 	return signed
 }
