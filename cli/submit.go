@@ -309,8 +309,7 @@ func (s *session) post(
 		if !used || fields.Nonce != nil {
 			return signed, s.mayBeIn(ctx, err, signed.ID(), "the node may have taken it")
 		}
-		action := client.Action{Target: tx.Target, Value: tx.Value, Payload: tx.Payload}
-		next, building := s.client.Build(ctx, keys.sender, action, fields)
+		next, building := s.client.Build(ctx, keys.sender, client.ActionOf(tx), fields)
 		if building != nil {
 			return signed, building
 		}

@@ -14,8 +14,8 @@ type Action struct {
 	Payload types.Payload
 }
 
-// actionOf returns what a transaction does.
-func actionOf(tx types.Transaction) Action {
+// ActionOf returns what a transaction does.
+func ActionOf(tx types.Transaction) Action {
 	return Action{Target: tx.Target, Value: tx.Value, Payload: tx.Payload}
 }
 

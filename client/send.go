@@ -30,8 +30,8 @@ func (c *Client) EstimateGas(ctx context.Context, tx types.Transaction, sender, 
 	return types.Gas(gas), err
 }
 
-// EncodeForEstimate returns a transaction as svc_estimateGas takes it: with samples of witnesses, or unsigned, which is priced as
-// if keys signed.
+// EncodeForEstimate returns a transaction as svc_estimateGas takes it: with samples of witnesses, or unsigned, which is
+// priced as if keys signed.
 func EncodeForEstimate(tx types.Transaction, sender, payer Party) []byte {
 	signed := types.SignedTransaction{Transaction: tx, Witness: sender.Sample(tx.Payload, AsSender)}
 	_, byKey := signed.Witness.(types.WitnessKey)

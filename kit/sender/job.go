@@ -240,7 +240,7 @@ func restoreVersion(jobs map[string]*job, e Entry) error {
 	}
 	v := version{tx: tx.Signed().Transaction, raw: e.Raw, hash: tx.ID(), cancels: e.Type == Cancel}
 	if e.Type == Signed {
-		j := newJob(e.ID, e.Digest, client.Action{Target: v.tx.Target, Value: v.tx.Value, Payload: v.tx.Payload}, Job{})
+		j := newJob(e.ID, e.Digest, client.ActionOf(v.tx), Job{})
 		if _, is := v.tx.Payload.(types.Transfer); is && e.Digest == sweepDigest(v.tx.Target) {
 			j.sweep = &v.tx.Target
 		}

@@ -160,11 +160,6 @@ func more(fee, suggested types.Amount) (types.Amount, error) {
 	return max(raised, suggested), err
 }
 
-// actionOf returns what a transaction does.
-func actionOf(tx types.Transaction) client.Action {
-	return client.Action{Target: tx.Target, Value: tx.Value, Payload: tx.Payload}
-}
-
 // raised returns the terms of a replacement. ok is false if its fee exceeds the limit.
 func raised(old types.Transaction, now prices, limit types.Amount) (t terms, ok bool) {
 	maxFee, err := more(old.MaxFeePerGas, now.maxFee)
@@ -172,7 +167,7 @@ func raised(old types.Transaction, now prices, limit types.Amount) (t terms, ok 
 		return terms{}, false
 	}
 	priority, err := more(old.MaxPriorityFeePerGas, now.priority)
-	return terms{actionOf(old), old.GasLimit, maxFee, min(priority, maxFee)}, err == nil
+	return terms{client.ActionOf(old), old.GasLimit, maxFee, min(priority, maxFee)}, err == nil
 }
 
 // sweepPrice returns a sweep's price per gas: the base fee after one maximal increase, plus the suggested priority fee.
@@ -247,7 +242,7 @@ func sweepAgain(old types.Transaction, now prices, limit types.Amount) (t terms,
 	if err != nil || limit != 0 && price > limit {
 		return terms{}, false
 	}
-	action := actionOf(old)
+	action := client.ActionOf(old)
 	if old.Payer == nil {
 		extra, err := old.GasLimit.Cost(price - old.MaxFeePerGas)
 		if err != nil || action.Value <= extra {
