@@ -54,7 +54,7 @@ const goOnly: Record<string, string> = {
   CallAs: "for tests of contracts", SubscribeProofs: "proofs are waited for with `proven`, or read by verifyChain", Call: "an action is an object literal",
   Transfer: "an action is an object literal", TransferWithMemo: "an action is an object literal", Configure: "an action is an object literal",
   CallEncoded: "an action is an object literal", SetPolicy: "an action is an object literal", Recover: "an action is an object literal",
-  SignAll: "keys sign one by one here", Outbid: "senders replace by themselves",
+  SignAll: "keys sign one by one here", ActionOf: "within the package here", Outbid: "senders replace by themselves",
   Shortfall: "error.is types the data of cannot_pay",
 };
 
