@@ -91,13 +91,13 @@ func tipMetrics() []telemetry.Metric[*ledger.Tip] {
 			func(t tip) int {
 				return oneIf(t.Parameters.Upgrade != nil && !params.Known(t.Parameters.Upgrade.Version))
 			}),
-		telemetry.KnownGauge("upgrade_time_seconds",
-			"Time of the upgrade that the chain announces, in Unix seconds; absent while it announces none.",
-			func(t tip) (float64, bool) {
+		telemetry.Gauge("upgrade_time_seconds",
+			"Time of the upgrade that the chain announces or has, in Unix seconds; 0 without one.",
+			func(t tip) float64 {
 				if u := t.Parameters.Upgrade; u != nil {
-					return float64(u.From) / 1000, true
+					return float64(u.From) / 1000
 				}
-				return 0, false
+				return 0
 			}),
 	}
 }
